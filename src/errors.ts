@@ -1,0 +1,77 @@
+/** The errors of this library: one base class, stable codes. */
+
+const TETHER_ERROR = Symbol.for("langgraph-tether.error");
+
+/**
+ * - `INVALID_SETTING`: a setting, option or argument is unknown, of the wrong type or out of range. Raised when the
+ *   graph is built, when a run starts, or by the function it was given to.
+ * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
+ * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
+ */
+export type TetherErrorCode = "INVALID_SETTING" | "INVALID_TOOL" | "INVALID_MODEL";
+
+export class TetherError extends Error {
+  override readonly name: string = "TetherError";
+  readonly code: TetherErrorCode;
+  readonly [TETHER_ERROR] = true;
+
+  constructor(code: TetherErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Also true for an error of another copy of this package. */
+  static isInstance(error: unknown): error is TetherError {
+    return typeof error === "object" && error !== null && TETHER_ERROR in error;
+  }
+}
+
+/** A setting that was refused. */
+export class InvalidSettingError extends TetherError {
+  override readonly name = "InvalidSettingError";
+  /** The name of the setting, as its writer wrote it. */
+  readonly setting: string;
+
+  constructor(setting: string, message: string) {
+    super("INVALID_SETTING", message);
+    this.setting = setting;
+  }
+
+  static expected(setting: string, expectation: string, value: unknown): InvalidSettingError {
+    return new InvalidSettingError(
+      setting,
+      `Expected \`${setting}\` to be ${expectation}, got \`${formatValue(value)}\`.`,
+    );
+  }
+}
+
+/** A tool that no model could be offered. */
+export class InvalidToolError extends TetherError {
+  override readonly name = "InvalidToolError";
+  readonly toolName: string;
+
+  constructor(toolName: string, message: string) {
+    super("INVALID_TOOL", message);
+    this.toolName = toolName;
+  }
+}
+
+/** A model name that cannot be resolved. */
+export class InvalidModelError extends TetherError {
+  override readonly name = "InvalidModelError";
+  readonly model: string;
+
+  constructor(model: string, message: string, options?: ErrorOptions) {
+    super("INVALID_MODEL", message, options);
+    this.model = model;
+  }
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return typeof value;
+  }
+}

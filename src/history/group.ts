@@ -1,0 +1,119 @@
+/** Groups by occurrence, in one linear pass. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type Call, callsOf } from "./call.js";
+import { callIdOf, isPlaceholder, isResult } from "./result.js";
+import { coverageOf } from "./summary.js";
+
+/**
+ * A message that is no result, with its calls (none for most messages) and the result of each:
+ * `results[n]` answers `calls[n]`; undefined where none is recorded.
+ */
+export interface Group {
+  readonly head: BaseMessage;
+  readonly calls: readonly Call[];
+  readonly results: readonly (ToolMessage | undefined)[];
+  /** The index of the head in the list, and one more than the last index of the head and its results. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Grouping {
+  /** One for each message that is no result, in the order of the list. */
+  readonly groups: readonly Group[];
+  /** Results without a call before them. */
+  readonly orphans: readonly ToolMessage[];
+  /** Results that came when their call had a result: the real one that came first, or a placeholder, gives way. */
+  readonly duplicates: readonly ToolMessage[];
+}
+
+/** Says which calls a message opens, in call order. */
+export type CallsOfHead = (message: BaseMessage) => readonly Call[];
+
+/** The calls that results standing after this message may answer: its own, or those that it archived. */
+export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
+  if (message.type === "ai") return callsOf(message);
+  const coverage = coverageOf(message);
+  if (coverage?.kind !== "archive") return [];
+  return coverage.calls.map((id) => ({ id, name: "", kind: "valid" }));
+}
+
+/**
+ * Groups any list of messages. A result answers the nearest message before it that has a call of its id without
+ * a result, or with only a placeholder; two calls of one id in one message are filled in call order. Of two real
+ * results for one call the first stays.
+ *
+ * @param callsOfHead Which calls a message opens; by default its own, and those that it archived as a summary.
+ */
+export function groupMessages(
+  messages: readonly BaseMessage[],
+  callsOfHead: CallsOfHead = callsAnsweredAfter,
+): Grouping {
+  const groups: OpenGroup[] = [];
+  const orphans: ToolMessage[] = [];
+  const duplicates: ToolMessage[] = [];
+  /** For each call id the slots that a real result may fill, the nearest last. */
+  const slotsById = new Map<string, Slot[]>();
+
+  for (const [index, message] of messages.entries()) {
+    if (!isResult(message)) {
+      const group = openGroup(message, callsOfHead(message), index);
+      groups.push(group);
+      offerSlots(group, slotsById);
+      continue;
+    }
+    const slots = slotsById.get(callIdOf(message));
+    if (slots === undefined) {
+      orphans.push(message);
+      continue;
+    }
+    const slot = isPlaceholder(message)
+      ? slots.findLast(({ group, call }) => group.results[call] === undefined)
+      : slots.pop();
+    if (slot === undefined) {
+      duplicates.push(message);
+      continue;
+    }
+    const { group, call } = slot;
+    const placeholder = group.results[call];
+    if (placeholder !== undefined) duplicates.push(placeholder);
+    group.results[call] = message;
+    group.end = index + 1;
+  }
+  return { groups, orphans, duplicates };
+}
+
+interface OpenGroup extends Group {
+  readonly results: (ToolMessage | undefined)[];
+  end: number;
+}
+
+interface Slot {
+  readonly group: OpenGroup;
+  readonly call: number;
+}
+
+function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
+  const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
+  return { head, calls, results, start, end: start + 1 };
+}
+
+/** In reverse, so that of two calls of one id the first is the nearest. */
+function offerSlots(group: OpenGroup, slotsById: Map<string, Slot[]>): void {
+  for (let call = group.calls.length - 1; call >= 0; call -= 1) {
+    const id = group.calls[call]?.id ?? "";
+    const slots = slotsById.get(id);
+    if (slots === undefined) slotsById.set(id, [{ group, call }]);
+    else slots.push({ group, call });
+  }
+}
+
+/** The list that a grouping stands for: each message, directly followed by its results in call order. */
+export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  for (const { head, results } of groups) {
+    messages.push(head);
+    for (const result of results) if (result !== undefined) messages.push(result);
+  }
+  return messages;
+}

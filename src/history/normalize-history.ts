@@ -1,0 +1,87 @@
+/**
+ * Brings any stored list into the form that the reducer keeps: real messages with unique ids, each result directly
+ * behind its call, in call order, and at most one for each.
+ */
+
+import { type BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
+import { arrangeMessages } from "./arrange-messages.js";
+import { coerceMessage } from "./coerce-message.js";
+import { copyMessage } from "./copy-message.js";
+import { isKnownHistory, rememberHistory } from "./draft.js";
+import { callsAnsweredAfter, flattenGroups } from "./group.js";
+import { deriveUnusedId } from "./message-id.js";
+import { readMessages } from "./read-messages.js";
+import { createRepair, type Repair } from "./repair.js";
+import { callIdOf, isResult } from "./result.js";
+
+/** Returns the same array if it is in this form already. What is found out is remembered for the next time. */
+export function normalizeHistory(
+  history: readonly unknown[],
+  report: (repair: Repair) => void,
+): readonly BaseMessage[] {
+  const stored = history as readonly BaseMessage[];
+  if (isKnownHistory(stored)) return stored;
+  const positions = indexIfNormal(stored);
+  if (positions !== undefined) {
+    rememberHistory(stored, positions);
+    return stored;
+  }
+  const groups = arrangeMessages(readMessages(history, report), callsAnsweredAfter, report);
+  const messages = withUniqueIds(flattenGroups(groups), report);
+  rememberHistory(messages, new Map(messages.map((message, position) => [message.id ?? "", position])));
+  return messages;
+}
+
+/** The position of each id if the list is in normal form; undefined if it is not. */
+function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
+  const positions = new Map<string, number>();
+  let expected: readonly string[] = [];
+  for (const [position, message] of messages.entries()) {
+    if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
+    positions.set(message.id, position);
+    if (isResult(message)) {
+      // Of the calls not passed yet, the first with this id is answered; the calls before it stay unanswered.
+      const index = expected.indexOf(callIdOf(message));
+      if (index < 0) return undefined;
+      expected = expected.slice(index + 1);
+    } else {
+      expected = callsAnsweredAfter(message).map((call) => call.id);
+    }
+  }
+  return positions;
+}
+
+function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "id" in value &&
+    typeof value.id === "string" &&
+    value.id !== "" &&
+    isPlainMessage(value)
+  );
+}
+
+function isPlainMessage(value: object): value is BaseMessage {
+  return (
+    coerceMessage(value) === value && !RemoveMessage.isInstance(value) && !BaseMessageChunk.isInstance(value)
+  );
+}
+
+function withUniqueIds(messages: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
+  const ids = new Set<string>();
+  const claimed = new Set(messages.map((message) => message.id));
+  let previousId = "";
+  return messages.map((message) => {
+    const isOwn = typeof message.id === "string" && message.id !== "" && !ids.has(message.id);
+    const identified = isOwn
+      ? message
+      : copyMessage(message, {
+          id: deriveUnusedId(message, previousId, (id) => claimed.has(id) || ids.has(id)),
+        });
+    if (!isOwn) report(createRepair({ kind: "id-derived", message: identified, previousId: message.id }));
+    previousId = identified.id ?? "";
+    ids.add(previousId);
+    return identified;
+  });
+}

@@ -1,0 +1,17 @@
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { coerceMessage } from "./coerce-message.js";
+import { createRepair, type Repair } from "./repair.js";
+
+/** The messages of a foreign list. Removals in it count for what stands before them; what is no message is reported. */
+export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
+  let messages: BaseMessage[] = [];
+  for (const value of values) {
+    const message = coerceMessage(value);
+    if (message === undefined) report(createRepair({ kind: "value-refused", value }));
+    else if (!RemoveMessage.isInstance(message)) messages.push(message);
+    else if (message.id === REMOVE_ALL_MESSAGES) messages = [];
+    else messages = messages.filter(({ id }) => id !== message.id);
+  }
+  return messages;
+}

@@ -1,0 +1,55 @@
+import { BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { arrangeMessages } from "./arrange-messages.js";
+import { type Call, callsOf } from "./call.js";
+import type { Group } from "./group.js";
+import { readMessages } from "./read-messages.js";
+import { createRepair, type Repair } from "./repair.js";
+import { createPlaceholder, type PlaceholderCause } from "./result.js";
+
+export interface RepairedHistory {
+  /** A list that every strict check of adjacency, order and parity accepts; the given array if it was one. */
+  readonly messages: BaseMessage[];
+  /** What was done, in order; empty if the array is the given one. */
+  readonly repairs: readonly Repair[];
+}
+
+/**
+ * Makes any list of messages one in which each call has exactly one result, directly behind its message and in
+ * call order. Results are moved to their calls; orphans and second results are dropped and reported; a call
+ * without a result is closed with a placeholder that says why as far as that is known. Never throws, and changes
+ * none of the messages.
+ */
+export function repairHistory(messages: readonly unknown[]): RepairedHistory {
+  const repairs: Repair[] = [];
+  const report = (repair: Repair): void => {
+    repairs.push(repair);
+  };
+  const isSound = messages.every(
+    (message) => BaseMessage.isInstance(message) && !RemoveMessage.isInstance(message),
+  );
+  const given = isSound ? (messages as BaseMessage[]) : readMessages(messages, report);
+  const groups = arrangeMessages(given, callsOf, report);
+  const repaired = groups.flatMap((group, index) => closeGroup(group, groups[index + 1], report));
+  return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };
+}
+
+function closeGroup(group: Group, next: Group | undefined, report: (repair: Repair) => void): BaseMessage[] {
+  const messages: BaseMessage[] = [group.head];
+  for (const [index, call] of group.calls.entries()) {
+    const result = group.results[index];
+    if (result !== undefined) {
+      messages.push(result);
+      continue;
+    }
+    const previousId = messages.at(-1)?.id ?? "";
+    const message = createPlaceholder(call, causeOf(call, next), { previousId });
+    report(createRepair({ kind: "call-closed", call, message }));
+    messages.push(message);
+  }
+  return messages;
+}
+
+function causeOf(call: Call, next: Group | undefined): PlaceholderCause {
+  if (call.kind === "invalid") return "invalid-arguments";
+  return next?.head.type === "human" ? "superseded" : "unrecorded";
+}

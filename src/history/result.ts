@@ -1,0 +1,53 @@
+/** Results, and the placeholders that stand where a result was never recorded. */
+
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { Call } from "./call.js";
+import { deriveId } from "./message-id.js";
+
+/** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
+export const PLACEHOLDER_KEY = "tether_placeholder";
+
+/**
+ * Why a call has no result. The texts say what is known and no more, and are stable to the byte: a provider's
+ * prompt cache compares them.
+ */
+const CAUSES = {
+  unrecorded: "no result was recorded for it. It may or may not have taken effect.",
+  superseded: "a new message came before it finished. It may or may not have taken effect.",
+  interrupted: "the run ended before it finished. It may or may not have taken effect.",
+  "invalid-arguments": "its arguments were not valid JSON, so it was not run.",
+  "timed-out": "it did not finish in the time allowed. It may or may not have taken effect.",
+  declined: "it was not approved, so it was not run.",
+  failed: "it failed before it could return a result. It may or may not have taken effect.",
+} as const;
+
+export type PlaceholderCause = keyof typeof CAUSES;
+
+export function isResult(message: BaseMessage): message is ToolMessage {
+  return message.type === "tool";
+}
+
+/** The id of the call that a result says it answers; `""` where it names none. */
+export function callIdOf(result: ToolMessage): string {
+  return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
+}
+
+export function isPlaceholder(message: BaseMessage): boolean {
+  return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined;
+}
+
+export function createPlaceholder(
+  call: Call,
+  cause: PlaceholderCause,
+  place: { readonly previousId: string },
+): ToolMessage {
+  const placeholder = new ToolMessage({
+    content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,
+    tool_call_id: call.id,
+    name: call.name,
+    status: "error",
+    additional_kwargs: { [PLACEHOLDER_KEY]: cause },
+  });
+  placeholder.id = deriveId(placeholder, place.previousId);
+  return placeholder;
+}
