@@ -56,6 +56,11 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   return calls;
 }
 
+/** The call that a content block is; undefined for any other block. */
+export function callBlockOf(block: unknown): Call | undefined {
+  return isCallBlock(block) ? readCall(block, "valid") : undefined;
+}
+
 function isEmpty(list: unknown): boolean {
   return !Array.isArray(list) || list.length === 0;
 }

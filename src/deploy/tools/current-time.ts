@@ -1,0 +1,38 @@
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+
+export interface CurrentTimeOptions {
+  /** Contract: returns the present moment; must not throw. @default () => new Date() */
+  readonly now?: () => Date;
+}
+
+const currentTimeSchema = z.object({
+  timezone: z
+    .string()
+    .optional()
+    .describe('IANA name of a time zone, such as "Asia/Tokyo". UTC if left out.'),
+});
+
+export function createCurrentTimeTool({ now = () => new Date() }: CurrentTimeOptions = {}) {
+  return tool(
+    ({ timezone }) => {
+      const zone = timezone?.trim() || "UTC";
+      return `${createFormat(zone).format(now())} (${zone})`;
+    },
+    {
+      name: "current_time",
+      description: "Tells the current date and time in a time zone.",
+      schema: currentTimeSchema,
+    },
+  );
+}
+
+function createFormat(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long", timeZone });
+  } catch {
+    throw new Error(
+      `Unknown time zone "${timeZone}". Expected an IANA name such as "Europe/Paris" or "UTC".`,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+/** Notes that outlive the thread: kept in the LangGraph store, for each user apart if the run knows its user. */
+
+import { createHash } from "node:crypto";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { BaseStore } from "@langchain/langgraph";
+import { z } from "zod";
+
+type NoteStore = Pick<BaseStore, "put" | "search">;
+
+const NAMESPACE = "notes";
+const PAGE_SIZE = 100;
+const MAX_FOUND = 10;
+
+const noteSchema = z.object({ text: z.string() });
+const userSchema = z.object({
+  langgraph_auth_user_id: z.string().min(1).optional().catch(undefined),
+  user_id: z.string().min(1).optional().catch(undefined),
+});
+
+const saveNoteSchema = z.object({ text: z.string().trim().min(1).describe("The text of the note.") });
+const searchNotesSchema = z.object({
+  query: z.string().describe("Words that the note contains. Empty to list the notes."),
+});
+
+export function createSaveNoteTool() {
+  return tool(
+    async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
+      await readStore(runtime).put(readNamespace(runtime), deriveKey(text), { text });
+      return `Saved the note: ${text}`;
+    },
+    {
+      name: "save_note",
+      description: "Saves a note that can be searched later, also in other conversations.",
+      schema: saveNoteSchema,
+    },
+  );
+}
+
+export function createSearchNotesTool() {
+  return tool(
+    async ({ query }: z.infer<typeof searchNotesSchema>, runtime: ToolRuntime) => {
+      const store = readStore(runtime);
+      const namespace = readNamespace(runtime);
+      const ranked = await findRanked(store, namespace, query);
+      const found = ranked.length > 0 ? ranked : await findByWords(store, namespace, query);
+      if (found.length === 0) return query.trim() ? `No note matches "${query}".` : "There are no notes.";
+      return found.map((text) => `- ${text}`).join("\n");
+    },
+    {
+      name: "search_notes",
+      description: "Searches the saved notes.",
+      schema: searchNotesSchema,
+    },
+  );
+}
+
+/** By meaning: a store with an index ranks its items, one without ignores the query and gives no scores. */
+async function findRanked(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
+  const items = await store.search(namespace, { query, limit: MAX_FOUND });
+  return readTexts(
+    items.filter((item) => typeof item.score === "number"),
+    namespace,
+  );
+}
+
+/** By words: every word of the query occurs in the note. */
+async function findByWords(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const found: string[] = [];
+  for (let offset = 0; found.length < MAX_FOUND; offset += PAGE_SIZE) {
+    const page = await store.search(namespace, { limit: PAGE_SIZE, offset });
+    const texts = readTexts(page, namespace);
+    found.push(...texts.filter((text) => words.every((word) => text.toLowerCase().includes(word))));
+    if (page.length < PAGE_SIZE) break;
+  }
+  return found.slice(0, MAX_FOUND);
+}
+
+interface FoundItem {
+  readonly namespace: readonly string[];
+  readonly value: unknown;
+}
+
+/** A store searches by prefix, so the notes of nobody in particular come together with those of every user. */
+function readTexts(items: readonly FoundItem[], namespace: readonly string[]): string[] {
+  return items
+    .filter((item) => item.namespace.length === namespace.length)
+    .flatMap((item) => noteSchema.safeParse(item.value).data?.text ?? []);
+}
+
+function readStore({ store }: { readonly store: unknown }): NoteStore {
+  if (isNoteStore(store)) return store;
+  throw new Error("Notes need a store, and this graph runs without one. Compile it with a `store`.");
+}
+
+/** By shape: the server brings a store of its own copy of the class. */
+function isNoteStore(store: unknown): store is NoteStore {
+  return typeof store === "object" && store !== null && "put" in store && "search" in store;
+}
+
+function readNamespace({ configurable }: ToolRuntime): string[] {
+  const user = userSchema.safeParse(configurable).data;
+  const userId = user?.langgraph_auth_user_id ?? user?.user_id;
+  return userId === undefined ? [NAMESPACE] : [NAMESPACE, toLabel(userId)];
+}
+
+/** A label of a namespace has no periods and no colons. */
+function toLabel(userId: string): string {
+  return encodeURIComponent(userId).replaceAll(".", "%2E");
+}
+
+/** From the text, so that saving a note twice keeps one. */
+function deriveKey(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,108 @@
+/** Current weather over Open-Meteo, which needs no key. */
+
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import { z } from "zod";
+import { describeWeatherCode } from "./weather-codes.js";
+
+export interface WeatherOptions {
+  /** Where cities are looked up. @default "https://geocoding-api.open-meteo.com" */
+  readonly geocodingBaseUrl?: string;
+  /** Where the weather is asked for. @default "https://api.open-meteo.com" */
+  readonly forecastBaseUrl?: string;
+  /** Contract: as the global `fetch`; rejects where the service cannot be reached, and heeds `signal`. */
+  readonly fetch?: typeof fetch;
+  /** For each of the two requests, in milliseconds. @default 8000 */
+  readonly timeoutMs?: number;
+}
+
+interface ServiceRequest {
+  readonly fetch: typeof fetch;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const weatherSchema = z.object({
+  city: z.string().trim().min(1).describe('Name of a city, such as "Paris".'),
+});
+
+const placesSchema = z.object({
+  results: z
+    .array(
+      z.object({
+        name: z.string(),
+        country: z.string().optional(),
+        latitude: z.number(),
+        longitude: z.number(),
+      }),
+    )
+    .default([]),
+});
+
+const forecastSchema = z.object({
+  current: z.object({ temperature_2m: z.number(), wind_speed_10m: z.number(), weather_code: z.number() }),
+});
+
+export function createWeatherTool({
+  geocodingBaseUrl = "https://geocoding-api.open-meteo.com",
+  forecastBaseUrl = "https://api.open-meteo.com",
+  fetch = globalThis.fetch,
+  timeoutMs = 8000,
+}: WeatherOptions = {}) {
+  return tool(
+    async ({ city }: z.infer<typeof weatherSchema>, { signal }: ToolRuntime) => {
+      const request: ServiceRequest = { fetch, timeoutMs, signal };
+      const placesUrl = createUrl(geocodingBaseUrl, "/v1/search", { name: city, count: "1" });
+      const [place] = (await getJson(placesUrl, placesSchema, request)).results;
+      if (place === undefined) throw new Error(`The weather service knows no city named "${city}".`);
+
+      const forecastUrl = createUrl(forecastBaseUrl, "/v1/forecast", {
+        latitude: String(place.latitude),
+        longitude: String(place.longitude),
+        current: "temperature_2m,wind_speed_10m,weather_code",
+      });
+      const { current } = await getJson(forecastUrl, forecastSchema, request);
+      const name = [place.name, place.country].filter(Boolean).join(", ");
+      const sky = describeWeatherCode(current.weather_code);
+      return `${name}: ${sky}, ${current.temperature_2m} °C, wind ${current.wind_speed_10m} km/h`;
+    },
+    {
+      name: "weather",
+      description: "Tells the current weather in a city.",
+      schema: weatherSchema,
+    },
+  );
+}
+
+function createUrl(base: string, path: string, query: Readonly<Record<string, string>>): URL {
+  const url = new URL(path, base);
+  url.search = new URLSearchParams(query).toString();
+  return url;
+}
+
+async function getJson<T>(url: URL, schema: z.ZodType<T>, request: ServiceRequest): Promise<T> {
+  const parsed = schema.safeParse(await fetchJson(url, request));
+  if (!parsed.success) throw new Error("The weather service gave an answer that could not be understood.");
+  return parsed.data;
+}
+
+async function fetchJson(url: URL, { fetch, timeoutMs, signal }: ServiceRequest): Promise<unknown> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+    if (!response.ok) throw new Error(`it answered with HTTP status ${response.status}`);
+    return await response.json();
+  } catch (error) {
+    // The caller's own abort is no fault of the service.
+    signal?.throwIfAborted();
+    const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : readReason(error);
+    throw new Error(`The weather service could not be reached: ${reason}.`, { cause: error });
+  }
+}
+
+/** `fetch` says only "fetch failed"; what failed is in the cause, and for several addresses in its `code`. */
+function readReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return cause.message || ("code" in cause ? String(cause.code) : error.message);
+}

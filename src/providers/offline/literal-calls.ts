@@ -1,0 +1,68 @@
+/**
+ * The literal form of a request: `call NAME` or `use NAME`, optionally with a JSON object behind it, as in
+ * `call slow_lookup {"ms": 500}`. It reaches every bound tool, whatever it does.
+ */
+
+import { z } from "zod";
+
+export interface LiteralCall {
+  readonly name: string;
+  /** Undefined where the name stands without a JSON object. */
+  readonly args: Readonly<Record<string, unknown>> | undefined;
+  readonly start: number;
+  readonly end: number;
+}
+
+const LITERAL = /(?:\b(?:call|use)\s+|(?:调用|使用)\s*)[`"']?([\w-]+)[`"']?/giu;
+const OBJECT_FOLLOWS = /[\s:：]*(?=\{)/uy;
+const argsSchema = z.record(z.string(), z.unknown());
+
+/** The literal calls of bound tools, in order of appearance. */
+export function findLiteralCalls(text: string, toolNames: ReadonlySet<string>): LiteralCall[] {
+  const calls: LiteralCall[] = [];
+  for (const match of text.matchAll(LITERAL)) {
+    const name = match[1];
+    const isInsideArguments = match.index < (calls.at(-1)?.end ?? 0);
+    if (name === undefined || !toolNames.has(name) || isInsideArguments) continue;
+    const nameEnd = match.index + match[0].length;
+    const json = readObjectAt(text, nameEnd);
+    calls.push({ name, args: json?.args, start: match.index, end: json?.end ?? nameEnd });
+  }
+  return calls;
+}
+
+function readObjectAt(
+  text: string,
+  position: number,
+): { args: Record<string, unknown>; end: number } | undefined {
+  OBJECT_FOLLOWS.lastIndex = position;
+  const gap = OBJECT_FOLLOWS.exec(text);
+  if (gap === null) return undefined;
+  const start = position + gap[0].length;
+  const end = findObjectEnd(text, start);
+  const parsed = argsSchema.safeParse(parseJson(text.slice(start, end)));
+  return parsed.success ? { args: parsed.data, end } : undefined;
+}
+
+/** The place after the brace that closes the object; braces within strings do not count. */
+function findObjectEnd(text: string, start: number): number {
+  let depth = 0;
+  let isInString = false;
+  for (let index = start; index < text.length; index += 1) {
+    const character = text[index];
+    if (isInString && character === "\\") index += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (!isInString && character === "{") depth += 1;
+    else if (!isInString && character === "}") depth -= 1;
+    if (depth === 0) return index + 1;
+  }
+  return text.length;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+/** What the offline model answers: a pure function of the messages and the tools. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { PlannedCall } from "./find-calls.js";
+import { findSteps, type Step } from "./find-steps.js";
+import { type Round, readTurn } from "./read-turn.js";
+import { introduce, stateResults } from "./reply-texts.js";
+import { summarize } from "./summarize.js";
+import type { ToolChoice } from "./tool-choice.js";
+
+export type Reply =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "calls"; readonly calls: readonly PlannedCall[] };
+
+export interface ReplyOptions {
+  /** The bound tools, in the order in which they were bound. */
+  readonly toolNames: ReadonlySet<string>;
+  readonly toolChoice: ToolChoice;
+}
+
+export function planReply(messages: readonly BaseMessage[], { toolNames, toolChoice }: ReplyOptions): Reply {
+  const { request, rounds } = readTurn(messages);
+  const calls = planCalls(findSteps(request, toolNames), rounds, { toolNames, toolChoice });
+  if (calls.length > 0) return { kind: "calls", calls };
+  if (rounds.length > 0) return { kind: "text", text: stateResults(rounds) };
+  const summary = toolNames.size === 0 ? summarize(messages) : undefined;
+  return { kind: "text", text: summary ?? introduce([...toolNames]) };
+}
+
+function planCalls(steps: readonly Step[], rounds: readonly Round[], options: ReplyOptions): Step {
+  const { toolNames, toolChoice } = options;
+  const next = findNextStep(steps, rounds);
+  if (toolChoice.kind === "none") return [];
+  if (toolChoice.kind === "auto") return next;
+
+  // A forced model has to call something, also when the request asks for nothing, or for nothing more.
+  const names = toolChoice.kind === "tool" ? [toolChoice.name] : [...toolNames];
+  const candidates = [next, ...steps.toReversed()].map((step) =>
+    step.filter(({ name }) => names.includes(name)),
+  );
+  return candidates.find((step) => step.length > 0) ?? names.slice(0, 1).map((name) => ({ name, args: {} }));
+}
+
+/**
+ * A summary may stand for the first rounds of a long turn, so the last round tells which step is done; the number
+ * of rounds tells it only among equal steps, and for rounds that were not planned here.
+ */
+function findNextStep(steps: readonly Step[], rounds: readonly Round[]): Step {
+  const last = rounds.at(-1);
+  if (last === undefined) return steps[0] ?? [];
+  const done = steps.findIndex(
+    (step, index) => index >= rounds.length - 1 && isDeepStrictEqual(step, last.calls),
+  );
+  return steps[done === -1 ? rounds.length : done + 1] ?? [];
+}

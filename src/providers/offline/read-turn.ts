@@ -1,0 +1,42 @@
+/** The current turn, read from the messages: the last request of the user, and what was done for it since. */
+
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import type { PlannedCall } from "./find-calls.js";
+
+/** One batch of calls and its results, in call order. */
+export interface Round {
+  readonly calls: readonly PlannedCall[];
+  readonly results: readonly ToolMessage[];
+}
+
+export interface Turn {
+  readonly request: string;
+  readonly rounds: readonly Round[];
+}
+
+export function readTurn(messages: readonly BaseMessage[]): Turn {
+  const start = messages.findLastIndex(isRequest);
+  const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
+  for (const message of messages.slice(start + 1)) {
+    if (message instanceof AIMessage) {
+      const calls = readCalls(message);
+      if (calls.length > 0) rounds.push({ calls, results: [] });
+    }
+    if (message instanceof ToolMessage) rounds.at(-1)?.results.push(message);
+  }
+  return { request: messages[start]?.text ?? "", rounds };
+}
+
+/** A summary is a human message too, by the ecosystem's convention; nobody asks for anything in it. */
+function isRequest(message: BaseMessage): boolean {
+  return message instanceof HumanMessage && message.additional_kwargs.lc_source !== "summarization";
+}
+
+function readCalls(message: AIMessage): PlannedCall[] {
+  const valid = (message.tool_calls ?? []).map(({ name, args }) => ({ name, args }));
+  const invalid = (message.invalid_tool_calls ?? []).map(({ name }) => ({
+    name: name ?? "unknown tool",
+    args: {},
+  }));
+  return [...valid, ...invalid];
+}

@@ -1,0 +1,113 @@
+/**
+ * The history check of a strict provider, with OpenAI's wording. It is written from the providers' rules and shares
+ * no code with the library's own repair, so that it can testify for it.
+ *
+ * 1. There is at least one message.
+ * 2. Directly after an assistant message with calls come its results, with nothing in between.
+ * 3. A call is an occurrence: a batch needs exactly as many results of an id as it has calls of that id.
+ * 4. Results stand in call order (`tool_calls`, then `invalid_tool_calls`).
+ * 5. A result stands nowhere else.
+ */
+
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { OfflineBadRequestError } from "./offline-bad-request-error.js";
+
+/** @throws {OfflineBadRequestError} naming the first violation. */
+export function refuseBadHistory(messages: readonly BaseMessage[]): void {
+  if (messages.length === 0) {
+    throw new OfflineBadRequestError(
+      "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      "messages",
+    );
+  }
+  let index = 0;
+  while (index < messages.length) {
+    if (messages[index] instanceof ToolMessage) throw orphanResult(index);
+    const callIds = readCallIds(messages[index], index);
+    const results = readResults(messages, index + 1);
+    checkBatch(callIds, results, index + 1);
+    index += 1 + results.length;
+  }
+}
+
+function checkBatch(callIds: readonly string[], results: readonly ToolMessage[], firstIndex: number): void {
+  const places = new Map<string, number[]>();
+  const order: number[] = [];
+  for (const [offset, { tool_call_id: id }] of results.entries()) {
+    const index = firstIndex + offset;
+    if (!id) throw missingResultId(index);
+    if (!callIds.includes(id)) throw orphanResult(index);
+    const earlier = places.get(id) ?? [];
+    const position = occurrences(callIds, id)[earlier.length];
+    if (position === undefined) throw duplicateResult(id, earlier.at(-1) ?? index, index);
+    places.set(id, [...earlier, index]);
+    order.push(position);
+  }
+  const missing = callIds.filter((_, position) => !order.includes(position));
+  if (missing.length > 0) throw missingResults(missing, firstIndex + results.length);
+  const misplaced = order.findIndex((position, offset) => position !== offset);
+  if (misplaced !== -1) throw resultOutOfOrder(callIds[misplaced], firstIndex + misplaced);
+}
+
+function readCallIds(message: BaseMessage | undefined, index: number): string[] {
+  if (!(message instanceof AIMessage)) return [];
+  const calls = [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])];
+  return calls.map(({ id }, position) => {
+    if (id) return id;
+    const place = `messages[${index}].tool_calls[${position}].id`;
+    throw new OfflineBadRequestError(`Missing required parameter: '${place}'.`, place);
+  });
+}
+
+/** The results that stand together from `start` on. */
+function readResults(messages: readonly BaseMessage[], start: number): ToolMessage[] {
+  const results: ToolMessage[] = [];
+  for (let index = start; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (!(message instanceof ToolMessage)) break;
+    results.push(message);
+  }
+  return results;
+}
+
+function occurrences(callIds: readonly string[], id: string): number[] {
+  return callIds.flatMap((callId, position) => (callId === id ? [position] : []));
+}
+
+function missingResults(callIds: readonly string[], index: number): OfflineBadRequestError {
+  return new OfflineBadRequestError(
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+      `The following tool_call_ids did not have response messages: ${callIds.join(", ")}`,
+    `messages.[${index}].role`,
+  );
+}
+
+function orphanResult(index: number): OfflineBadRequestError {
+  return new OfflineBadRequestError(
+    "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
+    `messages.[${index}].role`,
+  );
+}
+
+function duplicateResult(callId: string, first: number, second: number): OfflineBadRequestError {
+  return new OfflineBadRequestError(
+    "Invalid parameter: Duplicate value for 'tool_call_id' of " +
+      `'${callId}', in messages[${first}] and messages[${second}].`,
+    `messages.[${second}].tool_call_id`,
+  );
+}
+
+function missingResultId(index: number): OfflineBadRequestError {
+  return new OfflineBadRequestError(
+    "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.",
+    `messages.[${index}].tool_call_id`,
+  );
+}
+
+function resultOutOfOrder(expected: string | undefined, index: number): OfflineBadRequestError {
+  return new OfflineBadRequestError(
+    "Invalid parameter: tool messages must stand in the order of the 'tool_calls' that they respond to: " +
+      `expected a response to '${expected}' in messages[${index}].`,
+    `messages.[${index}].tool_call_id`,
+  );
+}

@@ -1,0 +1,65 @@
+/** A reply as messages: whole, or as the chunks of a stream. Both say the same. */
+
+import {
+  AIMessage,
+  AIMessageChunk,
+  type StandardMessageStructure,
+  type UsageMetadata,
+} from "@langchain/core/messages";
+import type { IdentifiedCall } from "./call-id.js";
+
+/** About the size in which providers send arguments: several pieces even for a short call. */
+const ARGUMENT_PIECES = /[\s\S]{1,8}/gu;
+const WORDS = /\S+\s*|\s+/gu;
+const CHARACTERS_PER_TOKEN = 4;
+
+export interface CompleteReply {
+  /** Empty where the reply is calls. */
+  readonly text: string;
+  readonly calls: readonly IdentifiedCall[];
+  readonly usage: UsageMetadata;
+}
+
+export function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
+  // The structure is named because the default one leaves no room for `usage_metadata`.
+  return new AIMessage<StandardMessageStructure>({
+    content: text,
+    tool_calls: calls.map(({ id, name, args }) => ({ type: "tool_call", id, name, args: { ...args } })),
+    response_metadata: responseMetadata(calls),
+    usage_metadata: usage,
+  });
+}
+
+export function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMessageChunk> {
+  for (const word of text.match(WORDS) ?? []) yield new AIMessageChunk({ content: word });
+  for (const [index, { id, name, args }] of calls.entries()) {
+    yield callChunk({ index, id, name, args: "" });
+    for (const piece of JSON.stringify(args).match(ARGUMENT_PIECES) ?? []) {
+      yield callChunk({ index, args: piece });
+    }
+  }
+  yield new AIMessageChunk<StandardMessageStructure>({
+    content: "",
+    response_metadata: responseMetadata(calls),
+    usage_metadata: usage,
+  });
+}
+
+/** Four characters for a token is the usual rule of thumb; this model has no tokenizer. */
+export function estimateUsage(input: readonly string[], output: string): UsageMetadata {
+  const input_tokens = input.reduce((total, text) => total + countTokens(text), 0);
+  const output_tokens = countTokens(output);
+  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
+}
+
+function countTokens(text: string): number {
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+}
+
+function callChunk(chunk: { index: number; args: string; id?: string; name?: string }): AIMessageChunk {
+  return new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", ...chunk }] });
+}
+
+function responseMetadata(calls: readonly IdentifiedCall[]): Record<string, string> {
+  return { model_name: "offline", finish_reason: calls.length > 0 ? "tool_calls" : "stop" };
+}
