@@ -7,8 +7,9 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   graph is built, when a run starts, or by the function it was given to.
  * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
+ * - `MODEL_FAILED`: a model cannot do what is asked of it, or answered nothing. Raised in a run; the history stays.
  */
-export type TetherErrorCode = "INVALID_SETTING" | "INVALID_TOOL" | "INVALID_MODEL";
+export type TetherErrorCode = "INVALID_SETTING" | "INVALID_TOOL" | "INVALID_MODEL" | "MODEL_FAILED";
 
 export class TetherError extends Error {
   override readonly name: string = "TetherError";
@@ -64,6 +65,15 @@ export class InvalidModelError extends TetherError {
   constructor(model: string, message: string, options?: ErrorOptions) {
     super("INVALID_MODEL", message, options);
     this.model = model;
+  }
+}
+
+/** A model that cannot do what is asked of it, or that answered nothing. */
+export class ModelError extends TetherError {
+  override readonly name = "ModelError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("MODEL_FAILED", message, options);
   }
 }
 

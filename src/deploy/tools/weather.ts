@@ -74,28 +74,38 @@ export function createWeatherTool({
 }
 
 function createUrl(base: string, path: string, query: Readonly<Record<string, string>>): URL {
-  const url = new URL(path, base);
-  url.search = new URLSearchParams(query).toString();
-  return url;
+  return new URL(`${base}${path}?${new URLSearchParams(query)}`);
 }
 
 async function getJson<T>(url: URL, schema: z.ZodType<T>, request: ServiceRequest): Promise<T> {
-  const parsed = schema.safeParse(await fetchJson(url, request));
+  const { status, body } = await get(url, request);
+  if (status !== 200) throw new Error(`The weather service answered with HTTP status ${status}.`);
+  const parsed = schema.safeParse(parseJson(body));
   if (!parsed.success) throw new Error("The weather service gave an answer that could not be understood.");
   return parsed.data;
 }
 
-async function fetchJson(url: URL, { fetch, timeoutMs, signal }: ServiceRequest): Promise<unknown> {
+async function get(
+  url: URL,
+  { fetch, timeoutMs, signal }: ServiceRequest,
+): Promise<{ status: number; body: string }> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
-    if (!response.ok) throw new Error(`it answered with HTTP status ${response.status}`);
-    return await response.json();
+    return { status: response.status, body: await response.text() };
   } catch (error) {
     // The caller's own abort is no fault of the service.
     signal?.throwIfAborted();
     const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : readReason(error);
     throw new Error(`The weather service could not be reached: ${reason}.`, { cause: error });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -29,7 +29,7 @@ const CHINESE_WEATHER = String.raw`(?:今天|现在|请问|查询|查|和)*((?!�
 const TIME = String.raw`\b(?:(?:what(?:['’]s| is)?(?: the)?|the) (?:(?:current|local) )?time|(?:current|local) time|time is it|^time(?= in ))\b(?:${SAME_CLAUSE}\b(?:in|for|at) ${PLACES})?`;
 const CHINESE_TIME = String.raw`(?:请问)?((?!请问|现在)\p{Script=Han}{2})?的?(?:现在)?(?:是)?几点`;
 const ARITHMETIC_CUE =
-  /\b(?:what(?:['’]s| is)|how much|calculate|compute|evaluate)\b|=|计算|算|等于|多少|^[\s\d.+*/^()×÷-]+$/iu;
+  /\b(?:what(?:['’]s| is)|how much|calculat\w+|compute|evaluate)\b|=|计算|算|等于|多少|^[\s\d.+*/^()×÷-]+$/iu;
 const EXPRESSION = String.raw`[-(\d][\d\s.+*/^()×÷-]*[\d)]`;
 const HAS_OPERATION = /[\d)]\s*[+*/^×÷-]\s*[-(\d]/u;
 const DATE = /^\d{1,4}([-/])\d{1,2}\1\d{1,4}$/u;

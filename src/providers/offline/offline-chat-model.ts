@@ -78,10 +78,7 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     options.signal?.throwIfAborted();
     const message = toMessage(prepareReply(messages, options));
-    return {
-      generations: [{ text: message.text, message }],
-      llmOutput: { tokenUsage: message.usage_metadata },
-    };
+    return { generations: [{ text: message.text, message }] };
   }
 
   override async *_streamResponseChunks(

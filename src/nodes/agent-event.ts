@@ -1,0 +1,22 @@
+/** What the agent tells of itself on the `custom` stream. */
+
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { PlaceholderCause } from "../history/result.js";
+import type { ClosingReason } from "./agent-state.js";
+
+export type AgentEvent =
+  /** A dangling call was closed with a placeholder, because of `cause`. */
+  | {
+      readonly type: "call-closed";
+      readonly tool: string;
+      readonly callId: string;
+      readonly cause: PlaceholderCause;
+    }
+  /** A dangling call got the result that its tool had returned before its run ended. */
+  | { readonly type: "result-recovered"; readonly tool: string; readonly callId: string }
+  /** A limit of the turn is reached: the model is asked for a closing answer with tools off. */
+  | { readonly type: "limit-reached"; readonly limit: ClosingReason };
+
+export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
+  config.writer?.(event);
+}

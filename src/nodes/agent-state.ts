@@ -1,0 +1,54 @@
+/** The channels of an agent's thread. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { StateSchema } from "@langchain/langgraph";
+import { z } from "zod";
+import { PairedMessagesValue } from "../history/paired-messages-value.js";
+import { coverageOf } from "../history/summary.js";
+
+/** Why the model may call no tool in what remains of the turn. */
+const closingReasonSchema = z.enum([
+  "max-iterations",
+  "max-function-calls",
+  "max-consecutive-errors",
+  "recursion-limit",
+]);
+
+export type ClosingReason = z.infer<typeof closingReasonSchema>;
+
+/**
+ * What was spent in the turn that a user message began. A channel, not a variable of the run: a turn spans tasks,
+ * interrupts and restarts.
+ */
+const turnSchema = z.object({
+  /** The id of the user message; undefined where a thread has none. */
+  startedBy: z.string().optional(),
+  /** Model calls with tools on. */
+  iterations: z.number(),
+  /** Calls that were sent to their tools. */
+  functionCalls: z.number(),
+  /** Rounds in a row in which every call failed. */
+  consecutiveErrors: z.number(),
+  closing: closingReasonSchema.optional(),
+});
+
+export type Turn = z.infer<typeof turnSchema>;
+
+export const agentStateSchema = new StateSchema({
+  messages: PairedMessagesValue,
+  turn: turnSchema.optional(),
+});
+
+export type AgentState = typeof agentStateSchema.State;
+export type AgentUpdate = typeof agentStateSchema.Update;
+
+/** The running turn, or a new one if a user message came since. */
+export function turnOf({ messages, turn }: AgentState): Turn {
+  const startedBy = messages.findLast(isUserMessage)?.id;
+  if (turn !== undefined && turn.startedBy === startedBy) return turn;
+  return { startedBy, iterations: 0, functionCalls: 0, consecutiveErrors: 0 };
+}
+
+function isUserMessage(message: BaseMessage): boolean {
+  return message.type === "human" && coverageOf(message) === undefined;
+}

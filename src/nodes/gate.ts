@@ -1,0 +1,49 @@
+/**
+ * Decides on the complete state whether the model is called. It stands at the beginning of the model node, because
+ * an edge behind parallel tasks is evaluated once for each task and sees that task's write only.
+ */
+
+import { callsOf } from "../history/call.js";
+import { groupMessages } from "../history/group.js";
+import { isResult } from "../history/result.js";
+import { type AgentState, type ClosingReason, type Turn, turnOf } from "./agent-state.js";
+import { unansweredCalls } from "./open-calls.js";
+import type { LoopLimits } from "./settings.js";
+
+export type GateDecision =
+  /** Calls of the open group are in flight, or there is nothing to answer. */
+  | { readonly kind: "wait" }
+  | { readonly kind: "call"; readonly turn: Turn }
+  /** Called with tools off, for a closing answer. */
+  | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason };
+
+/** Supersteps of one more round: the tools, and the model's answer to them. */
+const STEPS_OF_A_ROUND = 2;
+
+export function decideAtGate(state: AgentState, limits: LoopLimits, stepsLeft: number): GateDecision {
+  const last = state.messages.at(-1);
+  if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
+  if (last.type === "ai") return { kind: "wait" };
+  const turn = countRound(turnOf(state), state);
+  const reason = turn.closing ?? closingReason(turn, limits, stepsLeft);
+  if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };
+  return { kind: "call", turn: { ...turn, iterations: turn.iterations + 1 } };
+}
+
+function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
+  if (turn.iterations >= limits.maxIterations) return "max-iterations";
+  if (turn.functionCalls >= limits.maxFunctionCalls) return "max-function-calls";
+  if (turn.consecutiveErrors >= limits.maxConsecutiveErrors) return "max-consecutive-errors";
+  if (stepsLeft < STEPS_OF_A_ROUND) return "recursion-limit";
+  return undefined;
+}
+
+/** The turn with the outcome of the round that has just ended, if one has. */
+function countRound(turn: Turn, { messages }: AgentState): Turn {
+  const last = messages.at(-1);
+  if (last === undefined || !isResult(last)) return turn;
+  const head = messages.findLastIndex((message) => !isResult(message));
+  const { groups } = groupMessages(messages.slice(Math.max(head, 0)), callsOf);
+  const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
+  return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
+}

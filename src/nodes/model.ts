@@ -1,0 +1,147 @@
+import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { Runnable } from "@langchain/core/runnables";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { concat } from "@langchain/core/utils/stream";
+import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { ModelError } from "../errors.js";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { coerceMessage } from "../history/coerce-message.js";
+import { copyMessage } from "../history/copy-message.js";
+import { deriveUnusedId } from "../history/message-id.js";
+import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
+import { toModelInput } from "../providers/to-model-input.js";
+import { emitEvent } from "./agent-event.js";
+import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
+import { decideAtGate } from "./gate.js";
+import { stepsLeft } from "./run-handle.js";
+import { type LoopLimits, type RunContext, resolveLimits } from "./settings.js";
+import { toolTasksOf } from "./tool-task.js";
+
+export interface ModelNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+  readonly limits: LoopLimits;
+  readonly systemPrompt: string | undefined;
+  readonly maxToolCallsFromHistory: number | undefined;
+  /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
+  readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
+}
+
+/** What the user reads if a closing answer has no text of its own. */
+const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
+  "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
+  "max-function-calls": "I stopped here: the limit of tool calls for one turn is reached.",
+  "max-consecutive-errors": "I stopped here: the tools failed several times in a row.",
+  "recursion-limit": "I stopped here: the run's recursion limit is reached.",
+};
+
+type ModelCommand = Command<unknown, AgentUpdate, "model" | "tools" | typeof END>;
+
+/** Passes the gate, asks the model, and sends its calls to their tools. */
+export function createModelNode(options: ModelNodeOptions) {
+  return async function model(
+    state: AgentState,
+    config: LangGraphRunnableConfig<RunContext>,
+  ): Promise<ModelCommand> {
+    const context = config.context ?? {};
+    const limits = resolveLimits(context, options.limits);
+    const decision = decideAtGate(state, limits, stepsLeft(config));
+    if (decision.kind === "wait") return new Command({ goto: END });
+
+    const input = toModelInput(state.messages, {
+      systemPrompt: context.systemPrompt ?? options.systemPrompt,
+      maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? options.maxToolCallsFromHistory,
+    });
+    const chatModel = await options.resolveModel(context.model);
+    const isClosing = decision.kind === "close";
+    if (isClosing && options.tools.length > 0)
+      emitEvent(config, { type: "limit-reached", limit: decision.reason });
+    const answer = await ask(offerTools(chatModel, options.tools, isClosing), input, config);
+    const message = withFreshId(answer, state.messages);
+    if (isClosing) return finish(withoutStrayCalls(message, decision.reason), decision.turn);
+    return dispatchCalls(message, decision.turn, limits);
+  };
+}
+
+function offerTools(
+  model: BaseChatModel,
+  tools: readonly StructuredToolInterface[],
+  isClosing: boolean,
+): Runnable<BaseLanguageModelInput, AIMessageChunk> {
+  if (tools.length === 0) return model;
+  if (model.bindTools === undefined) {
+    throw new ModelError(
+      "This model cannot call tools: it has no `bindTools`. Choose another one, or no tools.",
+    );
+  }
+  // The tools stay declared: some providers refuse a history with calls where no tool is.
+  return model.bindTools([...tools], isClosing ? { tool_choice: "none" } : {});
+}
+
+/** Streams, whether or not anybody listens: `invoke` of some clients downloads a tokenizer when they stream. */
+async function ask(
+  model: Runnable<BaseLanguageModelInput, AIMessageChunk>,
+  input: BaseMessage[],
+  config: LangGraphRunnableConfig,
+): Promise<AIMessage> {
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of await model.stream(input, config)) {
+    whole = whole === undefined ? chunk : concat(whole, chunk);
+  }
+  const message = coerceMessage(whole);
+  if (
+    message === undefined ||
+    !isAIMessage(message) ||
+    (callsOf(message).length === 0 && isBlankMessage(message))
+  ) {
+    throw new ModelError("The model answered nothing: neither text nor a tool call.");
+  }
+  return message;
+}
+
+/** Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message. */
+function withFreshId(message: AIMessage, history: readonly BaseMessage[]): AIMessage {
+  const isTaken = (id: string | undefined) =>
+    id !== undefined && history.some((earlier) => earlier.id === id);
+  if (!isTaken(message.id)) return message;
+  return copyMessage(message, { id: deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken) });
+}
+
+function withoutStrayCalls(message: AIMessage, reason: ClosingReason): AIMessage {
+  if (callsOf(message).length === 0) return message;
+  const rest = withoutCalls(message, () => true);
+  return isBlankMessage(rest) ? copyMessage(rest, { content: CLOSING_TEXTS[reason] }) : rest;
+}
+
+function finish(message: AIMessage, turn: Turn): ModelCommand {
+  return new Command({ update: { messages: [message], turn }, goto: END });
+}
+
+function dispatchCalls(message: AIMessage, turn: Turn, limits: LoopLimits): ModelCommand {
+  const tasks = toolTasksOf(message);
+  if (tasks.length === 0) return finish(message, turn);
+  const functionCalls = turn.functionCalls + tasks.length;
+  if (functionCalls > limits.maxFunctionCalls) return refuseCalls(message, turn);
+  return new Command({
+    update: { messages: [message], turn: { ...turn, functionCalls } },
+    goto: tasks.map((task) => new Send("tools", task)),
+  });
+}
+
+/** A batch that would exceed the budget is answered instead of run, and the model closes the turn. */
+function refuseCalls(message: AIMessage, turn: Turn): ModelCommand {
+  const refusals = callsOf(message).map(
+    ({ id, name }) =>
+      new ToolMessage({
+        content: "Not run: the limit of tool calls for one turn is reached.",
+        tool_call_id: id,
+        name,
+        status: "error",
+      }),
+  );
+  return new Command({
+    update: { messages: [message, ...refusals], turn: { ...turn, closing: "max-function-calls" } },
+    goto: "model",
+  });
+}

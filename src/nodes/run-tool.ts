@@ -1,0 +1,52 @@
+import type { ToolCall } from "@langchain/core/messages/tool";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { RunContext } from "./settings.js";
+
+export class ToolTimeoutError extends Error {
+  override readonly name = "ToolTimeoutError";
+  readonly milliseconds: number;
+
+  constructor(milliseconds: number) {
+    super(`The tool did not finish within ${milliseconds} ms.`);
+    this.milliseconds = milliseconds;
+  }
+}
+
+/**
+ * Invokes a tool with the runtime that LangChain's tools expect: the config, and in it store, context, writer and
+ * the id of the call. The tool's signal aborts with the run or at the timeout; a tool that does not heed it is not
+ * waited for.
+ *
+ * @throws ToolTimeoutError, what the tool throws, or the reason of the run's abort.
+ */
+export async function runTool(
+  tool: StructuredToolInterface,
+  call: ToolCall & { type: "tool_call" },
+  config: LangGraphRunnableConfig<RunContext>,
+  timeoutMs: number | undefined,
+): Promise<unknown> {
+  const timeout = new AbortController();
+  const signals = [timeout.signal, ...(config.signal === undefined ? [] : [config.signal])];
+  const signal = AbortSignal.any(signals);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => timeout.abort(new ToolTimeoutError(timeoutMs)), timeoutMs);
+  const runtime = { ...config, signal, config, toolCallId: call.id ?? "", writer: config.writer ?? null };
+  try {
+    return await Promise.race([tool.invoke(call, runtime), rejectOnAbort(signal)]);
+  } catch (error) {
+    // What a tool throws because it was aborted is not its own failure.
+    throw timeout.signal.aborted ? timeout.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * Settings of an agent: those fixed when it is built, and those that a run may choose in its `context`. One table
+ * says for each what it must be.
+ */
+
+import { z } from "zod";
+import { InvalidSettingError } from "../errors.js";
+
+interface Rule {
+  readonly schema: z.ZodType;
+  /** Completes the sentence "Expected `name` to be …". */
+  readonly expectation: string;
+}
+
+const countFrom = (least: number) => ({
+  schema: z.number().int().min(least),
+  expectation: `an integer of ${least} or more`,
+});
+const text = { schema: z.string(), expectation: "a string" };
+const flag = { schema: z.boolean(), expectation: "true or false" };
+
+/** Loop limits: a run may lower, not raise what its graph was built with. */
+const LIMITS = {
+  maxIterations: countFrom(1),
+  maxFunctionCalls: countFrom(0),
+  maxConsecutiveErrors: countFrom(1),
+} as const satisfies Record<string, Rule>;
+
+const RUN_SETTINGS = {
+  model: text,
+  systemPrompt: text,
+  maxToolCallsFromHistory: countFrom(0),
+  ...LIMITS,
+} as const satisfies Record<string, Rule>;
+
+const BUILD_SETTINGS = {
+  ...RUN_SETTINGS,
+  model: { schema: z.unknown(), expectation: "a model" },
+  models: { schema: z.array(z.string()), expectation: "a list of model names" },
+  tools: { schema: z.array(z.unknown()), expectation: "a list of tools" },
+  includeDetailedErrors: flag,
+  toolTimeoutMs: countFrom(1),
+  checkpointer: { schema: z.unknown(), expectation: "a checkpointer" },
+  store: { schema: z.unknown(), expectation: "a store" },
+} as const satisfies Record<string, Rule>;
+
+export interface LoopLimits {
+  /** Model calls with tools in one turn; then one closing call with tools off. */
+  readonly maxIterations: number;
+  /** Tool calls run in one turn. A batch that would exceed it is not run. Infinity: no limit. */
+  readonly maxFunctionCalls: number;
+  /** Batches in a row in which every call failed; then one closing call with tools off. */
+  readonly maxConsecutiveErrors: number;
+}
+
+const DEFAULT_LIMITS: LoopLimits = {
+  maxIterations: 40,
+  maxFunctionCalls: Number.POSITIVE_INFINITY,
+  maxConsecutiveErrors: 3,
+};
+
+/** What a run may choose. JSON; Studio shows it as a form. All fields are optional. */
+export const runContextSchema = z.object({
+  model: z
+    .string()
+    .optional()
+    .describe("The model, as provider:name; one of those that the deployment allows."),
+  systemPrompt: z.string().optional().describe("Instructions that stand before the conversation."),
+  maxToolCallsFromHistory: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("How many tool calls of earlier turns the model is shown. Empty: all."),
+  maxIterations: z.number().int().min(1).optional().describe("Model calls with tools in one turn, at most."),
+  maxFunctionCalls: z.number().int().min(0).optional().describe("Tool calls in one turn, at most."),
+  maxConsecutiveErrors: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("Failed rounds of tool calls in a row, at most."),
+});
+
+export type RunContext = z.infer<typeof runContextSchema>;
+
+/** @throws InvalidSettingError for an unknown name or a value that the setting does not take. */
+export function checkBuildSettings(options: unknown): void {
+  checkSettings(options, BUILD_SETTINGS, "options");
+}
+
+/**
+ * @param limits What the graph was built with; a run may only lower it.
+ * @throws InvalidSettingError for an unknown name, a value that the setting does not take, or a raised limit.
+ */
+export function checkRunContext(context: unknown, limits: LoopLimits): void {
+  if (context === undefined || context === null) return;
+  checkSettings(context, RUN_SETTINGS, "context");
+  for (const name of Object.keys(LIMITS) as (keyof LoopLimits)[]) {
+    const value = (context as RunContext)[name];
+    if (value !== undefined && value > limits[name]) {
+      throw InvalidSettingError.expected(name, `at most ${limits[name]}, the limit of this graph`, value);
+    }
+  }
+}
+
+export function resolveLimits(
+  chosen: Partial<Record<keyof LoopLimits, number | undefined>>,
+  base = DEFAULT_LIMITS,
+): LoopLimits {
+  return {
+    maxIterations: chosen.maxIterations ?? base.maxIterations,
+    maxFunctionCalls: chosen.maxFunctionCalls ?? base.maxFunctionCalls,
+    maxConsecutiveErrors: chosen.maxConsecutiveErrors ?? base.maxConsecutiveErrors,
+  };
+}
+
+function checkSettings(settings: unknown, rules: Readonly<Record<string, Rule>>, whole: string): void {
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
+    throw InvalidSettingError.expected(whole, "an object", settings);
+  }
+  for (const [name, value] of Object.entries(settings)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule === undefined) {
+      const known = Object.keys(rules).join(", ");
+      throw new InvalidSettingError(name, `Unknown setting \`${name}\`. Known settings are: ${known}.`);
+    }
+    if (value !== undefined && !rule.schema.safeParse(value).success) {
+      throw InvalidSettingError.expected(name, rule.expectation, value);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { Embeddings } from "@langchain/core/embeddings";
+import { AIMessage } from "@langchain/core/messages";
+import { InMemoryStore, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { describe, expect, it } from "vitest";
+import { createSaveNoteTool, createSearchNotesTool } from "../../../src/deploy/tools/notes.js";
+
+const save = createSaveNoteTool();
+const search = createSearchNotesTool();
+
+/** Runs one call in a graph, which is how a tool gets its store. */
+function createNotebook(store: InMemoryStore | undefined) {
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("tools", new ToolNode([save, search]))
+    .addEdge(START, "tools")
+    .compile(store === undefined ? {} : { store });
+  return async (name: string, args: Record<string, string>, configurable: Record<string, string> = {}) => {
+    const call = new AIMessage({ content: "", tool_calls: [{ id: "call_1", name, args }] });
+    const { messages } = await graph.invoke({ messages: [call] }, { configurable });
+    return messages.at(-1)?.text;
+  };
+}
+
+/** Embeds a text by the presence of two words, so that the ranking is known. */
+class TwoWordEmbeddings extends Embeddings {
+  override async embedQuery(text: string) {
+    return [Number(text.includes("drink")), Number(text.includes("sport"))];
+  }
+
+  override embedDocuments(texts: string[]) {
+    return Promise.all(texts.map((text) => this.embedQuery(text)));
+  }
+}
+
+describe("notes", () => {
+  it("are found again by their words, in any case", async () => {
+    const use = createNotebook(new InMemoryStore());
+    expect(await use("save_note", { text: "Buy green tea" })).toBe("Saved the note: Buy green tea");
+    await use("save_note", { text: "Call the bank" });
+    expect(await use("search_notes", { query: "TEA, green!" })).toBe("- Buy green tea");
+    expect(await use("search_notes", { query: "coffee" })).toBe('No note matches "coffee".');
+    expect(await use("search_notes", { query: "tea bank" })).toBe('No note matches "tea bank".');
+  });
+
+  it("are all listed for an empty query", async () => {
+    const use = createNotebook(new InMemoryStore());
+    expect(await use("search_notes", { query: "" })).toBe("There are no notes.");
+    await use("save_note", { text: "one" });
+    await use("save_note", { text: "two" });
+    expect(await use("search_notes", { query: "" })).toBe("- one\n- two");
+  });
+
+  it("are kept once when saved twice", async () => {
+    const store = new InMemoryStore();
+    const use = createNotebook(store);
+    await use("save_note", { text: "tea" });
+    await use("save_note", { text: " tea " });
+    expect(await store.search(["notes"])).toHaveLength(1);
+  });
+
+  it("are found behind the first page of the store", async () => {
+    const store = new InMemoryStore();
+    for (let index = 0; index < 250; index += 1)
+      await store.put(["notes"], `${index}`, { text: `note ${index}` });
+    expect(await createNotebook(store)("search_notes", { query: "249" })).toBe("- note 249");
+  });
+
+  it.each([
+    { title: "two users", one: { user_id: "ann@example.com" }, other: { user_id: "bob@example.com" } },
+    { title: "a user and nobody", one: { langgraph_auth_user_id: "id:1" }, other: {} },
+    {
+      title: "the server's user and a claimed one",
+      one: { langgraph_auth_user_id: "a", user_id: "b" },
+      other: { user_id: "b" },
+    },
+  ])("are kept apart for $title", async ({ one, other }) => {
+    const use = createNotebook(new InMemoryStore());
+    await use("save_note", { text: "my secret" }, one);
+    expect(await use("search_notes", { query: "secret" }, one)).toBe("- my secret");
+    expect(await use("search_notes", { query: "secret" }, other)).toBe('No note matches "secret".');
+  });
+
+  it("are ranked by a store that has an index", async () => {
+    const use = createNotebook(
+      new InMemoryStore({ index: { dims: 2, embeddings: new TwoWordEmbeddings({}), fields: ["text"] } }),
+    );
+    await use("save_note", { text: "sport on Monday" });
+    await use("save_note", { text: "drink tea" });
+    expect(await use("search_notes", { query: "what to drink" })).toBe("- drink tea\n- sport on Monday");
+  });
+
+  it("fail with a clear sentence without a store", async () => {
+    const use = createNotebook(undefined);
+    expect(await use("save_note", { text: "tea" })).toContain("Notes need a store");
+    await expect(search.invoke({ query: "tea" })).rejects.toThrow("Notes need a store");
+  });
+});

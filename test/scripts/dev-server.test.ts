@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { type DevServer, type DevServerOptions, startDevServer } from "../../scripts/dev-server.js";
+
+const config = fileURLToPath(new URL("../fixtures/echo/langgraph.json", import.meta.url));
+const human = (content: string) => ({ messages: [{ role: "user", content }] });
+
+const servers: DevServer[] = [];
+const directories: string[] = [];
+
+async function start(options: DevServerOptions = {}): Promise<DevServer> {
+  const server = await startDevServer({ config, ...options });
+  servers.push(server);
+  return server;
+}
+
+async function makeDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "dev-server-test-"));
+  directories.push(directory);
+  return directory;
+}
+
+async function contents(server: DevServer, threadId: string): Promise<unknown[]> {
+  const { values } = await server.client.threads.getState<{ messages: { content: unknown }[] }>(threadId);
+  return values.messages.map((message) => message.content);
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+  await Promise.all(directories.splice(0).map((directory) => rm(directory, { recursive: true })));
+});
+
+describe("startDevServer", { timeout: 60_000 }, () => {
+  it("serves the graphs of a config until it is stopped", async () => {
+    const server = await start();
+    const result = await server.client.runs.wait(null, "echo", { input: human("hello") });
+    expect(result).toMatchObject({ messages: [{ content: "hello" }, { content: "echo: hello" }] });
+    expect(server.output()).toContain("Server running at 127.0.0.1");
+
+    await server.stop();
+    await expect(fetch(`${server.url}/ok`)).rejects.toThrow("fetch failed");
+    expect(() => process.kill(server.processId, 0)).toThrow("ESRCH");
+  });
+
+  it("lets the variables of the caller win over those of the config", async () => {
+    const server = await start({ env: { ECHO_PREFIX: "you said " } });
+    const result = await server.client.runs.wait(null, "echo", { input: human("hello") });
+    expect(result).toMatchObject({ messages: [{}, { content: "you said hello" }] });
+  });
+
+  it("goes on with the threads of a server that was stopped", async () => {
+    const stateDirectory = await makeDirectory();
+    const first = await start({ stateDirectory });
+    const { thread_id } = await first.client.threads.create();
+    await first.client.runs.wait(thread_id, "echo", { input: human("one") });
+    await first.stop();
+
+    const second = await start({ stateDirectory });
+    await second.client.runs.wait(thread_id, "echo", { input: human("two") });
+    expect(await contents(second, thread_id)).toEqual(["one", "echo: one", "two", "echo: two"]);
+  });
+
+  it("ends with the process that started it, even if that one is killed", async () => {
+    const starter = spawn(
+      process.execPath,
+      [
+        "--import",
+        "tsx",
+        "--input-type=module",
+        "-e",
+        `const { startDevServer } = await import(${JSON.stringify(new URL("../../scripts/dev-server.ts", import.meta.url))});
+         console.log((await startDevServer({ config: ${JSON.stringify(config)} })).url);`,
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const [line] = await once(starter.stdout, "data");
+    const url = String(line).trim();
+    expect((await fetch(`${url}/ok`)).ok).toBe(true);
+
+    starter.kill("SIGKILL");
+    await expect
+      .poll(
+        () =>
+          fetch(`${url}/ok`).then(
+            () => "up",
+            () => "down",
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe("down");
+  });
+
+  it("says what the server printed when a graph cannot be loaded", async () => {
+    const directory = await makeDirectory();
+    const broken = join(directory, "langgraph.json");
+    await writeFile(broken, JSON.stringify({ graphs: { missing: "./missing.ts:graph" } }));
+    await expect(start({ config: broken })).rejects.toThrow(/failed to start[\s\S]*missing\.ts/);
+  });
+
+  it("gives up a server that does not answer in time", async () => {
+    await expect(start({ startTimeoutMs: 1 })).rejects.toThrow("did not answer within 1 ms");
+  });
+});

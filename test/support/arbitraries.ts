@@ -1,0 +1,252 @@
+/**
+ * Arbitrary updates and stored lists. What is generated are entries, which print well and shrink well; `build`
+ * makes the values that a graph would be handed from them. The alphabets of ids are small, so they collide.
+ */
+
+import {
+  AIMessage,
+  AIMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+  ToolMessageChunk,
+} from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import fc from "fast-check";
+import { PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { type Coverage, createSummary } from "../../src/history/summary.js";
+
+const MESSAGE_IDS = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"] as const;
+const CALL_IDS = ["c1", "c2", "c3"] as const;
+
+/** Where a call is written: in a list, in the content, or in both. */
+const CALL_PLACES = ["listed", "invalid", "mirrored", "block", "item"] as const;
+
+interface CallEntry {
+  readonly id: string;
+  readonly place: (typeof CALL_PLACES)[number];
+}
+
+type Id = string | undefined;
+
+/** How a message is handed over: as a message, a chunk, or an object with `role` or `type`. */
+type Form = "message" | "chunk" | "role" | "type";
+
+export type Entry =
+  | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
+  | {
+      readonly kind: "ai";
+      readonly id: Id;
+      readonly text: string;
+      readonly form: Form;
+      readonly calls: readonly CallEntry[];
+    }
+  | {
+      readonly kind: "result";
+      readonly id: Id;
+      readonly text: string;
+      readonly form: Form;
+      readonly call: string;
+    }
+  | { readonly kind: "placeholder"; readonly id: Id; readonly text: string; readonly call: string }
+  | { readonly kind: "summary"; readonly id: Id; readonly text: string; readonly coverage: Coverage }
+  | { readonly kind: "like"; readonly value: unknown }
+  | { readonly kind: "removal"; readonly id: string }
+  | { readonly kind: "remove-all" }
+  /** The very object that was built so many entries before. */
+  | { readonly kind: "again"; readonly back: number }
+  | { readonly kind: "no-message"; readonly value: unknown };
+
+const messageId = fc.constantFrom(...MESSAGE_IDS);
+const id: fc.Arbitrary<Id> = fc.oneof(
+  { weight: 5, arbitrary: messageId },
+  { weight: 2, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant("") },
+);
+const callId = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(...CALL_IDS) },
+  { weight: 1, arbitrary: fc.constant("") },
+);
+const text = fc.constantFrom("", "x", "y");
+const form = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Form>("message") },
+  { weight: 1, arbitrary: fc.constantFrom<Form>("chunk", "role", "type") },
+);
+const call = fc.record({
+  id: callId,
+  place: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("listed" as const) },
+    { weight: 2, arbitrary: fc.constantFrom(...CALL_PLACES) },
+  ),
+});
+const coverage: fc.Arbitrary<Coverage> = fc.oneof(
+  fc.record({ kind: fc.constant("keep" as const), messages: fc.uniqueArray(messageId, { maxLength: 4 }) }),
+  fc.record({
+    kind: fc.constant("archive" as const),
+    messages: fc.uniqueArray(messageId, { maxLength: 6 }),
+    calls: fc.array(callId, { maxLength: 3 }),
+  }),
+);
+
+const like: fc.Arbitrary<unknown> = fc.oneof(
+  text,
+  fc.tuple(fc.constantFrom("user", "human", "ai", "assistant", "system", "developer"), text),
+  fc.constant({ role: "assistant", content: null, tool_calls: [openAiCall("c1"), openAiCall("c2")], id: "m1" }),
+  fc.constant({ role: "tool", content: "x", tool_call_id: "c1" }),
+  fc.constant({ type: "remove", id: "m2" }),
+  fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
+);
+
+/** Things that stand for no message, among them objects that cannot be read, written or compared. */
+export const noMessage: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom(null, undefined, 0, 1n, Number.NaN, true, Symbol("s")),
+  fc.constantFrom({}, { content: "x" }, { role: 7, content: "x" }, { role: "nobody", content: "x" }),
+  fc.constantFrom({ role: "tool", content: "x" }, { type: "tool" }, { type: "remove" }, { type: "ai_chunk" }),
+  fc.constantFrom([], [null, "x"], ["tool", "x"], () => "x", new Date(0), new Map()),
+  fc.constantFrom(throwingObject(), cyclicObject(), unreadableProxy()),
+);
+
+const entry: fc.Arbitrary<Entry> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("human", "system"), id, text, form }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant("ai" as const),
+      id,
+      text,
+      form,
+      calls: fc.array(call, { maxLength: 4 }),
+    }),
+  },
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant("result" as const), id, text, form, call: callId }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("placeholder" as const), id, text, call: callId }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("summary" as const), id, text, coverage }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: like }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: messageId }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: fc.constant("unknown") }) },
+  { weight: 1, arbitrary: fc.constant<Entry>({ kind: "remove-all" }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("again" as const), back: fc.nat({ max: 5 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("no-message" as const), value: noMessage }) },
+);
+
+/** What one thread is written over time. */
+export const entries = (maxLength = 20): fc.Arbitrary<readonly Entry[]> => fc.array(entry, { maxLength });
+
+/** Where a list is split into updates: for each entry, whether the next one begins another update. */
+export const splits = fc.array(fc.boolean(), { maxLength: 20 });
+
+/** Only messages, as a provider's log or an older checkpoint would hold them, in any order. */
+export const messageEntries = (maxLength = 16): fc.Arbitrary<readonly Entry[]> =>
+  fc.array(
+    entry.filter(({ kind }) => !["removal", "remove-all", "no-message", "like"].includes(kind)),
+    { maxLength },
+  );
+
+/** The values of a list of entries. */
+export function build(list: readonly Entry[]): unknown[] {
+  const values: unknown[] = [];
+  for (const one of list) {
+    values.push(one.kind === "again" ? (values.at(-1 - one.back) ?? "again") : buildOne(one));
+  }
+  return values;
+}
+
+/** The same with a text that no other entry has, so that a message can be followed by what it says. */
+export function buildDistinct(list: readonly Entry[]): unknown[] {
+  return build(list.map((one, index) => ("text" in one ? { ...one, text: `${one.text}#${index}` } : one)));
+}
+
+function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
+  switch (one.kind) {
+    case "human":
+      return inForm(one.form, "human", fieldsOf(one));
+    case "system":
+      return inForm(one.form === "chunk" ? "message" : one.form, "system", fieldsOf(one));
+    case "ai":
+      return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) });
+    case "result":
+      return inForm(one.form, "tool", { ...fieldsOf(one), tool_call_id: one.call });
+    case "placeholder":
+      return new ToolMessage({
+        ...fieldsOf(one),
+        tool_call_id: one.call,
+        status: "error",
+        additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" },
+      });
+    case "summary": {
+      const { additional_kwargs, content } = createSummary(one.text, one.coverage);
+      return new HumanMessage({ content, additional_kwargs, ...(one.id === undefined ? {} : { id: one.id }) });
+    }
+    case "removal":
+      return new RemoveMessage({ id: one.id });
+    case "remove-all":
+      return new RemoveMessage({ id: REMOVE_ALL_MESSAGES });
+    case "like":
+    case "no-message":
+      return one.value;
+  }
+}
+
+interface Fields {
+  readonly content: string;
+  readonly id?: string;
+}
+
+function fieldsOf({ id, text }: { readonly id: Id; readonly text: string }): Fields {
+  return id === undefined ? { content: text } : { content: text, id };
+}
+
+const CLASSES = {
+  human: { message: HumanMessage, chunk: HumanMessageChunk },
+  system: { message: SystemMessage, chunk: SystemMessage },
+  ai: { message: AIMessage, chunk: AIMessageChunk },
+  tool: { message: ToolMessage, chunk: ToolMessageChunk },
+} as const;
+
+function inForm(form: Form, type: keyof typeof CLASSES, fields: object): unknown {
+  if (form === "role" || form === "type") return { [form]: type, ...fields };
+  return new CLASSES[type][form](fields as never);
+}
+
+function callFields(text: string, calls: readonly CallEntry[]): object {
+  const placed = (...places: CallEntry["place"][]) => calls.filter(({ place }) => places.includes(place));
+  const blocks = placed("mirrored", "block", "item").map(blockOfCall);
+  return {
+    ...(blocks.length > 0 ? { content: [{ type: "text", text }, ...blocks] } : {}),
+    tool_calls: placed("listed", "mirrored").map((one) => ({ id: one.id, name: "tool", args: {} })),
+    invalid_tool_calls: placed("invalid").map((one) => ({ id: one.id, name: "tool", args: "{" })),
+  };
+}
+
+function blockOfCall({ id, place }: CallEntry): object {
+  return place === "item"
+    ? { type: "function_call", id: `item-${id}`, call_id: id, name: "tool", arguments: "{}" }
+    : { type: "tool_use", id, name: "tool", input: {} };
+}
+
+function openAiCall(id: string): object {
+  return { id, type: "function", function: { name: "tool", arguments: "{}" } };
+}
+
+function throwingObject(): object {
+  return {
+    get role() {
+      throw new Error("Not to be read");
+    },
+  };
+}
+
+function cyclicObject(): object {
+  const value: { self?: unknown } = {};
+  value.self = value;
+  return value;
+}
+
+function unreadableProxy(): object {
+  const refuse = () => {
+    throw new Error("Not to be read");
+  };
+  return new Proxy({}, { get: refuse, has: refuse, ownKeys: refuse, getPrototypeOf: refuse });
+}

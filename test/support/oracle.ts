@@ -1,0 +1,191 @@
+/**
+ * The numbered rules of the reducer, written as slowly and plainly as they read: after each single message the
+ * whole history is read into groups, one thing is done, and the groups are written out again.
+ */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import { deriveUnusedId } from "../../src/history/message-id.js";
+import { coverageOf } from "../../src/history/summary.js";
+import { answeredIdOf, callIdsOf } from "./strict-check.js";
+
+interface Slot {
+  readonly callId: string;
+  result: ToolMessage | undefined;
+}
+
+/** A message that is no result, with a slot for the result of each of its calls. */
+interface Block {
+  head: BaseMessage;
+  slots: Slot[];
+}
+
+export function reduceByTheRules(state: readonly BaseMessage[], values: readonly unknown[]): BaseMessage[] {
+  let messages = [...state];
+  for (const value of values) {
+    const message = coerceMessage(value);
+    if (message !== undefined) messages = write(apply(read(messages), message));
+  }
+  return messages;
+}
+
+function apply(blocks: Block[], message: BaseMessage): Block[] {
+  if (message.type === "remove") {
+    return message.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, message.id);
+  }
+  if (isResult(message)) return placeResult(blocks, message);
+  const placed = hasId(blocks, message.id) ? replace(blocks, message) : place(blocks, message);
+  return archive(placed, message);
+}
+
+// Reading and writing.
+
+function isResult(message: BaseMessage): message is ToolMessage {
+  return message.type === "tool";
+}
+
+function isPlaceholder(message: BaseMessage): boolean {
+  return message.additional_kwargs?.["tether_placeholder"] !== undefined;
+}
+
+/** The ids of the calls whose results may stand behind a message. */
+function expectedCalls(message: BaseMessage): string[] {
+  const coverage = coverageOf(message);
+  return coverage?.kind === "archive" ? coverage.calls : callIdsOf(message);
+}
+
+function blockOf(head: BaseMessage): Block {
+  return { head, slots: expectedCalls(head).map((callId) => ({ callId, result: undefined })) };
+}
+
+/** Each result answers the earliest call behind the call that the result before it answers. */
+function read(messages: readonly BaseMessage[]): Block[] {
+  const blocks: Block[] = [];
+  let next = 0;
+  for (const message of messages) {
+    if (!isResult(message)) {
+      blocks.push(blockOf(message));
+      next = 0;
+      continue;
+    }
+    const slots = blocks.at(-1)?.slots ?? [];
+    const index = slots.findIndex((slot, at) => at >= next && slot.callId === answeredIdOf(message));
+    const slot = slots[index];
+    if (slot === undefined) throw new Error("The oracle was given a state that is not in normal form");
+    slot.result = message;
+    next = index + 1;
+  }
+  return blocks;
+}
+
+function write(blocks: readonly Block[]): BaseMessage[] {
+  return blocks.flatMap(({ head, slots }) => [head, ...slots.flatMap(({ result }) => result ?? [])]);
+}
+
+function hasId(blocks: readonly Block[], id: string | undefined): boolean {
+  return id !== undefined && id !== "" && write(blocks).some((message) => message.id === id);
+}
+
+/** Rule 1: gives the message that was put in without an id one that is derived from its place. */
+function identify(blocks: Block[], message: BaseMessage): Block[] {
+  if (typeof message.id === "string" && message.id !== "") return blocks;
+  const messages = write(blocks);
+  const previousId = messages[messages.indexOf(message) - 1]?.id ?? "";
+  const isTaken = (id: string) => messages.some((other) => other !== message && other.id === id);
+  const id = deriveUnusedId(message, previousId, isTaken);
+  const identified = Object.assign(Object.create(Object.getPrototypeOf(message)), message, {
+    id,
+    lc_kwargs: { ...message.lc_kwargs, id },
+  });
+  for (const block of blocks) {
+    if (block.head === message) block.head = identified;
+    for (const slot of block.slots) if (slot.result === message) slot.result = identified;
+  }
+  return blocks;
+}
+
+// Rule 4.
+
+function withoutId(blocks: Block[], id: string | undefined): Block[] {
+  for (const { slots } of blocks) {
+    for (const slot of slots) if (slot.result?.id === id) slot.result = undefined;
+  }
+  return blocks.filter(({ head }) => head.id !== id);
+}
+
+// Rule 5, for a message that is no result.
+
+function replace(blocks: Block[], message: BaseMessage): Block[] {
+  const index = blocks.findIndex(({ head }) => head.id === message.id);
+  const former = blocks[index];
+  const replacement = blockOf(message);
+  if (former === undefined) {
+    const group = blocks.findIndex(({ slots }) => slots.some(({ result }) => result?.id === message.id));
+    return withoutId(blocks, message.id).toSpliced(group + 1, 0, replacement);
+  }
+  for (const slot of replacement.slots) {
+    const sameCall = former.slots.find(({ callId }) => callId === slot.callId);
+    if (sameCall === undefined) continue;
+    slot.result = sameCall.result;
+    former.slots.splice(former.slots.indexOf(sameCall), 1);
+  }
+  return blocks.with(index, replacement);
+}
+
+// Rules 6 and 7.
+
+function placeResult(blocks: Block[], result: ToolMessage): Block[] {
+  const own = blocks.flatMap(({ slots }) => slots).find((slot) => result.id && slot.result?.id === result.id);
+  const slot = own?.callId === answeredIdOf(result) ? own : chooseSlot(blocks, result);
+  if (slot === undefined) return blocks;
+  if (isPlaceholder(result) && slot.result !== undefined && !isPlaceholder(slot.result)) return blocks;
+  const others = hasId(blocks, result.id) ? withoutId(blocks, result.id) : blocks;
+  slot.result = result;
+  return identify(others, result);
+}
+
+/** The message that the result replaces by its id cannot hold its call. */
+function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undefined {
+  const nearestFirst = blocks
+    .filter(({ head }) => !result.id || head.id !== result.id)
+    .toReversed()
+    .flatMap(({ slots }) => slots)
+    .filter(({ callId }) => callId === answeredIdOf(result));
+  const isFree = (slot: Slot) =>
+    slot.result === undefined || (isPlaceholder(slot.result) && !isPlaceholder(result));
+  return nearestFirst.find(isFree) ?? nearestFirst[0];
+}
+
+// Rule 8, and the append.
+
+function place(blocks: Block[], message: BaseMessage): Block[] {
+  const coverage = coverageOf(message);
+  const index = coverage === undefined ? blocks.length : placeOfSummary(blocks, coverage.messages);
+  return identify(blocks.toSpliced(index, 0, blockOf(message)), message);
+}
+
+function placeOfSummary(blocks: readonly Block[], covered: readonly string[]): number {
+  const last = blocks.findLastIndex((block) => write([block]).some(({ id }) => covered.includes(id ?? "")));
+  if (last >= 0) return last + 1;
+  const first = blocks.findIndex(({ head }) => head.type !== "system");
+  return first < 0 ? blocks.length : first;
+}
+
+/** What the summary names leaves. Results of calls that left, which it does not name, are placed again. */
+function archive(blocks: Block[], summary: BaseMessage): Block[] {
+  const coverage = coverageOf(summary);
+  if (coverage?.kind !== "archive") return blocks;
+  const isNamed = (message: BaseMessage | undefined) =>
+    message?.id !== undefined && message.id !== summary.id && coverage.messages.includes(message.id);
+  const homeless: ToolMessage[] = [];
+  for (const { head, slots } of blocks) {
+    for (const slot of slots) {
+      if (slot.result === undefined || !(isNamed(head) || isNamed(slot.result))) continue;
+      if (!isNamed(slot.result)) homeless.push(slot.result);
+      slot.result = undefined;
+    }
+  }
+  const left = blocks.filter(({ head }) => !isNamed(head));
+  return homeless.reduce((rest, result) => placeResult(read(write(rest)), result), left);
+}

@@ -1,0 +1,122 @@
+/**
+ * What a strict provider checks of a list of messages, written from the provider's side: nothing of
+ * `src/history` is used but the mark of an archived summary.
+ */
+
+import { type AIMessage, type BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
+import { coverageOf } from "../../src/history/summary.js";
+
+type Block = Record<string, unknown>;
+
+/** The ids of a message's calls, in call order: those in the two lists, then those in the content only. */
+export function callIdsOf(message: BaseMessage): string[] {
+  if (message.type !== "ai") return [];
+  const { tool_calls = [], invalid_tool_calls = [], content } = message as AIMessage;
+  const listed = [...tool_calls, ...invalid_tool_calls].map((call) => call.id ?? "");
+  const unmatched = [...listed];
+  const blocks: Block[] = Array.isArray(content) ? content : [];
+  const contentOnly: string[] = [];
+  for (const block of blocks) {
+    const id = idOfBlock(block);
+    if (id === undefined) continue;
+    const twin = unmatched.indexOf(id);
+    if (twin >= 0) unmatched.splice(twin, 1);
+    else contentOnly.push(id);
+  }
+  return [...listed, ...contentOnly];
+}
+
+/** The id of the call that a content block is; undefined for a block that is no call. */
+function idOfBlock(block: Block): string | undefined {
+  if (block["type"] === "tool_use") return String(block["id"] ?? "");
+  if (block["type"] === "function_call") return String(block["call_id"] ?? block["id"] ?? "");
+  return undefined;
+}
+
+export function answeredIdOf(message: BaseMessage): string | undefined {
+  if (message.type !== "tool") return undefined;
+  const id: unknown = Reflect.get(message, "tool_call_id");
+  return typeof id === "string" ? id : "";
+}
+
+/** The results that stand directly behind the message at an index. */
+function resultsBehind(messages: readonly BaseMessage[], index: number): string[] {
+  const ids: string[] = [];
+  for (const message of messages.slice(index + 1)) {
+    const id = answeredIdOf(message);
+    if (id === undefined) break;
+    ids.push(id);
+  }
+  return ids;
+}
+
+/**
+ * Each message with calls is followed directly by one result for each call, in call order; there are no other
+ * results. Returns what is wrong, in words; empty for a sound list.
+ */
+export function strictViolations(messages: readonly BaseMessage[]): string[] {
+  const violations: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (message.type === "tool") {
+      if (index === 0) violations.push(`[0] the list begins with a result of ${answeredIdOf(message)}`);
+      continue;
+    }
+    const calls = callIdsOf(message);
+    const results = resultsBehind(messages, index);
+    if (calls.length !== results.length || calls.some((id, call) => id !== results[call])) {
+      violations.push(`[${index}] calls (${calls.join()}) are followed by results of (${results.join()})`);
+    }
+  }
+  return violations;
+}
+
+/**
+ * What holds for every state: results stand directly behind their message, in call order, at most one for each
+ * call. Calls may wait for their results. Ids are unique, and what is no stored message is not there.
+ */
+export function stateViolations(messages: readonly BaseMessage[]): string[] {
+  const violations: string[] = [];
+  const seen = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const { id } = message;
+    if (typeof id !== "string" || id.trim() === "") violations.push(`[${index}] has no id`);
+    else if (seen.has(id)) violations.push(`[${index}] has the id ${id} of an earlier message`);
+    else seen.add(id);
+    if (RemoveMessage.isInstance(message)) violations.push(`[${index}] is a removal`);
+    if (BaseMessageChunk.isInstance(message)) violations.push(`[${index}] is a chunk`);
+    if (message.type === "tool") {
+      if (index === 0) violations.push(`[0] the state begins with a result of ${answeredIdOf(message)}`);
+      continue;
+    }
+    const results = resultsBehind(messages, index);
+    const coverage = coverageOf(message);
+    const unmatched =
+      coverage?.kind === "archive"
+        ? withoutEach(results, coverage.calls)
+        : withoutInOrder(results, callIdsOf(message));
+    if (unmatched.length > 0) {
+      violations.push(`[${index}] is followed by results of (${unmatched.join()}) that answer none of its calls`);
+    }
+  }
+  return violations;
+}
+
+/** The results that are left when each takes one of the calls. */
+function withoutEach(results: readonly string[], calls: readonly string[]): string[] {
+  const free = [...calls];
+  return results.filter((id) => {
+    const call = free.indexOf(id);
+    if (call >= 0) free.splice(call, 1);
+    return call < 0;
+  });
+}
+
+/** The results that are left when each takes a call behind the one that the result before it took. */
+function withoutInOrder(results: readonly string[], calls: readonly string[]): string[] {
+  let next = 0;
+  return results.filter((id) => {
+    const call = calls.indexOf(id, next);
+    if (call >= 0) next = call + 1;
+    return call < 0;
+  });
+}
