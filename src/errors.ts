@@ -7,9 +7,17 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   graph is built, when a run starts, or by the function it was given to.
  * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
+ * - `INVALID_MESSAGE`: a value written to the history is no message. Raised by the write; the history stays.
+ * - `INVALID_COMMAND`: a run's `Command` would run a tool call that no model made. Raised when the run starts.
  * - `MODEL_FAILED`: a model cannot do what is asked of it, or answered nothing. Raised in a run; the history stays.
  */
-export type TetherErrorCode = "INVALID_SETTING" | "INVALID_TOOL" | "INVALID_MODEL" | "MODEL_FAILED";
+export type TetherErrorCode =
+  | "INVALID_SETTING"
+  | "INVALID_TOOL"
+  | "INVALID_MODEL"
+  | "INVALID_MESSAGE"
+  | "INVALID_COMMAND"
+  | "MODEL_FAILED";
 
 export class TetherError extends Error {
   override readonly name: string = "TetherError";
@@ -68,6 +76,35 @@ export class InvalidModelError extends TetherError {
   }
 }
 
+/** A value that is no message. */
+export class InvalidMessageError extends TetherError {
+  override readonly name = "InvalidMessageError";
+  /** Where it stood in the update. */
+  readonly place: string;
+
+  constructor(place: string, value: unknown) {
+    super(
+      "INVALID_MESSAGE",
+      `Expected \`${place}\` to be a message (a string, or an object with \`role\` or \`type\`), got \`${formatValue(value)}\`.`,
+    );
+    this.place = place;
+  }
+
+  /** The LangGraph server answers with this where it would else answer 500 without a reason. */
+  getResponse(): Response {
+    return Response.json({ error: this.name, message: this.message }, { status: 422 });
+  }
+}
+
+/** A `Command` that would run a call that no model made. */
+export class InvalidCommandError extends TetherError {
+  override readonly name = "InvalidCommandError";
+
+  constructor(message: string) {
+    super("INVALID_COMMAND", message);
+  }
+}
+
 /** A model that cannot do what is asked of it, or that answered nothing. */
 export class ModelError extends TetherError {
   override readonly name = "ModelError";
@@ -77,10 +114,13 @@ export class ModelError extends TetherError {
   }
 }
 
+const LONGEST_VALUE = 200;
+
 function formatValue(value: unknown): string {
   if (typeof value === "function") return "a function";
   try {
-    return JSON.stringify(value) ?? String(value);
+    const text = JSON.stringify(value) ?? String(value);
+    return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
   } catch {
     return typeof value;
   }

@@ -1,9 +1,10 @@
 /** The channels of an agent's thread. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { StateSchema } from "@langchain/langgraph";
+import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod";
-import { PairedMessagesValue } from "../history/paired-messages-value.js";
+import { messagesJsonSchemaExtra, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
+import { pairedMessagesReducer } from "../history/paired-messages-reducer.js";
 import { coverageOf } from "../history/summary.js";
 
 /** Why the model may call no tool in what remains of the turn. */
@@ -34,13 +35,20 @@ const turnSchema = z.object({
 
 export type Turn = z.infer<typeof turnSchema>;
 
-export const agentStateSchema = new StateSchema({
-  messages: PairedMessagesValue,
-  turn: turnSchema.optional(),
+/** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
+export const publicStateSchema = z.object({
+  messages: withLangGraph(messagesSchema, {
+    reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema as typeof messagesSchema },
+    default: () => [],
+    jsonSchemaExtra: messagesJsonSchemaExtra,
+  }),
 });
 
-export type AgentState = typeof agentStateSchema.State;
-export type AgentUpdate = typeof agentStateSchema.Update;
+/** What the nodes see: private channels too, which are neither input nor output. */
+export const agentStateSchema = publicStateSchema.extend({ turn: turnSchema.optional() });
+
+export type AgentState = { messages: BaseMessage[]; turn?: Turn | undefined };
+export type AgentUpdate = { messages?: BaseMessage[]; turn?: Turn };
 
 /** The running turn, or a new one if a user message came since. */
 export function turnOf({ messages, turn }: AgentState): Turn {

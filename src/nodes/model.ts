@@ -140,8 +140,6 @@ function refuseCalls(message: AIMessage, turn: Turn): ModelCommand {
         status: "error",
       }),
   );
-  return new Command({
-    update: { messages: [message, ...refusals], turn: { ...turn, closing: "max-function-calls" } },
-    goto: "model",
-  });
+  const closed: Turn = { ...turn, closing: "max-function-calls" };
+  return new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" });
 }

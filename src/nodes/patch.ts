@@ -5,7 +5,7 @@ import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate } from "./agent-state.js";
 import { harvestResults } from "./harvest.js";
 import { type UnansweredCall, unansweredCalls } from "./open-calls.js";
-import { runHandleOf } from "./run-handle.js";
+import { countStep, runHandleOf } from "./run-handle.js";
 
 /**
  * Closes dangling calls: with the result that the tool had returned before its run ended, if it can still be
@@ -13,6 +13,7 @@ import { runHandleOf } from "./run-handle.js";
  * that was found. Runs no tool.
  */
 export async function patch({ messages }: AgentState, config: LangGraphRunnableConfig): Promise<AgentUpdate> {
+  countStep(config);
   const { dangling, pending } = unansweredCalls(messages);
   const calls = [...dangling, ...pending];
   const found = await harvestResults(calls, runHandleOf(config));

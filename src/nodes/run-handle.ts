@@ -33,12 +33,21 @@ export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   return handle instanceof RunHandle ? handle : undefined;
 }
 
-/** How many supersteps the run may still take after this one. */
-export function stepsLeft(config: RunnableConfig): number {
+/** To be called by every node, so that the first one of the run is known. Returns the supersteps taken so far. */
+export function countStep(config: RunnableConfig): number {
   const step: unknown = config.metadata?.["langgraph_step"];
   const handle = runHandleOf(config);
-  if (typeof step !== "number" || config.recursionLimit === undefined) return Number.POSITIVE_INFINITY;
-  if (handle !== undefined) handle.firstStep ??= step;
-  const taken = step - (handle?.firstStep ?? 1) + 1;
-  return config.recursionLimit - taken;
+  if (typeof step !== "number" || handle === undefined) return 0;
+  handle.firstStep ??= step;
+  return step - handle.firstStep + 1;
+}
+
+/**
+ * How many supersteps the run may still take after this one. LangGraph throws when it has taken as many as the
+ * limit says, also if nothing is left to do, so a limit of n leaves room for n - 1.
+ */
+export function stepsLeft(config: RunnableConfig): number {
+  const taken = countStep(config);
+  if (taken === 0 || config.recursionLimit === undefined) return Number.POSITIVE_INFINITY;
+  return config.recursionLimit - 1 - taken;
 }

@@ -3,6 +3,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type Command, isCommand, isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isResult } from "../history/result.js";
 import type { AgentUpdate } from "./agent-state.js";
+import { countStep } from "./run-handle.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
 import type { RunContext } from "./settings.js";
 import type { ToolTask } from "./tool-task.js";
@@ -32,6 +33,7 @@ export function createToolsNode(options: ToolsNodeOptions) {
     task: ToolTask,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate | Command> {
+    countStep(config);
     const outcome = await executeCall(task, toolsByName.get(task.call.name), config, options);
     return finalizeCall(task, outcome, options);
   };

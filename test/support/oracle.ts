@@ -35,6 +35,7 @@ function apply(blocks: Block[], message: BaseMessage): Block[] {
     return message.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, message.id);
   }
   if (isResult(message)) return placeResult(blocks, message);
+  if (write(blocks).includes(message)) return blocks;
   const placed = hasId(blocks, message.id) ? replace(blocks, message) : place(blocks, message);
   return archive(placed, message);
 }

@@ -1,0 +1,250 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { Client } from "@langchain/langgraph-sdk";
+
+/** How to start a development server. */
+export interface DevServerOptions {
+  /**
+   * The `langgraph.json` whose graphs are served.
+   *
+   * @default the one of this repository
+   */
+  config?: string;
+  /**
+   * Variables added to the environment of the server; they win over those of this process and of `config`.
+   *
+   * @default {}
+   */
+  env?: Record<string, string>;
+  /**
+   * Directory in which the server keeps threads and runs, under `.langgraph_api`. A server that is started on the
+   * directory of an earlier one goes on with its threads. It is made if it does not exist, and never removed.
+   * The server writes three seconds after the last change and when it is stopped, so `kill()` may lose the latest changes.
+   *
+   * @default a temporary directory, which is removed when the server ends
+   */
+  stateDirectory?: string;
+  /**
+   * Milliseconds until a server that does not answer is given up, with an error.
+   *
+   * @default 60_000
+   */
+  startTimeoutMs?: number;
+}
+
+/** A running `langgraphjs dev`. */
+export interface DevServer {
+  /** Where it answers, without a slash at the end. */
+  readonly url: string;
+  /** A client of it. It sends no key. */
+  readonly client: Client;
+  /** The id of the server's first process, which is also the id of the process group of all of them. */
+  readonly processId: number;
+  /** The last 100,000 characters that the server printed, without colours. */
+  output(): string;
+  /** Ends all processes of the server, after it has written its state. May be called again. */
+  stop(): Promise<void>;
+  /** Ends all processes of the server at once, as a crash of the machine would. */
+  kill(): Promise<void>;
+}
+
+const OUTPUT_LIMIT = 100_000;
+
+/** Nothing may leave the machine: neither usage data of the command line tool nor traces. */
+const OFFLINE = {
+  LANGGRAPH_CLI_NO_ANALYTICS: "1",
+  LANGSMITH_TRACING: "false",
+  LANGSMITH_TRACING_V2: "false",
+  LANGCHAIN_TRACING: "false",
+  LANGCHAIN_TRACING_V2: "false",
+};
+
+/**
+ * The first process of the server's group. It starts the command line tool, which starts a watcher, which starts the
+ * server. When its standard input closes, because `stop()` was called or because our process ended in whatever way, it
+ * asks the tool to end; what is left of the group after a grace time, it kills, itself included.
+ *
+ * Only the tool gets the signal: the watcher takes a second one for impatience and kills the server while it writes its state.
+ */
+const GUARD = `
+const { spawn } = require("node:child_process");
+const { rmSync } = require("node:fs");
+const [temporaryDirectory, ...command] = process.argv.slice(1);
+const tool = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+const killGroup = () => {
+  if (temporaryDirectory !== "") rmSync(temporaryDirectory, { recursive: true, force: true });
+  process.kill(0, "SIGKILL");
+};
+const end = () => {
+  tool.kill("SIGTERM");
+  setTimeout(killGroup, 5000);
+};
+for (const name of ["stdout", "stderr"]) {
+  process[name].on("error", () => {});
+  tool[name].pipe(process[name]);
+}
+process.stdin.once("close", end).resume();
+tool.once("exit", end);
+tool.once("close", () => setImmediate(killGroup));
+`;
+
+/**
+ * Starts `langgraphjs dev` on a free port of 127.0.0.1 and waits until it answers.
+ *
+ * No process of it outlives `stop()`, nor the process that called this function. POSIX only: it relies on process groups.
+ * The server watches the source files that it has loaded and starts again when one changes.
+ *
+ * @throws if the server ends, fails to load its graphs, or does not answer in time; the message carries what it printed.
+ */
+export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
+  const { env = {}, startTimeoutMs = 60_000 } = options;
+  const repository = fileURLToPath(new URL("..", import.meta.url));
+  const config = resolve(options.config ?? join(repository, "langgraph.json"));
+  const commandLineTool = fileURLToPath(
+    new URL("dist/cli/cli.mjs", import.meta.resolve("@langchain/langgraph-cli/package.json")),
+  );
+  const port = await findFreePort();
+  const url = `http://127.0.0.1:${port}`;
+  const state = await prepareStateDirectory(options.stateDirectory);
+  const servedConfig = await copyConfig(config, state.path);
+  const toolArguments = [
+    "dev",
+    "--no-browser",
+    "--host",
+    "127.0.0.1",
+    "--port",
+    `${port}`,
+    "--config",
+    servedConfig,
+  ];
+  const guard = spawn(
+    process.execPath,
+    ["-e", GUARD, state.isTemporary ? state.path : "", commandLineTool, ...toolArguments],
+    { cwd: dirname(config), detached: true, env: { ...process.env, ...OFFLINE, ...env } },
+  );
+
+  let printed = "";
+  for (const stream of [guard.stdout, guard.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      printed = (printed + stripVTControlCharacters(text)).slice(-OUTPUT_LIMIT);
+    });
+  }
+  guard.stdin.on("error", () => {});
+  let hasEnded = false;
+  // All processes of the server hold the guard's output open, so "close" says that the last of them is gone.
+  const ended = once(guard, "close").then(async () => {
+    hasEnded = true;
+    if (state.isTemporary) await rm(state.path, { recursive: true, force: true });
+  });
+
+  const stop = async (): Promise<void> => {
+    guard.stdin.destroy();
+    await ended;
+  };
+  const { pid: processId } = guard;
+  if (processId === undefined) {
+    await ended;
+    throw new Error(`Expected to start \`${process.execPath}\`, but it cannot be run.`);
+  }
+  const kill = async (): Promise<void> => {
+    if (!hasEnded) process.kill(-processId, "SIGKILL");
+    await ended;
+  };
+
+  const failure = await waitForAnswer(url, startTimeoutMs, () => (hasEnded ? undefined : printed));
+  if (failure !== undefined) {
+    await kill();
+    throw new Error(`The development server of ${config} ${failure}. It printed:\n${printed}`);
+  }
+  return {
+    url,
+    client: new Client({ apiUrl: url, apiKey: null }),
+    processId,
+    output: () => printed,
+    stop,
+    kill,
+  };
+}
+
+async function prepareStateDirectory(
+  wanted: string | undefined,
+): Promise<{ path: string; isTemporary: boolean }> {
+  if (wanted === undefined) {
+    const path = await mkdtemp(join(tmpdir(), "langgraph-dev-"));
+    return { path: await realpath(path), isTemporary: true };
+  }
+  await mkdir(wanted, { recursive: true });
+  return { path: await realpath(wanted), isTemporary: false };
+}
+
+/**
+ * The server keeps its state beside its `langgraph.json`, so the state's place is chosen by a copy of the file, in which
+ * all paths lead back to the original's directory. They stay relative: the server joins them to its own directory.
+ */
+async function copyConfig(config: string, directory: string): Promise<string> {
+  const original = await realpath(dirname(config));
+  const redirect = (value: unknown): unknown => {
+    if (typeof value === "string" && /^\.{1,2}\//.test(value)) {
+      return relative(directory, join(original, value));
+    }
+    if (Array.isArray(value)) return value.map(redirect);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redirect(entry)]));
+  };
+  const { env, ...rest } = JSON.parse(await readFile(config, "utf8"));
+  const servedEnv = typeof env === "string" ? relative(directory, join(original, env)) : env;
+  const copy = join(directory, "langgraph.json");
+  await writeFile(copy, JSON.stringify({ ...(redirect(rest) as object), env: servedEnv }, undefined, 2));
+  return copy;
+}
+
+async function findFreePort(): Promise<number> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  listener.close();
+  if (address === null || typeof address === "string") throw new Error("Expected a TCP port.");
+  return address.port;
+}
+
+/**
+ * Waits until the server answers.
+ *
+ * @param readOutput gives what the server printed, or `undefined` when it has ended.
+ * @returns why it will not answer, or `undefined` when it did.
+ */
+async function waitForAnswer(
+  url: string,
+  timeoutMs: number,
+  readOutput: () => string | undefined,
+): Promise<string | undefined> {
+  const deadline = Date.now() + timeoutMs;
+  let failedBefore = false;
+  while (Date.now() < deadline) {
+    if (await isAnswering(url)) return undefined;
+    // One more round after the sign of a failure, so that the whole error has been printed.
+    if (failedBefore) return "failed to start";
+    const output = readOutput();
+    if (output === undefined) return "ended before it answered";
+    // The watcher outlives a server that failed, and waits for a change.
+    failedBefore = /^(error:|Node\.js v\d)/m.test(output);
+    await delay(failedBefore ? 500 : 100);
+  }
+  return `did not answer within ${timeoutMs} ms`;
+}
+
+async function isAnswering(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/ok`, { signal: AbortSignal.timeout(2_000) });
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,104 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import { AgentGraph } from "./agent-graph.js";
+import { drawGraph } from "./draw-graph.js";
+import { InvalidSettingError } from "./errors.js";
+import { checkTools } from "./nodes/check-tools.js";
+import { checkBuildSettings, checkRunContext, resolveLimits } from "./nodes/settings.js";
+import { createModel, parseModelName } from "./providers/create-model.js";
+
+export interface AgentGraphOptions {
+  /** A chat model, or `provider:model` as {@link createModel} takes it. */
+  readonly model: BaseChatModel | string;
+  /** Names of further models that a run may choose in its `context`. @default none */
+  readonly models?: readonly string[] | undefined;
+  /** LangChain tools. Names: 1 to 64 letters, digits, `_` and `-`; no name twice; at most 128. @default none */
+  readonly tools?: readonly StructuredToolInterface[] | undefined;
+  /** Instructions that stand before the conversation. A run may choose others. @default none */
+  readonly systemPrompt?: string | undefined;
+  /** Where threads are saved. A server brings its own. @default none: a run remembers nothing */
+  readonly checkpointer?: BaseCheckpointSaver | undefined;
+  /** Long-term memory that tools may use. A server brings its own. @default none */
+  readonly store?: BaseStore | undefined;
+  /** How many calls of earlier turns the model is shown, with their results; 0 or more. @default all */
+  readonly maxToolCallsFromHistory?: number | undefined;
+  /** Model calls with tools in one turn, 1 or more; then a closing one with tools off. @default 40 */
+  readonly maxIterations?: number | undefined;
+  /** Tool calls in one turn, 0 or more. A batch that would exceed it is not run. @default no limit */
+  readonly maxFunctionCalls?: number | undefined;
+  /** Rounds in a row in which every call failed, 1 or more; then a closing answer with tools off. @default 3 */
+  readonly maxConsecutiveErrors?: number | undefined;
+  /** Whether the model is told what a tool threw, or only that it failed. @default false */
+  readonly includeDetailedErrors?: boolean | undefined;
+  /** Milliseconds after which a call ends with an error, 1 or more. @default no limit */
+  readonly toolTimeoutMs?: number | undefined;
+}
+
+/** Supersteps of a healthy round, and some for the beginning and the end of a turn. */
+const STEPS_PER_ITERATION = 2;
+const SPARE_STEPS = 20;
+
+/**
+ * An agent as a LangGraph graph: invoke it, stream it, serve it, or use it as a node of another graph. Its history
+ * stays paired, and what a finished tool returned is never lost.
+ *
+ * @throws InvalidSettingError for an unknown option or a value that it does not take.
+ * @throws InvalidToolError for a tool that no provider would accept, or a name used twice.
+ * @throws InvalidModelError for a model name that cannot be resolved.
+ */
+export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
+  checkBuildSettings(options);
+  const tools = checkTools(options.tools ?? []);
+  const limits = resolveLimits(options);
+  const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? []);
+  const compiled = drawGraph({
+    tools,
+    limits,
+    resolveModel,
+    systemPrompt: options.systemPrompt,
+    maxToolCallsFromHistory: options.maxToolCallsFromHistory,
+    includeDetailedErrors: options.includeDetailedErrors ?? false,
+    toolTimeoutMs: options.toolTimeoutMs,
+  }).compile({
+    ...(options.checkpointer && { checkpointer: options.checkpointer }),
+    ...(options.store && { store: options.store }),
+    name: "agent",
+  });
+  return AgentGraph.from(compiled, {
+    recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
+    checkContext: (context) => {
+      checkRunContext(context, limits);
+      checkModel(context);
+    },
+  });
+}
+
+/** Models by name, made when they are first used. */
+function prepareModels(model: BaseChatModel | string, others: readonly string[]) {
+  const names = [...(typeof model === "string" ? [model] : []), ...others];
+  for (const name of names) parseModelName(name);
+  if (typeof model !== "string" && typeof model?.invoke !== "function") {
+    throw InvalidSettingError.expected("model", "a chat model or the name of one", model);
+  }
+  const made = new Map<string, Promise<BaseChatModel>>();
+  const make = (name: string): Promise<BaseChatModel> => {
+    const known = made.get(name) ?? createModel(name);
+    made.set(name, known);
+    return known;
+  };
+  return {
+    resolveModel: async (name: string | undefined): Promise<BaseChatModel> => {
+      if (name !== undefined) return make(name);
+      return typeof model === "string" ? make(model) : model;
+    },
+    checkModel: (context: unknown): void => {
+      const name =
+        typeof context === "object" && context !== null && "model" in context ? context.model : undefined;
+      if (name === undefined || (typeof name === "string" && names.includes(name))) return;
+      const allowed =
+        names.length > 0 ? `one of ${names.join(", ")}` : "left out: this graph has one model only";
+      throw InvalidSettingError.expected("model", allowed, name);
+    },
+  };
+}
