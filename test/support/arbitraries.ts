@@ -59,6 +59,11 @@ export type Entry =
   | { readonly kind: "again"; readonly back: number }
   | { readonly kind: "no-message"; readonly value: unknown };
 
+/** Whether the id came with the message, and was not derived. */
+export function isGivenId(id: string | undefined): boolean {
+  return MESSAGE_IDS.some((given) => given === id);
+}
+
 const messageId = fc.constantFrom(...MESSAGE_IDS);
 const id: fc.Arbitrary<Id> = fc.oneof(
   { weight: 5, arbitrary: messageId },
@@ -93,7 +98,12 @@ const coverage: fc.Arbitrary<Coverage> = fc.oneof(
 const like: fc.Arbitrary<unknown> = fc.oneof(
   text,
   fc.tuple(fc.constantFrom("user", "human", "ai", "assistant", "system", "developer"), text),
-  fc.constant({ role: "assistant", content: null, tool_calls: [openAiCall("c1"), openAiCall("c2")], id: "m1" }),
+  fc.constant({
+    role: "assistant",
+    content: null,
+    tool_calls: [openAiCall("c1"), openAiCall("c2")],
+    id: "m1",
+  }),
   fc.constant({ role: "tool", content: "x", tool_call_id: "c1" }),
   fc.constant({ type: "remove", id: "m2" }),
   fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
@@ -120,7 +130,10 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
       calls: fc.array(call, { maxLength: 4 }),
     }),
   },
-  { weight: 10, arbitrary: fc.record({ kind: fc.constant("result" as const), id, text, form, call: callId }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({ kind: fc.constant("result" as const), id, text, form, call: callId }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("placeholder" as const), id, text, call: callId }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("summary" as const), id, text, coverage }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: like }) },
@@ -177,7 +190,11 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
       });
     case "summary": {
       const { additional_kwargs, content } = createSummary(one.text, one.coverage);
-      return new HumanMessage({ content, additional_kwargs, ...(one.id === undefined ? {} : { id: one.id }) });
+      return new HumanMessage({
+        content,
+        additional_kwargs,
+        ...(one.id === undefined ? {} : { id: one.id }),
+      });
     }
     case "removal":
       return new RemoveMessage({ id: one.id });

@@ -95,7 +95,9 @@ export function stateViolations(messages: readonly BaseMessage[]): string[] {
         ? withoutEach(results, coverage.calls)
         : withoutInOrder(results, callIdsOf(message));
     if (unmatched.length > 0) {
-      violations.push(`[${index}] is followed by results of (${unmatched.join()}) that answer none of its calls`);
+      violations.push(
+        `[${index}] is followed by results of (${unmatched.join()}) that answer none of its calls`,
+      );
     }
   }
   return violations;

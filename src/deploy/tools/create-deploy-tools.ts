@@ -2,14 +2,14 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createCalculatorTool } from "./calculator.js";
 import { createCurrentTimeTool } from "./current-time.js";
 import { createSaveNoteTool, createSearchNotesTool } from "./notes.js";
-import { createWeatherTool } from "./weather.js";
+import { createWeatherTool, type WeatherOptions } from "./weather.js";
 
 /** The tools of the served graph. None needs a key; all but the weather work without a network. */
-export function createDeployTools(): StructuredToolInterface[] {
+export function createDeployTools(weather: WeatherOptions = {}): StructuredToolInterface[] {
   return [
     createCalculatorTool(),
     createCurrentTimeTool(),
-    createWeatherTool(),
+    createWeatherTool(weather),
     createSaveNoteTool(),
     createSearchNotesTool(),
   ];

@@ -6,13 +6,13 @@ import { describeWeatherCode } from "./weather-codes.js";
 
 export interface WeatherOptions {
   /** Where cities are looked up. @default "https://geocoding-api.open-meteo.com" */
-  readonly geocodingBaseUrl?: string;
+  readonly geocodingBaseUrl?: string | undefined;
   /** Where the weather is asked for. @default "https://api.open-meteo.com" */
-  readonly forecastBaseUrl?: string;
+  readonly forecastBaseUrl?: string | undefined;
   /** Contract: as the global `fetch`; rejects where the service cannot be reached, and heeds `signal`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** For each of the two requests, in milliseconds. @default 8000 */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 interface ServiceRequest {

@@ -1,0 +1,35 @@
+/** The graph of `langgraph.json`. */
+
+import { createAgentGraph } from "../graph.js";
+import { readSettings } from "./settings.js";
+import { createDeployTools } from "./tools/create-deploy-tools.js";
+
+const settings = readSettings(process.env);
+
+const build = () =>
+  createAgentGraph({
+    model: settings.MODEL,
+    models: settings.MODELS.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+    tools: createDeployTools({
+      geocodingBaseUrl: settings.OPEN_METEO_GEOCODING_URL,
+      forecastBaseUrl: settings.OPEN_METEO_FORECAST_URL,
+    }),
+    systemPrompt: settings.SYSTEM_PROMPT,
+    maxIterations: settings.MAX_ITERATIONS,
+    maxFunctionCalls: settings.MAX_FUNCTION_CALLS,
+    maxConsecutiveErrors: settings.MAX_CONSECUTIVE_ERRORS,
+    maxToolCallsFromHistory: settings.MAX_TOOL_CALLS_FROM_HISTORY,
+    toolTimeoutMs: settings.TOOL_TIMEOUT_MS,
+    includeDetailedErrors: settings.INCLUDE_DETAILED_ERRORS,
+  });
+
+// A setting that cannot be used is refused when the server starts, not when the first run does.
+build();
+
+/**
+ * A factory, so that each run has a graph of its own: the server sets checkpointer and store on the object that it
+ * is given, and one shared object can lose them to a run beside it.
+ */
+export const graph = build;

@@ -1,0 +1,27 @@
+/** The public door. Nobody inside imports it; adding a name is a decision. */
+
+export type { AgentGraph } from "./agent-graph.js";
+export {
+  InvalidCommandError,
+  InvalidMessageError,
+  InvalidModelError,
+  InvalidSettingError,
+  InvalidToolError,
+  ModelError,
+  TetherError,
+  type TetherErrorCode,
+} from "./errors.js";
+export { type AgentGraphOptions, createAgentGraph } from "./graph.js";
+export type { Call } from "./history/call.js";
+export { filterToolCalls } from "./history/filter-tool-calls.js";
+export { findSafeCutoff, type Keep } from "./history/find-safe-cutoff.js";
+export { pairedMessagesReducer, REPAIR_CHANNEL } from "./history/paired-messages-reducer.js";
+export { PairedMessagesDeltaValue, PairedMessagesValue } from "./history/paired-messages-value.js";
+export { type ReducedMessages, reduceMessages } from "./history/reduce-messages.js";
+export type { Repair, RepairKind } from "./history/repair.js";
+export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
+export type { PlaceholderCause } from "./history/result.js";
+export type { AgentEvent } from "./nodes/agent-event.js";
+export type { RunContext } from "./nodes/settings.js";
+export { createModel } from "./providers/create-model.js";
+export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";

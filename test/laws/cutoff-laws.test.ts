@@ -1,0 +1,91 @@
+/** The laws of a safe cutoff, against a check that tries each place. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import { countTokens } from "../../src/history/count-tokens.js";
+import { findSafeCutoff } from "../../src/history/find-safe-cutoff.js";
+import { build, messageEntries } from "../support/arbitraries.js";
+import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
+
+const RUNS = { numRuns: 3_000 };
+
+/** Any list without summaries, which open no calls of their own. */
+const lists = messageEntries(14).map((list) =>
+  build(list.filter(({ kind }) => kind !== "summary")).flatMap((value) => coerceMessage(value) ?? []),
+);
+
+/** For each result the index of the message with its call, and the calls of each message that are unanswered. */
+function readSlowly(messages: readonly BaseMessage[]) {
+  const slots: { readonly head: number; readonly id: string; by: BaseMessage | undefined }[] = [];
+  const pairs: { readonly head: number; readonly result: number }[] = [];
+  for (const [index, message] of messages.entries()) {
+    const id = answeredIdOf(message);
+    if (id === undefined) {
+      slots.push(...callIdsOf(message).map((call) => ({ head: index, id: call, by: undefined })));
+      continue;
+    }
+    const isOurs = isPlaceholder(message);
+    const free = slots
+      .filter((slot) => slot.id === id)
+      .filter(({ by }) => by === undefined || (isPlaceholder(by) && !isOurs));
+    const nearest = Math.max(...free.map(({ head }) => head));
+    const slot = free.find(({ head }) => head === nearest);
+    if (slot === undefined) continue;
+    slot.by = message;
+    pairs.push({ head: slot.head, result: index });
+  }
+  const last = messages.findLastIndex((message) => message.type !== "tool");
+  const isOpen = slots.some(({ head, by }) => head === last && by === undefined);
+  return { pairs, openFrom: isOpen ? last : undefined };
+}
+
+function isPlaceholder(message: BaseMessage): boolean {
+  return message.additional_kwargs["tether_placeholder"] !== undefined;
+}
+
+function isSafe(messages: readonly BaseMessage[], cut: number): boolean {
+  const { pairs, openFrom } = readSlowly(messages);
+  const isSplit = pairs.some(({ head, result }) => head < cut && result >= cut);
+  return !isSplit && !(openFrom !== undefined && openFrom < cut);
+}
+
+/** The contract: back to the nearest safe place with something to summarise before it, else forward, else 0. */
+function cutSlowly(messages: readonly BaseMessage[], requested: number): number {
+  const hasContent = (cut: number) => messages.slice(0, cut).some(({ type }) => type !== "system");
+  const candidates = messages.map((_, index) => index).concat(messages.length);
+  const useful = candidates.filter((cut) => cut > 0 && isSafe(messages, cut) && hasContent(cut));
+  if (requested === 0) return 0;
+  const back = useful.findLast((cut) => cut <= requested);
+  return back ?? useful.find((cut) => cut > requested && cut < messages.length) ?? 0;
+}
+
+describe("A cutoff by messages", () => {
+  it("never has a result behind it whose call is before it", () => {
+    const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
+      expect(isSafe(messages, findSafeCutoff(messages, { messages: keep }))).toBe(true);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("is the nearest safe one before the requested place, else the first behind it, else 0", () => {
+    const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
+      const requested = Math.max(0, messages.length - keep);
+      expect(findSafeCutoff(messages, { messages: keep })).toBe(cutSlowly(messages, requested));
+    });
+    fc.assert(law, RUNS);
+  });
+});
+
+describe("A cutoff by tokens", () => {
+  it("is requested where as many messages are kept as the budget has room for", () => {
+    const law = fc.property(lists, fc.nat({ max: 200 }), (messages, tokens) => {
+      const cost = (from: number) => messages.slice(from).reduce((sum, one) => sum + countTokens(one), 0);
+      const fitting = messages.map((_, index) => index).concat(messages.length);
+      const requested = fitting.find((cut) => cost(cut) <= tokens) ?? 0;
+      expect(findSafeCutoff(messages, { tokens })).toBe(cutSlowly(messages, requested));
+    });
+    fc.assert(law, RUNS);
+  });
+});

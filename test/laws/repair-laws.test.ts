@@ -1,0 +1,132 @@
+/** The laws of repairing any list of messages. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import { type RepairedHistory, repairHistory } from "../../src/history/repair-history.js";
+import { build, buildDistinct, type Entry, entries, messageEntries } from "../support/arbitraries.js";
+import { snapshot, toPlainList } from "../support/plain-messages.js";
+import { callIdsOf, strictViolations } from "../support/strict-check.js";
+
+const RUNS = { numRuns: 3_000 };
+
+/** Lists of messages in any order, and lists of anything. */
+const lists: fc.Arbitrary<readonly unknown[]> = fc
+  .oneof(messageEntries(), entries(), messageEntries().map(withoutIds))
+  .map(build);
+
+function withoutIds(list: readonly Entry[]): Entry[] {
+  return list.map((entry) => ("id" in entry && "text" in entry ? { ...entry, id: undefined } : entry));
+}
+
+const isMessage = (value: unknown): boolean => coerceMessage(value) !== undefined;
+
+describe("A repaired list", () => {
+  it("passes a strict check", () => {
+    const law = fc.property(lists, (list) => {
+      expect(strictViolations(repairHistory(list).messages)).toEqual([]);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("needs no further repair: it is given back as it is", () => {
+    const law = fc.property(lists, (list) => {
+      const { messages } = repairHistory(list);
+      const again = repairHistory(messages);
+      expect(again.messages).toBe(messages);
+      expect(again.repairs).toEqual([]);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("is the same whenever the same list is repaired", () => {
+    const law = fc.property(messageEntries(), (list) => {
+      const [first, second] = [repairHistory(build(list)), repairHistory(build(list))];
+      expect(toPlainList(second.messages)).toEqual(toPlainList(first.messages));
+      expect(second.repairs.map(({ key }) => key)).toEqual(first.repairs.map(({ key }) => key));
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("keeps the order of all that is no result", () => {
+    const law = fc.property(messageEntries().map(build), (list) => {
+      const heads = (values: readonly unknown[]) =>
+        values.flatMap((value) => coerceMessage(value) ?? []).filter(({ type }) => type !== "tool");
+      expect(toPlainList(heads(repairHistory(list).messages))).toEqual(toPlainList(heads(list)));
+    });
+    fc.assert(law, RUNS);
+  });
+});
+
+describe("A list that passes a strict check", () => {
+  it("is given back as it is, without repairs", () => {
+    const law = fc.property(messageEntries().map(build), (list) => {
+      const messages = list.flatMap((value) => coerceMessage(value) ?? []);
+      fc.pre(strictViolations(messages).length === 0);
+      const repaired = repairHistory(messages);
+      expect(repaired.messages).toBe(messages);
+      expect(repaired.repairs).toEqual([]);
+    });
+    fc.assert(law, { numRuns: 300 });
+  });
+
+  it("is the only one that is: each other list is changed, with a repair that says so", () => {
+    const law = fc.property(lists, (list) => {
+      const { messages, repairs } = repairHistory(list);
+      if (messages === list) expect(repairs).toEqual([]);
+      if (messages !== list && list.every(isMessage) && repairs.length === 0) {
+        expect(strictViolations(messages)).toEqual([]);
+      }
+      const wasSound = messages.length === list.length && messages.every((one, index) => one === list[index]);
+      if (wasSound) expect(repairs).toEqual([]);
+    });
+    fc.assert(law, RUNS);
+  });
+});
+
+describe("Nothing is lost or changed", () => {
+  it("what the list holds is not changed", () => {
+    const law = fc.property(lists, (list) => {
+      const before = snapshot(list);
+      repairHistory(list);
+      expect(snapshot(list)).toEqual(before);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("each message is in the repaired list, or in a repair that carries it", () => {
+    const law = fc.property(messageEntries().map(buildDistinct), (list) => {
+      const messages = list.flatMap((value) => coerceMessage(value) ?? []);
+      expect(lost(messages, repairHistory(messages))).toEqual([]);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("each message that was added is in a repair, and answers a call", () => {
+    const law = fc.property(messageEntries().map(build), (list) => {
+      const given = list.flatMap((value) => coerceMessage(value) ?? []);
+      const { messages, repairs } = repairHistory(given);
+      const closing = repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
+      expect(messages.filter((message) => !given.includes(message))).toEqual(closing);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("a real result is dropped only where each call of its id before it has a real one", () => {
+    const law = fc.property(messageEntries().map(build), (list) => {
+      const given = list.flatMap((value) => coerceMessage(value) ?? []);
+      for (const repair of repairHistory(given).repairs) {
+        if (repair.kind !== "orphan-refused") continue;
+        const before = given.slice(0, given.indexOf(repair.message));
+        expect(before.flatMap(callIdsOf)).not.toContain(repair.message.tool_call_id);
+      }
+    });
+    fc.assert(law, RUNS);
+  });
+});
+
+function lost(given: readonly BaseMessage[], { messages, repairs }: RepairedHistory): BaseMessage[] {
+  const carried = repairs.flatMap((repair) => ("message" in repair ? [repair.message] : []));
+  return given.filter((message) => !messages.includes(message) && !carried.some((one) => one === message));
+}
