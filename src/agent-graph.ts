@@ -1,5 +1,6 @@
 /** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import {
   type BaseCheckpointSaver,
   type CheckpointTuple,
@@ -8,21 +9,19 @@ import {
 } from "@langchain/langgraph";
 import type { drawGraph } from "./draw-graph.js";
 import { InvalidCommandError } from "./errors.js";
+import type { MessagesUpdate } from "./history/messages-schema.js";
+import type { publicStateSchema } from "./nodes/agent-state.js";
 import { RunHandle } from "./nodes/run-handle.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
-/** The context type is left open: LangGraph's typing would make optional fields required. */
-type Types =
-  Drawn extends CompiledStateGraph<infer S, infer U, infer N, infer I, infer O, infer _C>
-    ? { state: S; update: U; node: N; input: I; output: O }
-    : never;
 
+/** The context type is left open: LangGraph's typing would make optional fields required. */
 class Base extends CompiledStateGraph<
-  Types["state"],
-  Types["update"],
-  Types["node"],
-  Types["input"],
-  Types["output"]
+  { messages: BaseMessage[] },
+  { messages?: MessagesUpdate },
+  "__start__" | "patch" | "model" | "tools",
+  typeof publicStateSchema,
+  typeof publicStateSchema
 > {}
 
 type StreamInput = Parameters<Base["_streamIterator"]>[0];

@@ -86,9 +86,15 @@ export class Draft {
 
   /** Inserts before the message that now stands at the position; at `length`, appends. */
   insert(position: number, message: BaseMessage): void {
+    if (position === this.#messages.length && !this.#changed) {
+      // One copy of the right size; a copy that is pushed to is copied again.
+      this.#messages = this.#messages.concat([message]);
+      this.#changed = true;
+      this.#place(message, position);
+      return;
+    }
     const messages = this.#own();
-    if (position === messages.length) messages.push(message);
-    else messages.splice(position, 0, message);
+    messages.splice(position, 0, message);
     for (let shifted = position; shifted < messages.length; shifted += 1) {
       const moved = messages[shifted];
       if (moved !== undefined) this.#place(moved, shifted);

@@ -27,6 +27,8 @@ export interface Grouping {
   readonly duplicates: readonly ToolMessage[];
 }
 
+const NO_CALLS: readonly Call[] = [];
+
 /** Says which calls a message opens, in call order. */
 export type CallsOfHead = (message: BaseMessage) => readonly Call[];
 
@@ -34,7 +36,7 @@ export type CallsOfHead = (message: BaseMessage) => readonly Call[];
 export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   if (message.type === "ai") return callsOf(message);
   const coverage = coverageOf(message);
-  if (coverage?.kind !== "archive") return [];
+  if (coverage?.kind !== "archive") return NO_CALLS;
   return coverage.calls.map((id) => ({ id, name: "", kind: "valid" }));
 }
 

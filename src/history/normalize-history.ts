@@ -3,9 +3,8 @@
  * behind its call, in call order, and at most one for each.
  */
 
-import { type BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
+import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { arrangeMessages } from "./arrange-messages.js";
-import { coerceMessage } from "./coerce-message.js";
 import { copyMessage } from "./copy-message.js";
 import { isKnownHistory, rememberHistory } from "./draft.js";
 import { callsAnsweredAfter, flattenGroups } from "./group.js";
@@ -32,10 +31,12 @@ export function normalizeHistory(
   return messages;
 }
 
+const NOTHING_EXPECTED: readonly string[] = [];
+
 /** The position of each id if the list is in normal form; undefined if it is not. */
 function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
   const positions = new Map<string, number>();
-  let expected: readonly string[] = [];
+  let expected = NOTHING_EXPECTED;
   for (const [position, message] of messages.entries()) {
     if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
     positions.set(message.id, position);
@@ -45,7 +46,8 @@ function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | 
       if (index < 0) return undefined;
       expected = expected.slice(index + 1);
     } else {
-      expected = callsAnsweredAfter(message).map((call) => call.id);
+      const calls = callsAnsweredAfter(message);
+      expected = calls.length === 0 ? NOTHING_EXPECTED : calls.map((call) => call.id);
     }
   }
   return positions;
@@ -53,19 +55,20 @@ function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | 
 
 function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    "id" in value &&
-    typeof value.id === "string" &&
-    value.id !== "" &&
-    isPlainMessage(value)
+    BaseMessage.isInstance(value) && typeof value.id === "string" && value.id !== "" && isOfStoredClass(value)
   );
 }
 
-function isPlainMessage(value: object): value is BaseMessage {
-  return (
-    coerceMessage(value) === value && !RemoveMessage.isInstance(value) && !BaseMessageChunk.isInstance(value)
-  );
+/** Whether a class of messages is stored as it is, by prototype. Asked once for each class: the answer is costly. */
+const storedClasses = new WeakMap<object, boolean>();
+
+function isOfStoredClass(message: BaseMessage): boolean {
+  const prototype: object = Object.getPrototypeOf(message);
+  const known = storedClasses.get(prototype);
+  if (known !== undefined) return known;
+  const isStored = !RemoveMessage.isInstance(message) && !BaseMessageChunk.isInstance(message);
+  storedClasses.set(prototype, isStored);
+  return isStored;
 }
 
 function withUniqueIds(messages: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {

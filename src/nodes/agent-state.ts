@@ -3,7 +3,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod";
-import { messagesJsonSchemaExtra, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
+import {
+  type MessagesUpdate,
+  messagesJsonSchemaExtra,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/paired-messages-reducer.js";
 import { coverageOf } from "../history/summary.js";
 
@@ -37,8 +42,8 @@ export type Turn = z.infer<typeof turnSchema>;
 
 /** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
 export const publicStateSchema = z.object({
-  messages: withLangGraph(messagesSchema, {
-    reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema as typeof messagesSchema },
+  messages: withLangGraph<BaseMessage[], MessagesUpdate, typeof messagesSchema>(messagesSchema, {
+    reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema },
     default: () => [],
     jsonSchemaExtra: messagesJsonSchemaExtra,
   }),
