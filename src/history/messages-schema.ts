@@ -27,11 +27,17 @@ export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.Zod
 export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<BaseMessage[], BaseMessage[]>;
 
 /** @throws InvalidMessageError that names the first value that is no message. */
-function assertMessages(update: unknown): void {
+function assertMessages(update: unknown, context: z.RefinementCtx): void {
+  // LangGraph asks a schema for its default by validating undefined, and expects an issue where there is none.
+  if (update === undefined) {
+    context.addIssue("Expected `messages` to be given.");
+    return;
+  }
   const isList = Array.isArray(update);
   const values: readonly unknown[] = isList ? update : [update];
   for (const [index, value] of values.entries()) {
-    if (coerceMessage(value) === undefined)
+    if (coerceMessage(value) === undefined) {
       throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value);
+    }
   }
 }

@@ -44,6 +44,8 @@ const BUILD_SETTINGS = {
   store: { schema: z.unknown(), expectation: "a store" },
 } as const satisfies Record<string, Rule>;
 
+export const BUILD_SETTING_NAMES: readonly string[] = Object.keys(BUILD_SETTINGS);
+
 export interface LoopLimits {
   /** Model calls with tools in one turn; then one closing call with tools off. */
   readonly maxIterations: number;

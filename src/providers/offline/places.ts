@@ -1,13 +1,27 @@
 /** Names of places in a request, and the time zones they are in. */
 
-const STOP_WORDS =
-  "and|or|then|please|now|right|today|tonight|tomorrow|what|how|is|for|at|on|by|with|this|the|to|in|also";
+const STOP_WORDS = [
+  "and|or|then|also|plus|please|thanks|now|right|today|tonight|tomorrow|currently|there|here",
+  "what|how|is|was|are|will|for|at|on|of|as|by|with|but|if|this|that|the|a|an|to|in|it|i|me|my|you|us",
+  "calculate|compute|search|save|remember|note|tell|give|show|list|weather|forecast|temperature|time|call|use",
+].join("|");
 const WORD = String.raw`(?!(?:${STOP_WORDS})\b)\p{L}[\p{L}'’-]*`;
-const NAME = `${WORD}(?: ${WORD}){0,2}`;
-const IANA_NAME = String.raw`[A-Za-z_]+(?:/[A-Za-z_+-]+\d*)+`;
-
-/** Source of a pattern with two groups: a place, and further places as in `Paris, Rome and New York`. */
-export const PLACES = `(${IANA_NAME}|${NAME})((?:, ${NAME})*,? and (?:${IANA_NAME}|${NAME}))?`;
+const IANA_NAME = /[a-z_]+(?:\/[a-z_+-]+\d*)+/iuy;
+const NAME = new RegExp(String.raw`(?:St\. )?${WORD}(?: ${WORD}){0,2}`, "iuy");
+/** Between two places of a list. Group 1: a comma that stands alone, which may also lead to a country. */
+const JOINT = /\s*(?:,?\s*(?:and also|and|also|plus|as well as|or|&)\s+|(,)\s*)(?:(?:in|for|at)\s+)?/iuy;
+const PARTICLES: ReadonlySet<string> = new Set([
+  "de",
+  "del",
+  "di",
+  "da",
+  "do",
+  "la",
+  "le",
+  "las",
+  "upon",
+  "am",
+]);
 
 /** Cities whose time zone does not bear their name. */
 const CITY_ZONES: ReadonlyMap<string, string> = new Map([
@@ -33,16 +47,67 @@ const ZONES: ReadonlyMap<string, string> = new Map([
   ...CITY_ZONES,
 ]);
 
-/** Reads the two groups of {@link PLACES}. Only the first place may be in small letters: what follows may be no place. */
-export function readPlaces(first: string | undefined, further: string | undefined): string[] {
+/**
+ * The places named from `position` on: `Paris`, or a list such as `Paris, Rome and in New York`. Only the first may
+ * be an unknown name in small letters: what follows an "and" may be no place.
+ */
+export function readPlacesAt(text: string, position: number): string[] {
+  const first = readPlaceAt(text, position);
   if (first === undefined) return [];
-  const others = (further ?? "").split(/,? and |, /u).filter((name) => /^\p{Lu}/u.test(name));
-  return [first, ...others];
+  const places = [first];
+  // `Rome, Oslo and Bonn` is a list, `Paris, France` is not; what it is shows only at its "and".
+  const undecided: string[] = [];
+  let end = position + first.length;
+  for (;;) {
+    const joint = matchAt(JOINT, text, end);
+    const place = joint && readPlaceAt(text, end + joint[0].length);
+    if (joint === undefined || place === undefined || !isSurelyPlace(place)) return unique(places);
+    end += joint[0].length + place.length;
+    if (joint[1] === undefined) places.push(...undecided.splice(0), place);
+    else if (isKnownCity(place)) places.push(place);
+    else undecided.push(place);
+  }
 }
 
 /** The IANA time zone of a place. An unknown place is returned as it is, for the tool to refuse it by its name. */
 export function timeZoneOf(place: string): string {
   return ZONES.get(place.toLowerCase()) ?? place;
+}
+
+export function isKnownCity(name: string): boolean {
+  return ZONES.has(name.toLowerCase());
+}
+
+function readPlaceAt(text: string, position: number): string | undefined {
+  const zone = matchAt(IANA_NAME, text, position);
+  if (zone !== undefined) return zone[0];
+  const words = matchAt(NAME, text, position)?.[0].split(" ");
+  if (words === undefined) return undefined;
+  const known = [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find(isKnownCity);
+  if (known !== undefined) return known;
+  // "Gotham City tonite": a name that begins with a capital ends with its last one.
+  const [first = ""] = words;
+  if (!isProper(first)) return words.join(" ");
+  const after = words.findIndex((word) => !isProper(word) && !PARTICLES.has(word));
+  const name = after === -1 ? words : words.slice(0, after);
+  return name.slice(0, name.findLastIndex(isProper) + 1).join(" ");
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | undefined {
+  pattern.lastIndex = position;
+  return pattern.exec(text) ?? undefined;
+}
+
+function isSurelyPlace(name: string): boolean {
+  return isProper(name) || isKnownCity(name);
+}
+
+function isProper(word: string): boolean {
+  return !/^\p{Ll}/u.test(word);
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
 }
 
 function cityOfZone(zone: string): string {
