@@ -12,6 +12,7 @@ import { InvalidCommandError } from "./errors.js";
 import type { MessagesUpdate } from "./history/messages-schema.js";
 import type { publicStateSchema } from "./nodes/agent-state.js";
 import { RunHandle } from "./nodes/run-handle.js";
+import type { RunContext } from "./nodes/settings.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
 
@@ -32,8 +33,11 @@ type GraphFields = ConstructorParameters<typeof Base>[0];
 export interface RunDefaults {
   /** Supersteps of a run, where its caller does not say. */
   readonly recursionLimit: number;
-  /** Contract: throws a clear error for a context that a run may not have. */
-  readonly checkContext: (context: unknown) => void;
+  /**
+   * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
+   * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
+   */
+  readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
 }
 
 export class AgentGraph extends Base {
@@ -70,13 +74,12 @@ export class AgentGraph extends Base {
     const run = this.withConfig({});
     refuseForgedCalls(input);
     const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
-    // A parent's context is the parent's; what it has for us is checked where it is used.
-    if (!isSubgraph) this.#defaults.checkContext(options.context);
+    const context = this.#defaults.readContext(options.context, isSubgraph);
     const { handle, checkpointer } = watchCheckpointer(run.checkpointer);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
     yield* super._streamIterator.call(run, input, {
       ...options,
-      context: options.context ?? {},
+      context,
       configurable: { ...options.configurable, ...handle.toConfigurable() },
     });
   }

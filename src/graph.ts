@@ -5,7 +5,7 @@ import { AgentGraph } from "./agent-graph.js";
 import { drawGraph } from "./draw-graph.js";
 import { InvalidSettingError } from "./errors.js";
 import { checkTools } from "./nodes/check-tools.js";
-import { checkBuildSettings, checkRunContext, resolveLimits } from "./nodes/settings.js";
+import { checkBuildSettings, readRunContext, resolveLimits } from "./nodes/settings.js";
 import { createModel, parseModelName } from "./providers/create-model.js";
 
 export interface AgentGraphOptions {
@@ -67,9 +67,10 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   });
   return AgentGraph.from(compiled, {
     recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
-    checkContext: (context) => {
-      checkRunContext(context, limits);
-      checkModel(context);
+    readContext: (context, isSubgraph) => {
+      const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });
+      checkModel(own.model);
+      return own;
     },
   });
 }
@@ -92,10 +93,8 @@ function prepareModels(model: BaseChatModel | string, others: readonly string[])
       if (name !== undefined) return make(name);
       return typeof model === "string" ? make(model) : model;
     },
-    checkModel: (context: unknown): void => {
-      const name =
-        typeof context === "object" && context !== null && "model" in context ? context.model : undefined;
-      if (name === undefined || (typeof name === "string" && names.includes(name))) return;
+    checkModel: (name: string | undefined): void => {
+      if (name === undefined || names.includes(name)) return;
       const allowed =
         names.length > 0 ? `one of ${names.join(", ")}` : "left out: this graph has one model only";
       throw InvalidSettingError.expected("model", allowed, name);

@@ -14,8 +14,8 @@ export class ToolTimeoutError extends Error {
 }
 
 /**
- * Invokes a tool with the runtime that LangChain's tools expect: the config, and in it store, context, writer and
- * the id of the call. The tool's signal aborts with the run or at the timeout; a tool that does not heed it is not
+ * Invokes a tool with the runtime that LangChain's tools expect: the config, and in it state, store, context, writer
+ * and the id of the call. The tool's signal aborts with the run or at the timeout; a tool that does not heed it is not
  * waited for.
  *
  * @throws ToolTimeoutError, what the tool throws, or the reason of the run's abort.
@@ -33,7 +33,16 @@ export async function runTool(
     timeoutMs === undefined
       ? undefined
       : setTimeout(() => timeout.abort(new ToolTimeoutError(timeoutMs)), timeoutMs);
-  const runtime = { ...config, signal, config, toolCallId: call.id ?? "", writer: config.writer ?? null };
+  const runtime = {
+    ...config,
+    signal,
+    config,
+    state: readState(config),
+    toolCall: call,
+    toolCallId: call.id ?? "",
+    writer: config.writer ?? null,
+    store: config.store ?? null,
+  };
   try {
     return await Promise.race([tool.invoke(call, runtime), rejectOnAbort(signal)]);
   } catch (error) {
@@ -42,6 +51,12 @@ export async function runTool(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The task of a call is sent the call alone; LangGraph's own reader of channels gives the state beside it. */
+function readState(config: LangGraphRunnableConfig): unknown {
+  const read: unknown = config.configurable?.["__pregel_read"];
+  return typeof read === "function" ? read(["messages"]) : undefined;
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {

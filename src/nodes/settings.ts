@@ -92,18 +92,31 @@ export function checkBuildSettings(options: unknown): void {
 }
 
 /**
+ * What a run's context chooses.
+ *
  * @param limits What the graph was built with; a run may only lower it.
+ * @param ignoresUnknown Whether unknown names are left out instead of refused.
  * @throws InvalidSettingError for an unknown name, a value that the setting does not take, or a raised limit.
  */
-export function checkRunContext(context: unknown, limits: LoopLimits): void {
-  if (context === undefined || context === null) return;
-  checkSettings(context, RUN_SETTINGS, "context");
+export function readRunContext(
+  context: unknown,
+  { limits, ignoresUnknown }: { readonly limits: LoopLimits; readonly ignoresUnknown: boolean },
+): RunContext {
+  if (context === undefined || context === null) return {};
+  const own = ignoresUnknown ? pickKnown(context) : context;
+  checkSettings(own, RUN_SETTINGS, "context");
+  const chosen = runContextSchema.parse(own);
   for (const name of Object.keys(LIMITS) as (keyof LoopLimits)[]) {
-    const value = (context as RunContext)[name];
+    const value = chosen[name];
     if (value !== undefined && value > limits[name]) {
       throw InvalidSettingError.expected(name, `at most ${limits[name]}, the limit of this graph`, value);
     }
   }
+  return chosen;
+}
+
+function pickKnown(settings: object): object {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(RUN_SETTINGS, name)));
 }
 
 export function resolveLimits(

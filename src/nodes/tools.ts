@@ -1,6 +1,8 @@
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type Command, isCommand, isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Call } from "../history/call.js";
+import { coerceMessage } from "../history/coerce-message.js";
 import { isResult } from "../history/result.js";
 import type { AgentUpdate } from "./agent-state.js";
 import { countStep } from "./run-handle.js";
@@ -14,6 +16,8 @@ export interface ToolsNodeOptions {
   readonly includeDetailedErrors: boolean;
   readonly toolTimeoutMs: number | undefined;
 }
+
+type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
 /** Every way in which a call can end. */
 type Outcome =
@@ -32,7 +36,7 @@ export function createToolsNode(options: ToolsNodeOptions) {
   return async function tools(
     task: ToolTask,
     config: LangGraphRunnableConfig<RunContext>,
-  ): Promise<AgentUpdate | Command> {
+  ): Promise<ToolsUpdate> {
     countStep(config);
     const outcome = await executeCall(task, toolsByName.get(task.call.name), config, options);
     return finalizeCall(task, outcome, options);
@@ -65,17 +69,13 @@ async function executeCall(
 }
 
 /** The one place where a call's result is made. */
-function finalizeCall(
-  { call }: ToolTask,
-  outcome: Outcome,
-  options: ToolsNodeOptions,
-): AgentUpdate | Command {
+function finalizeCall({ call }: ToolTask, outcome: Outcome, options: ToolsNodeOptions): ToolsUpdate {
   const fail = (content: string): AgentUpdate => ({
     messages: [new ToolMessage({ content, tool_call_id: call.id, name: call.name, status: "error" })],
   });
   switch (outcome.kind) {
     case "returned":
-      if (isCommand(outcome.value)) return outcome.value;
+      if (isCommand(outcome.value)) return withResult(outcome.value, call);
       return { messages: [toResult(outcome.value, call.id, call.name)] };
     case "unknown-tool": {
       const known = options.tools.map(({ name }) => name).join(", ") || "none";
@@ -96,6 +96,18 @@ function finalizeCall(
           : `Error: \`${call.name}\` failed.`,
       );
   }
+}
+
+/** A command that a tool returns may leave its call unanswered; then the call is answered beside it. */
+function withResult(command: Command, { id, name }: Call): ToolsUpdate {
+  const update: unknown = command.update;
+  const written =
+    typeof update === "object" && update !== null && "messages" in update ? update.messages : [];
+  const isAnswered = [written].flat().some((value) => {
+    const message = coerceMessage(value);
+    return message !== undefined && isResult(message) && message.tool_call_id === id;
+  });
+  return isAnswered ? command : [{ messages: [toResult("(no output)", id, name)] }, command];
 }
 
 function toResult(value: unknown, callId: string, name: string): BaseMessage {

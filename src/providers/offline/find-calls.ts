@@ -9,19 +9,25 @@ export interface PlannedCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-interface PlacedCall extends PlannedCall {
+interface Span {
   readonly start: number;
   readonly end: number;
 }
 
+type PlacedCall = PlannedCall & Span;
+
 /**
  * The calls that the text asks for, in the order of the text. A tool called by its name takes precedence over
- * what the rest of the text may mean.
+ * what the rest of the text may mean. What stands within a note or a query is no wish of its own.
  */
 export function findCalls(text: string, toolNames: ReadonlySet<string>): PlannedCall[] {
-  const wished = findWishedCalls(text, toolNames);
-  const literal = findLiteralCalls(text, toolNames);
-  if (literal.length === 0) return wished.map(({ name, args }) => ({ name, args }));
+  const freeText = withoutOverlaps(findWishes(text, "free-text"));
+  const literal = findLiteralCalls(text, toolNames).filter(
+    (call) => !freeText.some((wish) => wish.start < call.start && overlap(wish, call)),
+  );
+  const topics = findWishes(blankOut(text, freeText), "topic");
+  const wished = [...freeText, ...topics].filter(({ name }) => toolNames.has(name));
+  if (literal.length === 0) return wished.sort(byStart).map(({ name, args }) => ({ name, args }));
   // "use calculator for 6*7" names the tool, and says in words what it is for.
   return literal.map(({ name, args }) => ({
     name,
@@ -29,15 +35,33 @@ export function findCalls(text: string, toolNames: ReadonlySet<string>): Planned
   }));
 }
 
-function findWishedCalls(text: string, toolNames: ReadonlySet<string>): PlacedCall[] {
-  const calls: PlacedCall[] = [];
-  for (const { tool, findWishes } of INTENTS) {
-    if (!toolNames.has(tool)) continue;
-    const earlier = [...calls];
-    for (const wish of findWishes(text)) {
-      const isTaken = earlier.some((call) => wish.start < call.end && call.start < wish.end);
-      if (!isTaken) calls.push({ name: tool, ...wish });
-    }
+function findWishes(text: string, kind: "free-text" | "topic"): PlacedCall[] {
+  return INTENTS.filter((intent) => intent.kind === kind).flatMap((intent) =>
+    intent.findWishes(text).map((wish) => ({ name: intent.tool, ...wish })),
+  );
+}
+
+/** Of wishes that overlap, the one that begins first. */
+function withoutOverlaps(calls: readonly PlacedCall[]): PlacedCall[] {
+  const kept: PlacedCall[] = [];
+  for (const call of calls.toSorted(byStart)) {
+    if (!kept.some((earlier) => overlap(earlier, call))) kept.push(call);
   }
-  return calls.sort((left, right) => left.start - right.start);
+  return kept;
+}
+
+/** The same text with separators in place of the spans, so that what is found in it stands where it stood. */
+function blankOut(text: string, spans: readonly Span[]): string {
+  return spans.reduce(
+    (rest, { start, end }) => rest.slice(0, start) + ";".repeat(end - start) + rest.slice(end),
+    text,
+  );
+}
+
+function overlap(left: Span, right: Span): boolean {
+  return left.start < right.end && right.start < left.end;
+}
+
+function byStart(left: Span, right: Span): number {
+  return left.start - right.start;
 }

@@ -16,7 +16,8 @@ const OPERAND = String.raw`[-(]*\s*\d+(?:\.\d+)?\s*\)*`;
 const EXPRESSION = String.raw`(?<![\w.])${OPERAND}(?:\s*${OPERATOR}\s*${OPERAND})+(?![\w/-])`;
 
 const CUE = String.raw`(?:\b(?:what(?:['’]?s| is| are| does| do)?|how (?:much|many)|calculat\w+|compute|evaluate|solve|work out|tell me|value of|result of)\b|计算|算)`;
-const SAME_CLAUSE = String.raw`[^,;?!\d]*?`;
+/** "What is the weather like on 10/11" asks for no quotient. */
+const SAME_CLAUSE = String.raw`(?:(?!\b(?:on|at|in|weather|time|date)\b)[^,;?!\d])*?`;
 const BEGINNING = String.raw`(?:^|[,;.?!:\n]|\b(?:and|also|plus|or)\b)\s*`;
 const ENDING = String.raw`(?=\s*(?:[,;.?!=\n]|$|等于|是多少|\b(?:and|also|plus|or|then|please)\b))`;
 const SUM = `(?:${CUE}${SAME_CLAUSE}(?<asked>${EXPRESSION})|${BEGINNING}(?<alone>${EXPRESSION})${ENDING})`;
