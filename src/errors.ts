@@ -1,5 +1,7 @@
 /** The errors of this library: one base class, stable codes. */
 
+import { toJson } from "./to-json.js";
+
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 
 /**
@@ -118,10 +120,6 @@ const LONGEST_VALUE = 200;
 
 function formatValue(value: unknown): string {
   if (typeof value === "function") return "a function";
-  try {
-    const text = JSON.stringify(value) ?? String(value);
-    return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
-  } catch {
-    return typeof value;
-  }
+  const text = typeof value === "number" ? String(value) : (toJson(value) ?? typeof value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }

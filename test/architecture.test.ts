@@ -6,7 +6,17 @@ import { describe, expect, it } from "vitest";
 const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 
 /** From the bottom up: a file imports from its own layer and from those before it. */
-const LAYERS = ["errors", "history", "providers", "middleware", "nodes", "graph", "index", "deploy"] as const;
+const LAYERS = [
+  "to-json",
+  "errors",
+  "history",
+  "providers",
+  "middleware",
+  "nodes",
+  "graph",
+  "index",
+  "deploy",
+] as const;
 type Layer = (typeof LAYERS)[number];
 
 /** Files of the graph that stand beside the folders. */

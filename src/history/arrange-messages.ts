@@ -12,11 +12,28 @@ export function arrangeMessages(
   const { groups, orphans, duplicates } = groupMessages(messages, callsOfHead);
   for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
   for (const message of duplicates) report(createRepair({ kind: "duplicate-refused", message }));
-  const refused = new Set<BaseMessage>([...orphans, ...duplicates]);
-  const placed = messages.filter((message) => !refused.has(message));
+  const placed = withoutEach(messages, [...orphans, ...duplicates]);
   for (const [index, message] of flattenGroups(groups).entries()) {
     if (isResult(message) && placed[index] !== message)
       report(createRepair({ kind: "result-moved", message }));
   }
   return groups;
+}
+
+/** A list may hold one object twice; of such a one the last occurrences go. */
+function withoutEach(
+  messages: readonly BaseMessage[],
+  refused: readonly BaseMessage[],
+): readonly BaseMessage[] {
+  if (refused.length === 0) return messages;
+  const counts = new Map<BaseMessage, number>();
+  for (const message of refused) counts.set(message, (counts.get(message) ?? 0) + 1);
+  return messages
+    .toReversed()
+    .filter((message) => {
+      const count = counts.get(message) ?? 0;
+      if (count > 0) counts.set(message, count - 1);
+      return count === 0;
+    })
+    .toReversed();
 }

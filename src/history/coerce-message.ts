@@ -2,7 +2,7 @@
 
 import {
   AIMessage,
-  type BaseMessage,
+  BaseMessage,
   BaseMessageChunk,
   type BaseMessageLike,
   ChatMessage,
@@ -12,6 +12,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import { callsOf } from "./call.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -35,24 +36,52 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   try {
     const message = coerceMessageLikeToMessage(ownedCopy(value) as BaseMessageLike);
+    if (!BaseMessage.isInstance(message)) return undefined;
+    assertReadable(message);
     return BaseMessageChunk.isInstance(message) ? fromChunk(message) : message;
   } catch {
     return undefined;
   }
 }
 
-/** Message constructors write defaults into the fields that they are given, and serialized fields are the caller's. */
+/** Whether a value is a message as it is. */
+export function isMessage(value: unknown): value is BaseMessage {
+  try {
+    if (!BaseMessage.isInstance(value)) return false;
+    assertReadable(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Throws for a message with a field that throws when it is read, so that nobody behind the door meets one. */
+function assertReadable(message: BaseMessage): void {
+  for (const field of Object.keys(message)) Reflect.get(message, field);
+  callsOf(message);
+}
+
+/** Message constructors complete what they are given in place, and what is no instance yet is the caller's. */
 function ownedCopy(value: unknown): unknown {
-  const isSerialized = typeof value === "object" && value !== null && "lc" in value && "kwargs" in value;
-  return isSerialized ? { ...value, kwargs: { ...Object(value.kwargs) } } : value;
+  if (typeof value !== "object" || value === null || Array.isArray(value) || BaseMessage.isInstance(value)) {
+    return value;
+  }
+  return "lc" in value && "kwargs" in value
+    ? { ...value, kwargs: copyFields(Object(value.kwargs)) }
+    : copyFields(value);
+}
+
+function copyFields(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, Array.isArray(field) ? [...field] : field]),
+  );
 }
 
 function fromChunk(chunk: BaseMessageChunk): BaseMessage {
   const StoredClass = STORED_CLASSES.get(chunk.type);
   if (StoredClass === undefined) return chunk;
-  const fields = Object.entries(chunk)
-    .filter(([name]) => !CHUNK_ONLY_FIELDS.has(name) && !name.startsWith("lc_"))
-    // The constructor completes the list of content blocks in place.
-    .map(([name, field]) => [name, Array.isArray(field) ? [...field] : field]);
-  return new StoredClass(Object.fromEntries(fields) as never);
+  const fields = Object.entries(chunk).filter(
+    ([name]) => !CHUNK_ONLY_FIELDS.has(name) && !name.startsWith("lc_"),
+  );
+  return new StoredClass(copyFields(Object.fromEntries(fields)) as never);
 }

@@ -1,7 +1,8 @@
 /** Estimated tokens of messages. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf } from "./call.js";
+import { toJson } from "../to-json.js";
+import { callsOf, isAIMessage } from "./call.js";
 
 /** What a provider adds for the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
@@ -36,7 +37,7 @@ function countBlock(block: unknown): number {
   if (typeof block === "string") return countTextTokens(block);
   if (typeof block !== "object" || block === null) return 0;
   if ("text" in block && typeof block.text === "string") return countTextTokens(block.text);
-  const written = JSON.stringify(block) ?? "";
+  const written = toJson(block) ?? "";
   return written.length > TOKENS_PER_BINARY_BLOCK * LATIN_CHARACTERS_PER_TOKEN &&
     /"(?:data|url|image_url|base64)"/.test(written)
     ? TOKENS_PER_BINARY_BLOCK
@@ -44,6 +45,6 @@ function countBlock(block: unknown): number {
 }
 
 function countCalls(message: BaseMessage): number {
-  if (callsOf(message).length === 0 || !("tool_calls" in message)) return 0;
-  return countTextTokens(JSON.stringify(message.tool_calls) ?? "");
+  if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
+  return countTextTokens((toJson(message.tool_calls) ?? "") + (toJson(message.invalid_tool_calls) ?? ""));
 }

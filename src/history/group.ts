@@ -119,3 +119,8 @@ export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
   }
   return messages;
 }
+
+/** What tells a call of a group from every other call of its list: {@link createPlaceholder} derives an id from it. */
+export function placeOfCall({ head, start }: Group, index: number): string {
+  return `${head.id || start}:${index}`;
+}

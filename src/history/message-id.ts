@@ -2,19 +2,20 @@
 
 import { createHash } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../to-json.js";
 
 /**
  * A hash of what precedes the message, what it is, and what it says. `salt` tells apart messages for which all
  * of that is the same.
  */
 export function deriveId(message: BaseMessage, previousId: string, salt = 0): string {
-  const identity = [previousId, message.type, message.name, message.content, salt];
   const calls = "tool_calls" in message ? message.tool_calls : undefined;
   const answers = "tool_call_id" in message ? message.tool_call_id : undefined;
-  return createHash("sha256")
-    .update(stringify([...identity, calls, answers]))
-    .digest("hex")
-    .slice(0, 32);
+  // What cannot be written as JSON is told apart by its type and its place alone.
+  const parts = [previousId, salt, message.type, message.name, message.content, calls, answers].map(
+    (part) => toJson(part) ?? typeof part,
+  );
+  return createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32);
 }
 
 /** A derived id that is not taken. */
@@ -26,16 +27,5 @@ export function deriveUnusedId(
   for (let salt = 0; ; salt += 1) {
     const id = deriveId(message, previousId, salt);
     if (!isTaken(id)) return id;
-  }
-}
-
-/** What cannot be written as JSON (a cycle, a bigint) is told apart by its place and type alone. */
-function stringify(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return Array.isArray(value)
-      ? value.map((part) => (typeof part === "string" ? part : typeof part)).join("\n")
-      : "";
   }
 }

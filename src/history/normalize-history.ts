@@ -35,6 +35,15 @@ const NOTHING_EXPECTED: readonly string[] = [];
 
 /** The position of each id if the list is in normal form; undefined if it is not. */
 function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
+  try {
+    return indexNormal(messages);
+  } catch {
+    // Something in it cannot be read.
+    return undefined;
+  }
+}
+
+function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
   const positions = new Map<string, number>();
   let expected = NOTHING_EXPECTED;
   for (const [position, message] of messages.entries()) {

@@ -159,7 +159,6 @@ function replaceMessage(draft: Draft, message: BaseMessage, position: number, re
     draft.replace(position, message);
     refillGroup(draft, group, callsAnsweredAfter(message), report);
   }
-  archiveCovered(draft, message, report);
 }
 
 function refillGroup(draft: Draft, group: PlacedGroup, calls: readonly Call[], report: Report): void {

@@ -1,7 +1,8 @@
-import { BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { arrangeMessages } from "./arrange-messages.js";
 import { type Call, callsOf } from "./call.js";
-import type { Group } from "./group.js";
+import { isMessage } from "./coerce-message.js";
+import { type Group, placeOfCall } from "./group.js";
 import { readMessages } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { createPlaceholder, type PlaceholderCause } from "./result.js";
@@ -24,13 +25,17 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const report = (repair: Repair): void => {
     repairs.push(repair);
   };
-  const isSound = messages.every(
-    (message) => BaseMessage.isInstance(message) && !RemoveMessage.isInstance(message),
-  );
-  const given = isSound ? (messages as BaseMessage[]) : readMessages(messages, report);
+  const isSound = isMessageList(messages);
+  const given = isSound ? messages : readMessages(messages, report);
   const groups = arrangeMessages(given, callsOf, report);
   const repaired = groups.flatMap((group, index) => closeGroup(group, groups[index + 1], report));
   return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };
+}
+
+/** Chunks are messages here: the list is not stored. */
+function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
+  for (const value of values) if (!isMessage(value) || RemoveMessage.isInstance(value)) return false;
+  return true;
 }
 
 function closeGroup(group: Group, next: Group | undefined, report: (repair: Repair) => void): BaseMessage[] {
@@ -41,8 +46,7 @@ function closeGroup(group: Group, next: Group | undefined, report: (repair: Repa
       messages.push(result);
       continue;
     }
-    const previousId = messages.at(-1)?.id ?? "";
-    const message = createPlaceholder(call, causeOf(call, next), { previousId });
+    const message = createPlaceholder(call, causeOf(call, next), placeOfCall(group, index));
     report(createRepair({ kind: "call-closed", call, message }));
     messages.push(message);
   }

@@ -1,6 +1,7 @@
 /** What was done to a history beyond what its writer asked for. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { toJson } from "../to-json.js";
 import type { Call } from "./call.js";
 import { deriveId } from "./message-id.js";
 
@@ -41,15 +42,7 @@ export function createRepair(detail: RepairDetail): Repair {
 }
 
 function subjectOf(detail: RepairDetail): string {
-  if (detail.kind === "value-refused") return describeValue(detail.value);
+  if (detail.kind === "value-refused") return toJson(detail.value) ?? typeof detail.value;
   if (detail.kind === "removal-ignored") return detail.id;
-  return detail.message.id ?? deriveId(detail.message, "");
-}
-
-function describeValue(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? typeof value;
-  } catch {
-    return typeof value;
-  }
+  return detail.message.id || deriveId(detail.message, "");
 }

@@ -2,6 +2,7 @@
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "./call.js";
+import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 
 /** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
@@ -36,11 +37,8 @@ export function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined;
 }
 
-export function createPlaceholder(
-  call: Call,
-  cause: PlaceholderCause,
-  place: { readonly previousId: string },
-): ToolMessage {
+/** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */
+export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({
     content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,
     tool_call_id: call.id,
@@ -48,6 +46,5 @@ export function createPlaceholder(
     status: "error",
     additional_kwargs: { [PLACEHOLDER_KEY]: cause },
   });
-  placeholder.id = deriveId(placeholder, place.previousId);
-  return placeholder;
+  return copyMessage(placeholder, { id: deriveId(placeholder, place) });
 }

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { placeOfCall } from "../history/group.js";
 import { createPlaceholder, type PlaceholderCause } from "../history/result.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate } from "./agent-state.js";
@@ -19,14 +20,14 @@ export async function patch({ messages }: AgentState, config: LangGraphRunnableC
   const found = await harvestResults(calls, runHandleOf(config));
   const closing: BaseMessage[] = [];
   for (const [index, unanswered] of calls.entries()) {
-    const { call } = unanswered;
+    const { call, group } = unanswered;
     const result = found[index];
     if (result !== undefined) {
       closing.push(result);
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
     } else if (index < dangling.length) {
       const cause = causeOf(unanswered, messages);
-      closing.push(createPlaceholder(call, cause, { previousId: placeIn(unanswered) }));
+      closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
       emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
     }
   }
@@ -36,9 +37,4 @@ export async function patch({ messages }: AgentState, config: LangGraphRunnableC
 function causeOf({ call, group }: UnansweredCall, messages: readonly BaseMessage[]): PlaceholderCause {
   if (call.kind === "invalid") return "invalid-arguments";
   return messages[group.end]?.type === "human" ? "superseded" : "unrecorded";
-}
-
-/** Two calls of one id in one message have placeholders of the same text; their place tells them apart. */
-function placeIn({ group, call }: UnansweredCall): string {
-  return `${group.head.id ?? ""}:${group.calls.indexOf(call)}`;
 }

@@ -4,6 +4,7 @@ import { type Command, isCommand, isGraphBubbleUp, type LangGraphRunnableConfig 
 import type { Call } from "../history/call.js";
 import { coerceMessage } from "../history/coerce-message.js";
 import { isResult } from "../history/result.js";
+import { toJson } from "../to-json.js";
 import type { AgentUpdate } from "./agent-state.js";
 import { countStep } from "./run-handle.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
@@ -16,6 +17,9 @@ export interface ToolsNodeOptions {
   readonly includeDetailedErrors: boolean;
   readonly toolTimeoutMs: number | undefined;
 }
+
+/** Providers refuse an empty result. */
+const NO_OUTPUT = "(no output)";
 
 type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
@@ -107,21 +111,17 @@ function withResult(command: Command, { id, name }: Call): ToolsUpdate {
     const message = coerceMessage(value);
     return message !== undefined && isResult(message) && message.tool_call_id === id;
   });
-  return isAnswered ? command : [{ messages: [toResult("(no output)", id, name)] }, command];
+  return isAnswered ? command : [{ messages: [toResult(NO_OUTPUT, id, name)] }, command];
 }
 
 function toResult(value: unknown, callId: string, name: string): BaseMessage {
   if (isBaseMessage(value) && isResult(value) && value.tool_call_id === callId) return value;
-  const content = isBaseMessage(value) ? value.content : typeof value === "string" ? value : stringify(value);
+  const content = isBaseMessage(value)
+    ? value.content
+    : typeof value === "string"
+      ? value
+      : (toJson(value) ?? NO_OUTPUT);
   return new ToolMessage({ content, tool_call_id: callId, name, status: "success" });
-}
-
-function stringify(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "(no output)";
-  } catch {
-    return String(value);
-  }
 }
 
 /** LangChain's error for arguments that do not fit the tool's schema; its message names the field. */

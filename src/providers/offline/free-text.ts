@@ -43,8 +43,7 @@ export function findQueries(text: string): Wish[] {
   const queries = findFreeText(
     text,
     SEARCH_CUE,
-    (rest, isClear, separator) =>
-      (isClear && CLAUSE_END.test(separator)) || isAsked(rest) || isNamed(rest),
+    (rest, isClear, separator) => (isClear && CLAUSE_END.test(separator)) || isAsked(rest) || isNamed(rest),
   );
   return [
     ...queries.map(({ words, ...span }) => ({ ...span, args: { query: words } })),
@@ -54,27 +53,38 @@ export function findQueries(text: string): Wish[] {
 
 type IsEnd = (rest: string, isClear: boolean, separator: string) => boolean;
 
-function findFreeText(
-  text: string,
-  cue: string,
-  isEnd: IsEnd,
-): { start: number; end: number; words: string }[] {
-  return matchAll(text, `(?:${cue})[\\s:：,，-]*`).flatMap((match) => {
+interface FreeText {
+  readonly start: number;
+  readonly end: number;
+  readonly words: string;
+}
+
+function findFreeText(text: string, cue: string, isEnd: IsEnd): FreeText[] {
+  const found: FreeText[] = [];
+  for (const match of matchAll(text, `(?:${cue})[\\s:：,，-]*`)) {
+    const isInside = match.index < (found.at(-1)?.end ?? 0);
     const begin = match.index + match[0].length;
-    const rest = text.slice(begin);
-    const separator = matchAll(rest, SEPARATOR).find(({ 0: found, index, groups }) =>
-      isEnd(rest.slice(index + found.length).slice(0, OPENING_LENGTH), groups?.["clear"] !== undefined, found),
-    );
-    const quoted = QUOTED.exec(rest);
-    const words = quoted?.[0] ?? rest.slice(0, separator?.index).replace(COURTESY, "");
-    return words === ""
-      ? []
-      : [{ start: match.index, end: begin + words.length, words: unquote(words.trim()) }];
+    const words = isInside ? "" : readWords(text.slice(begin), isEnd);
+    if (words !== "")
+      found.push({ start: match.index, end: begin + words.length, words: unquote(words.trim()) });
+  }
+  return found;
+}
+
+function readWords(rest: string, isEnd: IsEnd): string {
+  const quoted = QUOTED.exec(rest);
+  if (quoted !== null) return quoted[0];
+  const separator = matchAll(rest, SEPARATOR).find(({ 0: found, index, groups }) => {
+    const next = index + found.length;
+    return isEnd(rest.slice(next, next + OPENING_LENGTH), groups?.["clear"] !== undefined, found);
   });
+  return rest.slice(0, separator?.index).replace(COURTESY, "");
 }
 
 function isAsked(rest: string): boolean {
-  return COMMAND.test(rest) || (ASKING.test(rest) && beginsWith([...findSums(rest), ...findTopics(rest)], rest));
+  return (
+    COMMAND.test(rest) || (ASKING.test(rest) && beginsWith([...findSums(rest), ...findTopics(rest)], rest))
+  );
 }
 
 function isNamed(rest: string): boolean {

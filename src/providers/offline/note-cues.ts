@@ -29,7 +29,7 @@ export const SEARCH_CUE = [
   String.raw`\b(?:did|have) ${I} (?:saved?|made?|make|noted?|write|written)(?: down)? ${ANYTHING}${ABOUT}`,
   String.raw`\b(?:do|did) ${I} remember\b(?: ${ANYTHING}about\b)?`,
   String.raw`\b(?:what(?:['’]?s| is)|(?:is|are) there(?: anything)?)(?: in)? ${NOTES} ${ABOUT}`,
-  String.raw`${IMPERATIVE}(?:my |any )?notes ${ABOUT}`,
+  `${IMPERATIVE}(?:my |any )?notes ${ABOUT}`,
   "(?:搜索|查找|查)笔记",
 ].join("|");
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { PlannedCall } from "./find-calls.js";
 import { findSteps, type Step } from "./find-steps.js";
-import { type Round, readTurn } from "./read-turn.js";
+import { type Round, readRounds, readTurn } from "./read-turn.js";
 import { introduce, stateResults } from "./reply-texts.js";
 import { summarize } from "./summarize.js";
 import type { ToolChoice } from "./tool-choice.js";
@@ -19,11 +19,16 @@ export interface ReplyOptions {
   readonly toolChoice: ToolChoice;
 }
 
+/** Asks for results of earlier turns: `what did the tools return?` */
+const RECALL = /\bwhat (?:did|have|do) (?:(?:the|your|all) )*tools? (?:return|say|answer|report)/iu;
+
 export function planReply(messages: readonly BaseMessage[], { toolNames, toolChoice }: ReplyOptions): Reply {
   const { request, rounds } = readTurn(messages);
   const calls = planCalls(findSteps(request, toolNames), rounds, { toolNames, toolChoice });
   if (calls.length > 0) return { kind: "calls", calls };
   if (rounds.length > 0) return { kind: "text", text: stateResults(rounds) };
+  const earlier = RECALL.test(request) ? readRounds(messages) : [];
+  if (earlier.length > 0) return { kind: "text", text: stateResults(earlier) };
   const summary = toolNames.size === 0 ? summarize(messages) : undefined;
   return { kind: "text", text: summary ?? introduce([...toolNames]) };
 }

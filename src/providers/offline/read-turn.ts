@@ -16,15 +16,20 @@ export interface Turn {
 
 export function readTurn(messages: readonly BaseMessage[]): Turn {
   const start = messages.findLastIndex(isRequest);
+  return { request: messages[start]?.text ?? "", rounds: readRounds(messages.slice(start + 1)) };
+}
+
+/** All rounds among the messages, also of earlier turns. */
+export function readRounds(messages: readonly BaseMessage[]): Round[] {
   const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
-  for (const message of messages.slice(start + 1)) {
+  for (const message of messages) {
     if (message instanceof AIMessage) {
       const calls = readCalls(message);
       if (calls.length > 0) rounds.push({ calls, results: [] });
     }
     if (message instanceof ToolMessage) rounds.at(-1)?.results.push(message);
   }
-  return { request: messages[start]?.text ?? "", rounds };
+  return rounds;
 }
 
 /** A summary is a human message too, by the ecosystem's convention; nobody asks for anything in it. */
