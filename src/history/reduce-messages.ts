@@ -108,7 +108,7 @@ function placeMessage(draft: Draft, message: BaseMessage, report: Report): void 
   const coverage = coverageOf(message);
   const position = coverage === undefined ? draft.length : placeOfSummary(draft, coverage.messages);
   draft.insert(position, identify(draft, message, position));
-  archiveCovered(draft, message, report);
+  archiveCovered(draft, message, undefined, report);
 }
 
 function placeOfSummary(draft: Draft, covered: readonly string[]): number {
@@ -125,11 +125,22 @@ function placeOfSummary(draft: Draft, covered: readonly string[]): number {
   return position;
 }
 
-/** A result of an archived call that the summary does not name came meanwhile: it stays, behind the summary. */
-function archiveCovered(draft: Draft, summary: BaseMessage, report: Report): void {
+/**
+ * What a summary names leaves with its first writing; a summary that replaces one takes only what that one did not
+ * name, as the rest may have come back since. A result of an archived call that the summary does not name came
+ * meanwhile: it stays, behind the summary.
+ */
+function archiveCovered(
+  draft: Draft,
+  summary: BaseMessage,
+  former: BaseMessage | undefined,
+  report: Report,
+): void {
   const coverage = coverageOf(summary);
   if (coverage?.kind !== "archive") return;
-  const covered = new Set(coverage.messages);
+  const formerCoverage = former === undefined ? undefined : coverageOf(former);
+  const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
+  const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
   const homeless: ToolMessage[] = [];
   for (const id of covered) {
     const position = draft.find(id);
@@ -159,6 +170,7 @@ function replaceMessage(draft: Draft, message: BaseMessage, position: number, re
     draft.replace(position, message);
     refillGroup(draft, group, callsAnsweredAfter(message), report);
   }
+  archiveCovered(draft, message, former, report);
 }
 
 function refillGroup(draft: Draft, group: PlacedGroup, calls: readonly Call[], report: Report): void {

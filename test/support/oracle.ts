@@ -35,9 +35,9 @@ function apply(blocks: Block[], message: BaseMessage): Block[] {
     return message.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, message.id);
   }
   if (isResult(message)) return placeResult(blocks, message);
-  if (write(blocks).includes(message)) return blocks;
+  const former = write(blocks).find(({ id }) => id === message.id);
   const placed = hasId(blocks, message.id) ? replace(blocks, message) : place(blocks, message);
-  return archive(placed, message);
+  return archive(placed, message, former);
 }
 
 // Reading and writing.
@@ -173,12 +173,13 @@ function placeOfSummary(blocks: readonly Block[], covered: readonly string[]): n
   return first < 0 ? blocks.length : first;
 }
 
-/** What the summary names leaves. Results of calls that left, which it does not name, are placed again. */
-function archive(blocks: Block[], summary: BaseMessage): Block[] {
-  const coverage = coverageOf(summary);
-  if (coverage?.kind !== "archive") return blocks;
-  const isNamed = (message: BaseMessage | undefined) =>
-    message?.id !== undefined && message.id !== summary.id && coverage.messages.includes(message.id);
+/**
+ * What the summary names leaves. Results of calls that left, which it does not name, are placed again. A summary
+ * that replaces a former one archives only what that one did not name: the rest left with it.
+ */
+function archive(blocks: Block[], summary: BaseMessage, former: BaseMessage | undefined): Block[] {
+  const named = namedBy(summary).filter((id) => id !== summary.id && !namedBy(former).includes(id));
+  const isNamed = (message: BaseMessage) => named.includes(message.id ?? "");
   const homeless: ToolMessage[] = [];
   for (const { head, slots } of blocks) {
     for (const slot of slots) {
@@ -189,4 +190,9 @@ function archive(blocks: Block[], summary: BaseMessage): Block[] {
   }
   const left = blocks.filter(({ head }) => !isNamed(head));
   return homeless.reduce((rest, result) => placeResult(read(write(rest)), result), left);
+}
+
+function namedBy(message: BaseMessage | undefined): readonly string[] {
+  const coverage = message === undefined ? undefined : coverageOf(message);
+  return coverage?.kind === "archive" ? coverage.messages : [];
 }

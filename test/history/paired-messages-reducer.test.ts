@@ -1,0 +1,93 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  pairedMessagesDeltaReducer,
+  pairedMessagesReducer,
+  REPAIR_CHANNEL,
+} from "../../src/history/paired-messages-reducer.js";
+import type { Repair } from "../../src/history/repair.js";
+import { ai, human, removal, result } from "../support/make-messages.js";
+import { outline, toPlainList } from "../support/plain-messages.js";
+
+let published: Repair[] = [];
+const keep = (repair: unknown) => published.push(repair as Repair);
+
+beforeEach(() => {
+  published = [];
+  subscribe(REPAIR_CHANNEL, keep);
+});
+afterEach(() => unsubscribe(REPAIR_CHANNEL, keep));
+
+describe("The reducer of a channel", () => {
+  it("gives the messages that the pure reducer gives", () => {
+    const state = pairedMessagesReducer([ai("a", "c")], [human("h"), result("t", "c")]);
+    expect(outline(state)).toBe("a t h");
+  });
+
+  it("begins with nothing where the channel has no value", () => {
+    expect(outline(pairedMessagesReducer(undefined, human("h")))).toBe("h");
+  });
+});
+
+describe("Rule 12: repairs are published", () => {
+  it("on a channel of this name", () => {
+    expect(REPAIR_CHANNEL).toBe("langgraph-tether:repair");
+  });
+
+  it("each with its key", () => {
+    const orphan = result("t", "c");
+    pairedMessagesReducer([human("h")], [orphan, removal("gone"), 7]);
+    expect(published).toEqual([
+      { kind: "orphan-refused", message: orphan, key: "orphan-refused:t" },
+      { kind: "removal-ignored", id: "gone", key: "removal-ignored:gone" },
+      { kind: "value-refused", value: 7, key: "value-refused:7" },
+    ]);
+  });
+
+  it("with the same key when the same repair is made again", () => {
+    const update = [result("", "c", "hi"), { content: "no message" }];
+    pairedMessagesReducer([human("h")], update);
+    pairedMessagesReducer([human("h")], update);
+    const keys = published.map(({ key }) => key);
+    expect(keys).toHaveLength(4);
+    expect(keys.slice(2)).toEqual(keys.slice(0, 2));
+  });
+
+  it("by the delta reducer too", () => {
+    pairedMessagesDeltaReducer([], [[result("t", "c")], human("h")]);
+    expect(published.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
+  });
+
+  it("and nothing is published where nothing was repaired", () => {
+    pairedMessagesReducer([ai("a", "c")], [result("t", "c"), human("h")]);
+    expect(published).toEqual([]);
+  });
+});
+
+describe("The batch reducer of a delta channel", () => {
+  it("takes writes that are one message or many", () => {
+    const state = pairedMessagesDeltaReducer(
+      [human("h")],
+      [ai("a", "c"), [human("h2"), result("t", "c")], "hi"],
+    );
+    expect(outline(state.slice(0, 4))).toBe("h a t h2");
+    expect(state).toHaveLength(5);
+  });
+
+  it("gives the same for one batch and for several", () => {
+    const writes = [["hi"], ai("a", "c"), [result("t", "c"), "hi"], removal("a"), ["hi"]];
+    const atOnce = pairedMessagesDeltaReducer([], writes);
+    const batches = [writes.slice(0, 2), writes.slice(2, 3), writes.slice(3)];
+    const inTurn = batches.reduce<ReturnType<typeof pairedMessagesDeltaReducer>>(
+      pairedMessagesDeltaReducer,
+      [],
+    );
+    expect(toPlainList(inTurn)).toEqual(toPlainList(atOnce));
+  });
+
+  it("has the mark by which LangGraph stamps ids on plain objects before it saves them", () => {
+    expect(Reflect.get(pairedMessagesDeltaReducer, Symbol.for("langgraph.messages_delta_reducer"))).toBe(
+      true,
+    );
+  });
+});

@@ -1,0 +1,110 @@
+/** What the reducer leaves alone, for any thread that can be written. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { build, entries, isGivenId } from "../support/arbitraries.js";
+import { snapshot, toPlain, toPlainList } from "../support/plain-messages.js";
+
+const RUNS = { numRuns: 1_500 };
+
+const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
+
+const updates = entries().map(build);
+const states = entries().map((list) => reduce([], build(list)));
+
+function idsIn(values: readonly unknown[]): Set<string | undefined> {
+  return new Set(values.map((value) => coerceMessage(value)?.id));
+}
+
+function copyOf(message: BaseMessage): BaseMessage {
+  return Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
+}
+
+describe("What is the same stays the same", () => {
+  it("an empty update gives the same array", () => {
+    const law = fc.property(states, (state) => {
+      for (const nothing of [[], undefined, null]) expect(reduce(state, nothing)).toBe(state);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("a state written to itself gives the same array", () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        expect(reduce(state, state)).toBe(state);
+      }),
+      RUNS,
+    );
+  });
+
+  it("a state written to itself as it was read from a checkpoint gives an equal state", () => {
+    const law = fc.property(states, (state) => {
+      expect(toPlainList(reduce(state, state.map(copyOf)))).toEqual(toPlainList(state));
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("a clean list that the reducer has never seen is given back as it is", () => {
+    const law = fc.property(states, (state) => {
+      const copy = [...state];
+      const { messages, repairs } = reduceMessages(copy, []);
+      expect(messages).toBe(copy);
+      expect(repairs).toEqual([]);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("messages that have ids and are all there may be written again", () => {
+    const law = fc.property(states, entries().map(build), (state, update) => {
+      const after = reduce(state, update);
+      const plain = toPlainList(after);
+      const ids = after.map((message) => message.id);
+      const repeated = update.filter((value) => {
+        const message = coerceMessage(value);
+        if (message === undefined) return false;
+        const place = ids.indexOf(message.id);
+        return place >= 0 && JSON.stringify(plain[place]) === JSON.stringify(toPlain(message));
+      });
+      expect(toPlainList(reduce(after, repeated))).toEqual(plain);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("a message that the update does not name keeps its identity", () => {
+    const law = fc.property(states, updates, (state, update) => {
+      const named = idsIn(update);
+      const untouched = state.filter(({ id }) => isGivenId(id) && !named.has(id));
+      for (const message of reduce(state, update)) {
+        const former = untouched.find(({ id }) => id === message.id);
+        if (former !== undefined) expect(message).toBe(former);
+      }
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("nothing that was handed over is changed", () => {
+    const law = fc.property(states, updates, (state, update) => {
+      const before = snapshot([state, update]);
+      reduce(state, update);
+      expect(snapshot([state, update])).toEqual(before);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("histories that branch from one another do not disturb each other", () => {
+    const law = fc.property(states, fc.array(updates, { maxLength: 4 }), updates, (trunk, branches, last) => {
+      const trunkBefore = toPlainList(trunk);
+      const grown = branches.map((branch) => reduce(trunk, branch));
+      const plain = grown.map(toPlainList);
+      const regrown = grown.map((branch) => toPlainList(reduce(branch, last)));
+      expect(toPlainList(trunk)).toEqual(trunkBefore);
+      expect(grown.map(toPlainList)).toEqual(plain);
+      // A copy is not known to the reducer, so nothing is remembered of it.
+      expect(regrown).toEqual(grown.map((branch) => toPlainList(reduce([...branch], last))));
+    });
+    fc.assert(law, RUNS);
+  });
+});

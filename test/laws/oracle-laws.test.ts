@@ -1,0 +1,49 @@
+/** The reducer against the slow one that follows the rules as they read. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { build, entries } from "../support/arbitraries.js";
+import { reduceByTheRules } from "../support/oracle.js";
+import { toPlainList } from "../support/plain-messages.js";
+
+const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
+
+const updates = entries().map(build);
+const states = entries().map((list) => reduce([], build(list)));
+
+describe("The reducer agrees with the rules as they read", () => {
+  it("after each message, from an empty thread", () => {
+    const law = fc.property(entries(30), (list) => {
+      let state: BaseMessage[] = [];
+      for (const value of build(list)) {
+        const expected = reduceByTheRules(state, [value]);
+        state = reduce(state, [value]);
+        expect(toPlainList(state)).toEqual(toPlainList(expected));
+      }
+    });
+    fc.assert(law, { numRuns: 3_000 });
+  });
+
+  it("for a whole update", () => {
+    const law = fc.property(states, updates, (state, update) => {
+      expect(toPlainList(reduce(state, update))).toEqual(toPlainList(reduceByTheRules(state, update)));
+    });
+    fc.assert(law, { numRuns: 1_500 });
+  });
+});
+
+describe("The reducer agrees with the rules in a long thread too", () => {
+  it("where a message that is put in moves hundreds of others", () => {
+    const long = Array.from(
+      { length: 300 },
+      (_, index) => new HumanMessage({ content: "x", id: `h${index}` }),
+    );
+    const law = fc.property(entries(6).map(build), entries(8).map(build), (first, second) => {
+      const state = reduce(reduce([], first), long);
+      expect(toPlainList(reduce(state, second))).toEqual(toPlainList(reduceByTheRules(state, second)));
+    });
+    fc.assert(law, { numRuns: 100 });
+  });
+});

@@ -1,0 +1,37 @@
+/** Messages in few words, for tests that are about their order. */
+
+import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { type Coverage, createSummary } from "../../src/history/summary.js";
+
+export const human = (id: string, content = `text of ${id}`) => new HumanMessage({ content, id });
+
+export const system = (id: string) => new SystemMessage({ content: `text of ${id}`, id });
+
+/** An AI message with calls of these ids; without any, a text. */
+export function ai(id: string, ...callIds: string[]): AIMessage {
+  const tool_calls = callIds.map((callId) => ({ id: callId, name: `tool_${callId}`, args: {} }));
+  return new AIMessage({ content: callIds.length > 0 ? "" : `text of ${id}`, id, tool_calls });
+}
+
+export const result = (id: string, callId: string, content = `text of ${id}`) =>
+  new ToolMessage({ content, id, tool_call_id: callId });
+
+export const placeholder = (id: string, callId: string) =>
+  new ToolMessage({
+    content: `text of ${id}`,
+    id,
+    tool_call_id: callId,
+    status: "error",
+    additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" },
+  });
+
+export function summary(id: string, coverage: Coverage): HumanMessage {
+  const { content, additional_kwargs } = createSummary(`text of ${id}`, coverage);
+  return new HumanMessage({ content, additional_kwargs, id });
+}
+
+export const removal = (id: string) => new RemoveMessage({ id });
+
+export const removeAll = () => new RemoveMessage({ id: REMOVE_ALL_MESSAGES });
