@@ -20,7 +20,7 @@ type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
 class Base extends CompiledStateGraph<
   { messages: BaseMessage[] },
   { messages?: MessagesUpdate },
-  "__start__" | "patch" | "model" | "tools",
+  "__start__" | "patch" | "summarize" | "model" | "tools",
   typeof publicStateSchema,
   typeof publicStateSchema
 > {}

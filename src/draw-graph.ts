@@ -2,22 +2,27 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { agentStateSchema, publicStateSchema } from "./nodes/agent-state.js";
 import { createModelNode, type ModelNodeOptions } from "./nodes/model.js";
 import { patch } from "./nodes/patch.js";
-import { routePatched, routeStart } from "./nodes/routes.js";
+import { createPatchedRoute, createStartRoute } from "./nodes/routes.js";
 import { runContextSchema } from "./nodes/settings.js";
+import { createSummarizeNode, type SummarizeNodeOptions } from "./nodes/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "./nodes/tools.js";
 
 /**
- *     START ─► patch? ─► model ──► tools ──► model …        model ─► END
+ *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
+ *                                        └─► summarize ─► model
  *
  * A healthy turn goes from START to the model at once. The model node sends each call to a task of its own; the
  * plain edge behind the tools joins them again, and the gate in the model node sees all results.
  */
-export function drawGraph(options: ModelNodeOptions & ToolsNodeOptions) {
+export function drawGraph(options: ModelNodeOptions & ToolsNodeOptions & SummarizeNodeOptions) {
+  const ends = ["model", "summarize", "tools", END];
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
     .addNode("patch", patch, { input: agentStateSchema })
-    .addNode("model", createModelNode(options), { input: agentStateSchema, ends: ["model", "tools", END] })
+    .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
+    .addNode("model", createModelNode(options), { input: agentStateSchema, ends })
     .addNode("tools", createToolsNode(options))
-    .addConditionalEdges(START, routeStart, ["patch", "model", END])
-    .addConditionalEdges("patch", routePatched, ["model", END])
+    .addConditionalEdges(START, createStartRoute(options.summaryPolicy), ["patch", "summarize", "model", END])
+    .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
+    .addEdge("summarize", "model")
     .addEdge("tools", "model");
 }

@@ -6,6 +6,8 @@ import { drawGraph } from "./draw-graph.js";
 import { InvalidSettingError } from "./errors.js";
 import { checkTools } from "./nodes/check-tools.js";
 import { checkBuildSettings, readRunContext, resolveLimits } from "./nodes/settings.js";
+import { createSummaryPolicy } from "./nodes/summary-policy.js";
+import { type SummaryLanguage, summaryWording } from "./nodes/summary-prompts.js";
 import { createModel, parseModelName } from "./providers/create-model.js";
 
 export interface AgentGraphOptions {
@@ -23,6 +25,31 @@ export interface AgentGraphOptions {
   readonly store?: BaseStore | undefined;
   /** How many calls of earlier turns the model is shown, with their results; 0 or more. @default all */
   readonly maxToolCallsFromHistory?: number | undefined;
+  /** A model input of more tokens is due for a summary. 0: never. @default 4000 */
+  readonly maxTokensBeforeSummary?: number | undefined;
+  /** So is one of more messages. 0: never. @default 0 */
+  readonly maxMessagesBeforeSummary?: number | undefined;
+  /** How many messages a summary leaves as they are, where the budget allows it; 1 or more. @default 20 */
+  readonly messagesToKeep?: number | undefined;
+  /** How many tokens it leaves, instead of a number of messages; 1 or more. @default by `messagesToKeep` */
+  readonly tokensToKeep?: number | undefined;
+  /** Who writes summaries: a chat model, or the name of one. @default the model of the run */
+  readonly summaryModel?: BaseChatModel | string | undefined;
+  /** The language of the prompt and the heading below. @default "en" */
+  readonly summaryLanguage?: SummaryLanguage | undefined;
+  /** What the summariser is told to do. @default a text in `summaryLanguage` */
+  readonly summaryPrompt?: string | undefined;
+  /** The line above each summary. @default a text in `summaryLanguage` */
+  readonly summaryHeading?: string | undefined;
+  /** Milliseconds after which the summariser is given up, 1 or more. @default 60_000 */
+  readonly summaryTimeoutMs?: number | undefined;
+  /**
+   * Where covered messages are: `"keep"` leaves them in the state, where removing the summary undoes it;
+   * `"archive"` moves them to the store: see `readFullHistory` and `restoreCovered`.
+   *
+   * @default "keep"
+   */
+  readonly coveredMessages?: "keep" | "archive" | undefined;
   /** Model calls with tools in one turn, 1 or more; then a closing one with tools off. @default 40 */
   readonly maxIterations?: number | undefined;
   /** Tool calls in one turn, 0 or more. A batch that would exceed it is not run. @default no limit */
@@ -38,6 +65,7 @@ export interface AgentGraphOptions {
 /** Supersteps of a healthy round, and some for the beginning and the end of a turn. */
 const STEPS_PER_ITERATION = 2;
 const SPARE_STEPS = 20;
+const SUMMARY_TIMEOUT_MS = 60_000;
 
 /**
  * An agent as a LangGraph graph: invoke it, stream it, serve it, or use it as a node of another graph. Its history
@@ -52,10 +80,21 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const tools = checkTools(options.tools ?? []);
   const limits = resolveLimits(options);
   const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? []);
+  const summaryModel =
+    options.summaryModel === undefined ? undefined : prepareModels(options.summaryModel, []);
   const compiled = drawGraph({
     tools,
     limits,
     resolveModel,
+    resolveSummaryModel:
+      summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
+    summaryPolicy: createSummaryPolicy(options, tools),
+    summaryWording: summaryWording(options.summaryLanguage ?? "en", {
+      heading: options.summaryHeading,
+      instructions: options.summaryPrompt,
+    }),
+    summaryTimeoutMs: options.summaryTimeoutMs ?? SUMMARY_TIMEOUT_MS,
+    coveredMessages: options.coveredMessages ?? "keep",
     systemPrompt: options.systemPrompt,
     maxToolCallsFromHistory: options.maxToolCallsFromHistory,
     includeDetailedErrors: options.includeDetailedErrors ?? false,

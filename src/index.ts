@@ -22,6 +22,7 @@ export type { Repair, RepairKind } from "./history/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
 export type { PlaceholderCause } from "./history/result.js";
 export type { AgentEvent } from "./nodes/agent-event.js";
+export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/archive.js";
 export type { RunContext } from "./nodes/settings.js";
 export { createModel } from "./providers/create-model.js";
 export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";

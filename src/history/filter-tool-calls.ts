@@ -2,7 +2,7 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../errors.js";
 import { callsOf, isAIMessage } from "./call.js";
 import { type Group, groupMessages } from "./group.js";
-import { coverageOf } from "./summary.js";
+import { isUserMessage } from "./summary.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "./without-calls.js";
 
 /**
@@ -19,9 +19,7 @@ export function filterToolCalls(messages: readonly BaseMessage[], max: number): 
     throw InvalidSettingError.expected("maxToolCallsFromHistory", "an integer of 0 or more", max);
   }
   const { groups } = groupMessages(messages, callsOf);
-  const turnStart = messages.findLastIndex(
-    (message) => message.type === "human" && coverageOf(message) === undefined,
-  );
+  const turnStart = messages.findLastIndex(isUserMessage);
   const replacements = new Map<BaseMessage, BaseMessage | undefined>();
   const dropped = new Set<BaseMessage>();
   let left = max;

@@ -48,7 +48,7 @@ function wholeNumber(setting: string, value: number): number {
 }
 
 /** For each index from 0 to the length, whether no group lies on both sides of it. */
-function safeCuts(messages: readonly BaseMessage[]): boolean[] {
+export function safeCuts(messages: readonly BaseMessage[]): boolean[] {
   const { groups } = groupMessages(messages);
   const ends = new Map(groups.map(({ start, end }) => [start, end]));
   const open = groups.at(-1);

@@ -8,28 +8,54 @@ const SOURCE_KEY = "lc_source";
 const SOURCE = "summarization";
 const COVERAGE_KEY = "tether_coverage";
 
+const coveredSchema = {
+  messages: z.array(z.string()),
+  /** The last message there was when the summary was made: usage numbers from before it speak of a longer input. */
+  asOf: z.string().optional(),
+};
 const coverageSchema = z.union([
-  z.object({ kind: z.literal("keep"), messages: z.array(z.string()) }),
-  z.object({ kind: z.literal("archive"), messages: z.array(z.string()), calls: z.array(z.string()) }),
+  z.object({ kind: z.literal("keep"), ...coveredSchema }),
+  z.object({
+    kind: z.literal("archive"),
+    ...coveredSchema,
+    calls: z.array(z.string()),
+    /** Those of the calls that had no real result, also of earlier summaries: the next summary takes them over. */
+    unanswered: z.array(z.string()).default([]),
+  }),
 ]);
 
 /**
- * What a summary covers, by message id. With `"keep"` the covered messages stay in the state before it. With
- * `"archive"` they leave the state in the write that brings the summary; `calls` are the ids of the calls that
- * left with them, so that a result that comes later still has a place.
+ * What a summary covers, by message id and in order. With `"keep"` the covered messages stay in the state before
+ * it. With `"archive"` they leave the state in the write that brings the summary; `calls` are the ids of the calls
+ * that left with them, so that a result that comes later still has a place.
  */
 export type Coverage = z.infer<typeof coverageSchema>;
+/** As it is written: what has a default may be left out. */
+type CoverageInput = z.input<typeof coverageSchema>;
 
-export function createSummary(text: string, coverage: Coverage): HumanMessage {
+export function createSummary(text: string, coverage: CoverageInput): HumanMessage {
   return new HumanMessage({
     content: text,
     additional_kwargs: { [SOURCE_KEY]: SOURCE, [COVERAGE_KEY]: coverage },
   });
 }
 
+/** A message of ours beside a summary, which no user wrote. Part of the model input only. */
+export function createSummaryNote(text: string): HumanMessage {
+  return new HumanMessage({ content: text, additional_kwargs: { [SOURCE_KEY]: SOURCE } });
+}
+
 /** What the message covers; undefined for a message that is no summary, or one that does not name what it covers. */
 export function coverageOf(message: BaseMessage): Coverage | undefined {
-  const kwargs = message.additional_kwargs;
-  if (message.type !== "human" || kwargs?.[SOURCE_KEY] !== SOURCE) return undefined;
-  return coverageSchema.safeParse(kwargs[COVERAGE_KEY]).data;
+  if (!isSummaryText(message)) return undefined;
+  return coverageSchema.safeParse(message.additional_kwargs[COVERAGE_KEY]).data;
+}
+
+/** Whether a user wrote the message: it is a human message and carries nobody's mark of a summary. */
+export function isUserMessage(message: BaseMessage): boolean {
+  return message.type === "human" && !isSummaryText(message);
+}
+
+function isSummaryText(message: BaseMessage): boolean {
+  return message.type === "human" && message.additional_kwargs?.[SOURCE_KEY] === SOURCE;
 }

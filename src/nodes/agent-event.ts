@@ -14,6 +14,10 @@ export type AgentEvent =
     }
   /** A dangling call got the result that its tool had returned before its run ended. */
   | { readonly type: "result-recovered"; readonly tool: string; readonly callId: string }
+  /** A summary now stands for the covered messages, which it names by id. */
+  | { readonly type: "summary-made"; readonly covered: readonly string[]; readonly tokensSaved: number }
+  /** No summary was made, and the history is as it was. */
+  | { readonly type: "summary-failed"; readonly reason: string }
   /** A limit of the turn is reached: the model is asked for a closing answer with tools off. */
   | { readonly type: "limit-reached"; readonly limit: ClosingReason };
 

@@ -10,7 +10,7 @@ import {
   messagesUpdateSchema,
 } from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/paired-messages-reducer.js";
-import { coverageOf } from "../history/summary.js";
+import { isUserMessage } from "../history/summary.js";
 
 /** Why the model may call no tool in what remains of the turn. */
 const closingReasonSchema = z.enum([
@@ -41,6 +41,15 @@ const turnSchema = z.object({
 export type Turn = z.infer<typeof turnSchema>;
 
 /** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
+/** The last time that a summary was tried, whether or not it came to one. */
+const summaryAttemptSchema = z.object({
+  turn: z.string().optional(),
+  /** Of the model input afterwards. */
+  tokens: z.number(),
+});
+
+export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
+
 export const publicStateSchema = z.object({
   messages: withLangGraph<BaseMessage[], MessagesUpdate, typeof messagesSchema>(messagesSchema, {
     reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema },
@@ -50,18 +59,21 @@ export const publicStateSchema = z.object({
 });
 
 /** What the nodes see: private channels too, which are neither input nor output. */
-export const agentStateSchema = publicStateSchema.extend({ turn: turnSchema.optional() });
+export const agentStateSchema = publicStateSchema.extend({
+  turn: turnSchema.optional(),
+  summaryAttempt: summaryAttemptSchema.optional(),
+});
 
-export type AgentState = { messages: BaseMessage[]; turn?: Turn | undefined };
-export type AgentUpdate = { messages?: BaseMessage[]; turn?: Turn };
+export type AgentState = {
+  messages: BaseMessage[];
+  turn?: Turn | undefined;
+  summaryAttempt?: SummaryAttempt | undefined;
+};
+export type AgentUpdate = { messages?: BaseMessage[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
 
 /** The running turn, or a new one if a user message came since. */
 export function turnOf({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
   if (turn !== undefined && turn.startedBy === startedBy) return turn;
   return { startedBy, iterations: 0, functionCalls: 0, consecutiveErrors: 0 };
-}
-
-function isUserMessage(message: BaseMessage): boolean {
-  return message.type === "human" && coverageOf(message) === undefined;
 }

@@ -5,25 +5,38 @@
 
 import { callsOf } from "../history/call.js";
 import { groupMessages } from "../history/group.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
 import { isResult } from "../history/result.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "./agent-state.js";
 import { unansweredCalls } from "./open-calls.js";
 import type { LoopLimits } from "./settings.js";
+import { shouldSummarize } from "./summary-due.js";
 
 export type GateDecision =
   /** Calls of the open group are in flight, or there is nothing to answer. */
   | { readonly kind: "wait" }
+  | { readonly kind: "summarize" }
   | { readonly kind: "call"; readonly turn: Turn }
   /** Called with tools off, for a closing answer. */
   | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason };
 
 /** Supersteps of one more round: the tools, and the model's answer to them. */
 const STEPS_OF_A_ROUND = 2;
+/** The summary, and the model after it. */
+const STEPS_OF_A_SUMMARY = 2;
 
-export function decideAtGate(state: AgentState, limits: LoopLimits, stepsLeft: number): GateDecision {
+export interface GateLimits {
+  readonly limits: LoopLimits;
+  readonly policy: SummaryPolicy;
+  /** Supersteps that the run may take after this one. */
+  readonly stepsLeft: number;
+}
+
+export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: GateLimits): GateDecision {
   const last = state.messages.at(-1);
   if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
   if (last.type === "ai") return { kind: "wait" };
+  if (stepsLeft >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
   const turn = countRound(turnOf(state), state);
   const reason = turn.closing ?? closingReason(turn, limits, stepsLeft);
   if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };

@@ -10,6 +10,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { coerceMessage } from "../history/coerce-message.js";
 import { copyMessage } from "../history/copy-message.js";
 import { deriveUnusedId } from "../history/message-id.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
 import { toModelInput } from "../providers/to-model-input.js";
 import { emitEvent } from "./agent-event.js";
@@ -24,6 +25,7 @@ export interface ModelNodeOptions {
   readonly limits: LoopLimits;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
+  readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
   /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
@@ -36,7 +38,7 @@ const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
   "recursion-limit": "I stopped here: the run's recursion limit is reached.",
 };
 
-type ModelCommand = Command<unknown, AgentUpdate, "model" | "tools" | typeof END>;
+type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "tools" | typeof END>;
 
 /** Passes the gate, asks the model, and sends its calls to their tools. */
 export function createModelNode(options: ModelNodeOptions) {
@@ -46,12 +48,15 @@ export function createModelNode(options: ModelNodeOptions) {
   ): Promise<ModelCommand> {
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const decision = decideAtGate(state, limits, stepsLeft(config));
+    const policy = options.summaryPolicy(context);
+    const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
     if (decision.kind === "wait") return new Command({ goto: END });
+    if (decision.kind === "summarize") return new Command({ goto: "summarize" });
 
     const input = toModelInput(state.messages, {
       systemPrompt: context.systemPrompt ?? options.systemPrompt,
       maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? options.maxToolCallsFromHistory,
+      maxTokens: policy.maxTokens > 0 ? Math.max(policy.maxTokens - policy.toolTokens, 1) : undefined,
     });
     const chatModel = await options.resolveModel(context.model);
     const isClosing = decision.kind === "close";

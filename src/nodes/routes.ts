@@ -1,23 +1,35 @@
 /** Routes on edges: from the beginning of a run, and from the patch node. Both see the whole state. */
 
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { SummaryPolicy } from "../history/plan-summary.js";
 import type { AgentState } from "./agent-state.js";
 import { unansweredCalls } from "./open-calls.js";
 import { runHandleOf } from "./run-handle.js";
+import type { RunContext } from "./settings.js";
+import { shouldSummarize } from "./summary-due.js";
 
-export type StartRoute = "patch" | "model" | typeof END;
+type Config = LangGraphRunnableConfig<RunContext>;
+type SummaryPolicyOf = (context: RunContext) => SummaryPolicy;
 
 /**
  * A healthy turn goes to the model at once. Where calls are open at the end of the history (the caller has given
  * some of their results, or their run was cut off), the run ends, unless results of theirs may still be found.
  */
-export function routeStart({ messages }: AgentState, config: LangGraphRunnableConfig): StartRoute {
-  const { dangling, pending } = unansweredCalls(messages);
-  if (dangling.length > 0) return "patch";
-  if (pending.length === 0) return "model";
-  return runHandleOf(config)?.abandoned?.pendingWrites?.length ? "patch" : END;
+export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
+  return function routeStart(
+    state: AgentState,
+    config: Config,
+  ): "patch" | "summarize" | "model" | typeof END {
+    const { dangling, pending } = unansweredCalls(state.messages);
+    if (dangling.length > 0) return "patch";
+    if (pending.length > 0) return runHandleOf(config)?.abandoned?.pendingWrites?.length ? "patch" : END;
+    return shouldSummarize(state, summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+  };
 }
 
-export function routePatched({ messages }: AgentState): "model" | typeof END {
-  return unansweredCalls(messages).pending.length === 0 ? "model" : END;
+export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
+  return function routePatched(state: AgentState, config: Config): "summarize" | "model" | typeof END {
+    if (unansweredCalls(state.messages).pending.length > 0) return END;
+    return shouldSummarize(state, summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+  };
 }

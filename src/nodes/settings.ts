@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
+import { SUMMARY_LANGUAGES } from "./summary-prompts.js";
 
 interface Rule {
   readonly schema: z.ZodType;
@@ -26,10 +27,19 @@ const LIMITS = {
   maxConsecutiveErrors: countFrom(1),
 } as const satisfies Record<string, Rule>;
 
+/** How long a thread may get before its earlier part is summarised, and how much of it stays. */
+const SUMMARY_RUN_SETTINGS = {
+  maxTokensBeforeSummary: countFrom(0),
+  maxMessagesBeforeSummary: countFrom(0),
+  messagesToKeep: countFrom(1),
+  tokensToKeep: countFrom(1),
+} as const satisfies Record<string, Rule>;
+
 const RUN_SETTINGS = {
   model: text,
   systemPrompt: text,
   maxToolCallsFromHistory: countFrom(0),
+  ...SUMMARY_RUN_SETTINGS,
   ...LIMITS,
 } as const satisfies Record<string, Rule>;
 
@@ -38,6 +48,15 @@ const BUILD_SETTINGS = {
   model: { schema: z.unknown(), expectation: "a model" },
   models: { schema: z.array(z.string()), expectation: "a list of model names" },
   tools: { schema: z.array(z.unknown()), expectation: "a list of tools" },
+  summaryModel: { schema: z.unknown(), expectation: "a model" },
+  summaryLanguage: {
+    schema: z.enum(SUMMARY_LANGUAGES),
+    expectation: `one of ${SUMMARY_LANGUAGES.join(", ")}`,
+  },
+  summaryPrompt: text,
+  summaryHeading: text,
+  summaryTimeoutMs: countFrom(1),
+  coveredMessages: { schema: z.enum(["keep", "archive"]), expectation: "keep or archive" },
   includeDetailedErrors: flag,
   toolTimeoutMs: countFrom(1),
   checkpointer: { schema: z.unknown(), expectation: "a checkpointer" },
@@ -74,6 +93,30 @@ export const runContextSchema = z.object({
     .min(0)
     .optional()
     .describe("How many tool calls of earlier turns the model is shown. Empty: all."),
+  maxTokensBeforeSummary: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("A longer model input is summarised. 0: never."),
+  maxMessagesBeforeSummary: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("So is one of more messages. 0: never."),
+  messagesToKeep: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("How many messages a summary leaves as they are."),
+  tokensToKeep: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("How many tokens a summary leaves as they are, instead of a number of messages."),
   maxIterations: z.number().int().min(1).optional().describe("Model calls with tools in one turn, at most."),
   maxFunctionCalls: z.number().int().min(0).optional().describe("Tool calls in one turn, at most."),
   maxConsecutiveErrors: z

@@ -1,0 +1,80 @@
+/** A history as a text that a summariser reads. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../to-json.js";
+import { callsOf, isAIMessage } from "./call.js";
+import { contentText } from "./content-text.js";
+import { countTextTokens } from "./count-tokens.js";
+import { isResult } from "./result.js";
+
+const SPEAKERS: Readonly<Record<string, string>> = {
+  human: "User",
+  ai: "Assistant",
+  system: "System",
+  tool: "Tool",
+};
+
+/** One paragraph for each message; calls with their arguments, results with their tool and status. */
+export function renderMessage(message: BaseMessage): string {
+  const speaker = SPEAKERS[message.type] ?? message.type;
+  const lines = [contentText(message)].filter((text) => text !== "");
+  if (isResult(message)) {
+    const status = message.status === "error" ? ", error" : "";
+    return `${speaker} ${message.name ?? ""} (${message.tool_call_id}${status}): ${lines.join("\n")}`;
+  }
+  for (const [index, call] of callsOf(message).entries()) {
+    const args = isAIMessage(message) ? argumentsOf(message, index) : undefined;
+    lines.push(
+      `[calls ${call.name} (${call.id}): ${typeof args === "string" ? args : (toJson(args) ?? "")}]`,
+    );
+  }
+  return `${speaker}: ${lines.join("\n")}`;
+}
+
+function argumentsOf(
+  message: BaseMessage & { tool_calls?: unknown; invalid_tool_calls?: unknown },
+  index: number,
+): unknown {
+  const listed = [message.tool_calls, message.invalid_tool_calls].flatMap((calls) =>
+    Array.isArray(calls) ? calls : [],
+  );
+  return listed[index]?.args;
+}
+
+/**
+ * The messages in pieces of at most so many tokens, for a summariser that reads them one after the other. Nothing
+ * is left out: what is longer than a piece is continued in the next.
+ */
+export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  for (const paragraph of messages.flatMap((message) => splitText(renderMessage(message), tokensPerPiece))) {
+    const joined = piece === "" ? paragraph : `${piece}\n\n${paragraph}`;
+    if (piece !== "" && countTextTokens(joined) > tokensPerPiece) {
+      pieces.push(piece);
+      piece = paragraph;
+    } else {
+      piece = joined;
+    }
+  }
+  return piece === "" ? pieces : [...pieces, piece];
+}
+
+function splitText(text: string, tokens: number): string[] {
+  const parts: string[] = [];
+  let left = text;
+  while (countTextTokens(left) > tokens) {
+    // As many characters as there are tokens always fit; four times as many do for Latin text.
+    const length =
+      [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
+    const end = isHighSurrogate(left, length - 1) ? length - 1 : length;
+    parts.push(left.slice(0, Math.max(end, 1)));
+    left = left.slice(Math.max(end, 1));
+  }
+  return [...parts, left];
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xd800 && code <= 0xdbff;
+}

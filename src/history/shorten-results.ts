@@ -1,0 +1,90 @@
+/** Makes results shorter for one model input. The history keeps them as they are. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { contentText } from "./content-text.js";
+import { copyMessage } from "./copy-message.js";
+import { countTextTokens, countTokens } from "./count-tokens.js";
+import { sumTokens } from "./measure-input.js";
+import { isResult } from "./result.js";
+import { isUserMessage } from "./summary.js";
+
+/** Of each result at least so much stays readable. */
+const LEAST_TOKENS = 40;
+/** Each older result gets this part of the share of the next newer one. */
+const SHARE_OF_OLDER = 0.8;
+const KEYWORD_LENGTH = 3;
+
+/**
+ * Shortens results until the input has at most `budget` tokens. The newest keep most, short ones stay whole, and of
+ * a long one its beginning and the lines that speak of the user's request. Where everything but results is longer
+ * than the budget, that cannot be reached: then each result is as short as it gets.
+ */
+export function shortenResults(input: readonly BaseMessage[], budget: number): BaseMessage[] {
+  const excess = sumTokens(input) - budget;
+  if (excess <= 0) return input as BaseMessage[];
+  const results = input.filter(isResult);
+  const available = sumTokens(results) - excess;
+  const shares = shareOut(results.map(countTokens), available);
+  const keywords = keywordsOf(input.findLast(isUserMessage));
+  const shorter = new Map<BaseMessage, BaseMessage>();
+  for (const [index, result] of results.entries()) {
+    const share = shares[index] ?? LEAST_TOKENS;
+    if (countTokens(result) > share) shorter.set(result, excerptOf(result, share, keywords));
+  }
+  return input.map((message) => shorter.get(message) ?? message);
+}
+
+/** Divides what is available among results from old to new: nobody gets more than they need, newer ones come first. */
+function shareOut(needs: readonly number[], available: number): number[] {
+  const weights = needs.map((_, index) => SHARE_OF_OLDER ** (needs.length - 1 - index));
+  const shares = needs.map(() => LEAST_TOKENS);
+  let left = available - shares.length * LEAST_TOKENS;
+  let wanting = needs.map((_, index) => index);
+  while (left > 1 && wanting.length > 0) {
+    const weight = wanting.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
+    let given = 0;
+    for (const index of wanting) {
+      const missing = (needs[index] ?? 0) - (shares[index] ?? 0);
+      const part = Math.min(Math.max(missing, 0), (left * (weights[index] ?? 0)) / weight);
+      shares[index] = (shares[index] ?? 0) + part;
+      given += part;
+    }
+    left -= given;
+    const stillWanting = wanting.filter((index) => (shares[index] ?? 0) < (needs[index] ?? 0));
+    if (stillWanting.length === wanting.length) break;
+    wanting = stillWanting;
+  }
+  return shares;
+}
+
+function excerptOf(result: ToolMessage, share: number, keywords: readonly string[]): ToolMessage {
+  const text = contentText(result);
+  const note = `\n[… shortened from ${text.length} characters]`;
+  const room = Math.max(share - countTextTokens(note) - 4, 8);
+  return copyMessage(result, { content: `${excerpt(text, room, keywords)}${note}` });
+}
+
+/** The beginning, and in what room is left the lines that have a keyword, in order. */
+function excerpt(text: string, tokens: number, keywords: readonly string[]): string {
+  const relevant = text
+    .split("\n")
+    .filter((line) => keywords.some((keyword) => line.toLowerCase().includes(keyword)));
+  const forLines = relevant.length === 0 ? 0 : Math.floor(tokens / 2);
+  const beginning = takeTokens(text, tokens - forLines);
+  const rest = relevant.filter((line) => !beginning.includes(line)).join("\n");
+  return rest === "" ? takeTokens(text, tokens) : `${beginning}\n…\n${takeTokens(rest, forLines)}`;
+}
+
+function takeTokens(text: string, tokens: number): string {
+  let length = Math.min(text.length, tokens * 4);
+  while (length > 0 && countTextTokens(text.slice(0, length)) > tokens) length = Math.floor(length * 0.8);
+  return text.slice(0, length);
+}
+
+function keywordsOf(request: BaseMessage | undefined): string[] {
+  if (request === undefined) return [];
+  const words = contentText(request)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
+  return [...new Set(words.filter((word) => word.length > KEYWORD_LENGTH))];
+}

@@ -1,0 +1,38 @@
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { countTextTokens } from "../history/count-tokens.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
+import { toJson } from "../to-json.js";
+import type { RunContext } from "./settings.js";
+
+/** The settings of a graph that a run's context may override. */
+export type SummarySettings = Pick<
+  RunContext,
+  "systemPrompt" | "maxTokensBeforeSummary" | "maxMessagesBeforeSummary" | "messagesToKeep" | "tokensToKeep"
+>;
+
+const DEFAULT_MAX_TOKENS = 4000;
+const DEFAULT_MESSAGES_TO_KEEP = 20;
+
+/** The policy of a run: what its context says, else what its graph was built with. */
+export function createSummaryPolicy(
+  settings: SummarySettings,
+  tools: readonly StructuredToolInterface[],
+): (context: RunContext) => SummaryPolicy {
+  const toolTokens = countToolTokens(tools);
+  return (context) => {
+    const chosen = { ...settings, ...context };
+    return {
+      maxTokens: chosen.maxTokensBeforeSummary ?? DEFAULT_MAX_TOKENS,
+      maxMessages: chosen.maxMessagesBeforeSummary ?? 0,
+      messagesToKeep: chosen.messagesToKeep ?? DEFAULT_MESSAGES_TO_KEEP,
+      tokensToKeep: chosen.tokensToKeep,
+      toolTokens,
+      promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
+    };
+  };
+}
+
+function countToolTokens(tools: readonly StructuredToolInterface[]): number {
+  return tools.reduce((sum, tool) => sum + countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""), 0);
+}

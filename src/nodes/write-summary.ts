@@ -1,0 +1,81 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { contentText } from "../history/content-text.js";
+import { countTextTokens } from "../history/count-tokens.js";
+import { sumTokens } from "../history/measure-input.js";
+import type { SummaryPlan } from "../history/plan-summary.js";
+import { renderTranscript } from "../history/render-transcript.js";
+import type { SummaryWording } from "./summary-prompts.js";
+
+export interface SummaryWriter {
+  readonly model: BaseChatModel;
+  readonly wording: SummaryWording;
+  /** Of the conversation, the summariser reads so many tokens at a time. */
+  readonly tokensPerStep: number;
+  readonly timeoutMs: number;
+}
+
+/** LangGraph shows no tokens of a model with this tag in the chat stream. */
+const HIDDEN = ["nostream", "langsmith:nostream"];
+/** Finish reasons of an answer that was cut off. */
+const CUT_OFF: ReadonlySet<unknown> = new Set(["length", "max_tokens", "MAX_TOKENS", "model_length"]);
+
+/**
+ * Has all of the plan read, in steps where it is long; each step folds in the summary so far.
+ *
+ * @throws Error if the summariser throws, takes too long, is cut off, answers nothing, or makes it no shorter.
+ */
+export async function writeSummary(
+  { previous, covered }: SummaryPlan,
+  writer: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const { wording } = writer;
+  let summary = previous.map((message) => withoutHeading(contentText(message), wording.heading)).join("\n\n");
+  for (const piece of renderTranscript(covered, writer.tokensPerStep)) {
+    summary = await askSummariser(wording.request(summary, piece), writer, config);
+  }
+  const text = `${wording.heading}\n\n${summary}`;
+  const length = countTextTokens(text);
+  const replaced = sumTokens([...previous, ...covered]);
+  if (length >= replaced)
+    throw new Error(`the summary is no shorter (${length} tokens) than what it covers (${replaced})`);
+  return text;
+}
+
+async function askSummariser(
+  request: string,
+  { model, wording, timeoutMs }: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = config.signal === undefined ? timeout : AbortSignal.any([config.signal, timeout]);
+  const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
+  const answer = await Promise.race([
+    model.invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+    rejectOnAbort(signal, timeout, timeoutMs),
+  ]);
+  const { finish_reason, stop_reason, finishReason } = answer.response_metadata ?? {};
+  if ([finish_reason, stop_reason, finishReason].some((reason) => CUT_OFF.has(reason))) {
+    throw new Error("the summariser was cut off at its token limit");
+  }
+  const text = contentText(answer).trim();
+  if (text === "") throw new Error("the summariser answered nothing");
+  return withoutHeading(text, wording.heading);
+}
+
+function rejectOnAbort(signal: AbortSignal, timeout: AbortSignal, timeoutMs: number): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () =>
+      reject(
+        timeout.aborted ? new Error(`the summariser did not answer within ${timeoutMs} ms`) : signal.reason,
+      );
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
+}
+
+function withoutHeading(text: string, heading: string): string {
+  return text.startsWith(heading) ? text.slice(heading.length).trim() : text.trim();
+}
