@@ -113,7 +113,7 @@ describe.concurrent("a run of the product's graph", () => {
     const thread = await served.thread("agent");
     const lines = await thread.send("call calculator {}");
     expect(lines[2]).toMatch(/^tool! Error: the arguments of `calculator` were refused.*input/s);
-    expect(lines.at(-1)).toMatch(/^ai: calculator failed/);
+    expect(lines.at(-1)).toMatch(/^ai: Error: the arguments of `calculator` were refused/);
     await thread.expectToGoOn();
   });
 });
