@@ -54,14 +54,17 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  /** For each call id the slots that a real result may fill, the nearest last. */
+  /** For each call id the slots that have been opened, the nearest last. */
   const slotsById = new Map<string, Slot[]>();
+  /** Results that stand in call order behind their message are read so: each answers a call behind the last one. */
+  let nextCall = 0;
 
   for (const [index, message] of messages.entries()) {
     if (!isResult(message)) {
       const group = openGroup(message, callsOfHead(message), index);
       groups.push(group);
       offerSlots(group, slotsById);
+      nextCall = 0;
       continue;
     }
     const slots = slotsById.get(callIdOf(message));
@@ -69,13 +72,13 @@ export function groupMessages(
       orphans.push(message);
       continue;
     }
-    const slot = isPlaceholder(message)
-      ? slots.findLast(({ group, call }) => group.results[call] === undefined)
-      : slots.pop();
+    const inOrder = slotInOrder(groups.at(-1), callIdOf(message), nextCall);
+    const slot = inOrder ?? nearestSlot(slots, message);
     if (slot === undefined) {
       duplicates.push(message);
       continue;
     }
+    if (inOrder !== undefined) nextCall = inOrder.call + 1;
     const { group, call } = slot;
     const placeholder = group.results[call];
     if (placeholder !== undefined) duplicates.push(placeholder);
@@ -83,6 +86,25 @@ export function groupMessages(
     group.end = index + 1;
   }
   return { groups, orphans, duplicates };
+}
+
+function slotInOrder(group: OpenGroup | undefined, id: string, nextCall: number): Slot | undefined {
+  if (group === undefined) return undefined;
+  for (let call = nextCall; call < group.calls.length; call += 1) {
+    if (group.calls[call]?.id === id && group.results[call] === undefined) return { group, call };
+  }
+  return undefined;
+}
+
+/** The nearest slot that the result may fill. Slots that hold a real result for good are forgotten. */
+function nearestSlot(slots: Slot[], message: ToolMessage): Slot | undefined {
+  const occupant = ({ group, call }: Slot) => group.results[call];
+  const isFilled = (slot: Slot) => {
+    const result = occupant(slot);
+    return result !== undefined && !isPlaceholder(result);
+  };
+  while (slots.length > 0 && slots.slice(-1).every(isFilled)) slots.pop();
+  return slots.findLast((slot) => (isPlaceholder(message) ? occupant(slot) === undefined : !isFilled(slot)));
 }
 
 interface OpenGroup extends Group {

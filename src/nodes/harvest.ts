@@ -14,21 +14,34 @@ import type { RunHandle } from "./run-handle.js";
 /** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
 const CHECKPOINTS_TO_READ = 20;
 
-/** The finished results of the given calls, each in its place; undefined where none was found. */
+/**
+ * The finished results of the given calls, each in its place; undefined where none was found. Only writes that
+ * were never applied count: a result that was applied and removed since stays removed.
+ */
 export async function harvestResults(
   calls: readonly UnansweredCall[],
   handle: RunHandle | undefined,
 ): Promise<(ToolMessage | undefined)[]> {
   const found = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
   let checkpoint = handle?.abandoned;
+  /** The run's own input discards the writes of the checkpoint that it begins on. */
+  let isDiscarded = true;
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
-    const written = messagesWritten(checkpoint);
-    fillInOrder(found, calls, written.filter(isResult));
-    const isOrigin = calls.every(({ group }) => written.some(({ id }) => id === group.head.id));
-    if (isOrigin || !found.includes(undefined)) break;
+    const stored = storedIds(checkpoint);
+    const isOlder = !calls.some(({ group }) => stored.has(group.head.id));
+    if (isOlder) break;
+    if (isDiscarded) fillInOrder(found, calls, stored, messagesWritten(checkpoint).filter(isResult));
+    if (!found.includes(undefined)) break;
+    isDiscarded = checkpoint.metadata?.source === "input";
     checkpoint = checkpoint.parentConfig && (await handle?.readCheckpoint?.(checkpoint.parentConfig));
   }
   return found;
+}
+
+/** The ids of the history that the checkpoint holds. */
+function storedIds({ checkpoint }: CheckpointTuple): ReadonlySet<unknown> {
+  const messages: unknown = checkpoint.channel_values["messages"];
+  return new Set(Array.isArray(messages) ? messages.map((message) => message?.id) : []);
 }
 
 /** What the checkpoint's tasks wrote to the messages channel. */
@@ -45,12 +58,13 @@ function readWrite(value: unknown) {
 function fillInOrder(
   found: (ToolMessage | undefined)[],
   calls: readonly UnansweredCall[],
+  stored: ReadonlySet<unknown>,
   results: readonly ToolMessage[],
 ): void {
   const waiting = results.filter((result) => !isPlaceholder(result));
   for (const { group } of calls.toReversed()) {
     for (const [index, unanswered] of calls.entries()) {
-      if (unanswered.group !== group || found[index] !== undefined) continue;
+      if (unanswered.group !== group || found[index] !== undefined || !stored.has(group.head.id)) continue;
       const match = waiting.findIndex((result) => callIdOf(result) === unanswered.call.id);
       if (match >= 0) found[index] = waiting.splice(match, 1)[0];
     }

@@ -17,6 +17,11 @@ const countFrom = (least: number) => ({
   schema: z.number().int().min(least),
   expectation: `an integer of ${least} or more`,
 });
+/** An object of a class that may have several copies in one process, so known by a method. */
+const objectWith = (method: string) =>
+  z.custom(
+    (value) => typeof value === "object" && value !== null && Reflect.get(value, method) instanceof Function,
+  );
 const text = { schema: z.string(), expectation: "a string" };
 const flag = { schema: z.boolean(), expectation: "true or false" };
 
@@ -59,8 +64,8 @@ const BUILD_SETTINGS = {
   coveredMessages: { schema: z.enum(["keep", "archive"]), expectation: "keep or archive" },
   includeDetailedErrors: flag,
   toolTimeoutMs: countFrom(1),
-  checkpointer: { schema: z.unknown(), expectation: "a checkpointer" },
-  store: { schema: z.unknown(), expectation: "a store" },
+  checkpointer: { schema: objectWith("getTuple"), expectation: "a checkpointer" },
+  store: { schema: objectWith("search"), expectation: "a store" },
 } as const satisfies Record<string, Rule>;
 
 export const BUILD_SETTING_NAMES: readonly string[] = Object.keys(BUILD_SETTINGS);

@@ -1,5 +1,5 @@
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface } from "@langchain/core/tools";
+import { type StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
 import { type Command, isCommand, isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../history/call.js";
 import { coerceMessage } from "../history/coerce-message.js";
@@ -65,7 +65,7 @@ async function executeCall(
     );
     return { kind: "returned", value };
   } catch (error) {
-    if (isGraphBubbleUp(error) || config.signal?.aborted === true) throw error;
+    if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
     if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
     if (isInputError(error)) return { kind: "invalid-arguments", detail: error.message };
     return { kind: "threw", error };
@@ -124,9 +124,14 @@ function toResult(value: unknown, callId: string, name: string): BaseMessage {
   return new ToolMessage({ content, tool_call_id: callId, name, status: "success" });
 }
 
+/** LangGraph's own check reads a field of whatever was thrown. */
+function isLangGraphSignal(error: unknown): boolean {
+  return typeof error === "object" && error !== null && isGraphBubbleUp(error);
+}
+
 /** LangChain's error for arguments that do not fit the tool's schema; its message names the field. */
 function isInputError(error: unknown): error is Error {
-  return error instanceof Error && error.name === "ToolInputParsingException";
+  return error instanceof ToolInputParsingException;
 }
 
 function messageOf(error: unknown): string {

@@ -122,6 +122,10 @@ describe("A sound list is given back as it is", () => {
         title: "one that uses an id again",
         messages: [ai("a", "c"), result("t", "c"), ai("b", "c"), result("t2", "c")],
       },
+      {
+        title: "one where the first of two calls of one id has a placeholder and the second a result",
+        messages: [ai("a", "c", "c"), placeholder("p", "c"), result("t", "c"), human("h")],
+      },
       { title: "one with a chunk", messages: [new AIMessageChunk("hi")] },
       { title: "one without ids", messages: [new HumanMessage("hi"), new HumanMessage("hi")] },
     ]),

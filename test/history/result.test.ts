@@ -11,7 +11,7 @@ import {
 import { ai, human, placeholder, result } from "../support/make-messages.js";
 
 const call = { id: "c1", name: "search", kind: "valid" } as const;
-const place = { previousId: "a" };
+const place = "a";
 
 describe("A placeholder says what is known and no more, to the byte", () => {
   it.each<[PlaceholderCause, string]>([
@@ -67,7 +67,7 @@ describe("The id of a placeholder", () => {
   it("differs by place, call and cause", () => {
     const ids = [
       idOf(call, "unrecorded", place),
-      idOf(call, "unrecorded", { previousId: "b" }),
+      idOf(call, "unrecorded", "b"),
       idOf({ ...call, id: "c2" }, "unrecorded", place),
       idOf(call, "superseded", place),
     ];

@@ -9,7 +9,7 @@ import { findSafeCutoff } from "../../src/history/find-safe-cutoff.js";
 import { build, messageEntries } from "../support/arbitraries.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: 2_000 };
 
 /** Any list without summaries, which open no calls of their own. */
 const lists = messageEntries(14).map((list) =>
@@ -20,9 +20,12 @@ const lists = messageEntries(14).map((list) =>
 function readSlowly(messages: readonly BaseMessage[]) {
   const slots: { readonly head: number; readonly id: string; by: BaseMessage | undefined }[] = [];
   const pairs: { readonly head: number; readonly result: number }[] = [];
+  /** The first slot that a result in call order may fill. */
+  let inOrder = 0;
   for (const [index, message] of messages.entries()) {
     const id = answeredIdOf(message);
     if (id === undefined) {
+      inOrder = slots.length;
       slots.push(...callIdsOf(message).map((call) => ({ head: index, id: call, by: undefined })));
       continue;
     }
@@ -31,8 +34,12 @@ function readSlowly(messages: readonly BaseMessage[]) {
       .filter((slot) => slot.id === id)
       .filter(({ by }) => by === undefined || (isPlaceholder(by) && !isOurs));
     const nearest = Math.max(...free.map(({ head }) => head));
-    const slot = free.find(({ head }) => head === nearest);
+    const next = slots.findIndex(
+      (slot, place) => place >= inOrder && slot.id === id && slot.by === undefined,
+    );
+    const slot = slots[next] ?? free.find(({ head }) => head === nearest);
     if (slot === undefined) continue;
+    if (next >= 0) inOrder = next + 1;
     slot.by = message;
     pairs.push({ head: slot.head, result: index });
   }

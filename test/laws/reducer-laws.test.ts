@@ -9,7 +9,8 @@ import { coerceMessage } from "../../src/history/coerce-message.js";
 import { pairedMessagesDeltaReducer } from "../../src/history/paired-messages-reducer.js";
 import { type ReducedMessages, reduceMessages } from "../../src/history/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
-import { build, buildDistinct, entries, noMessage, splits } from "../support/arbitraries.js";
+import { build, buildDistinct, entries, splits } from "../support/arbitraries.js";
+import { noMessage } from "../support/foreign-values.js";
 import { toPlainList } from "../support/plain-messages.js";
 import { stateViolations } from "../support/strict-check.js";
 
@@ -99,6 +100,21 @@ describe("Every state is in order", () => {
     fc.assert(law, RUNS);
   });
 
+  it("also where one message of a state in order was put to another place, or is there twice", () => {
+    const law = fc.property(states, fc.nat(), fc.nat(), fc.boolean(), (state, from, to, isCopy) => {
+      fc.pre(state.length > 0);
+      const message = state[from % state.length];
+      const rest = isCopy ? state : state.filter((one) => one !== message);
+      const copy = isCopy ? copyWithId(message, "copy") : message;
+      const stored = rest.toSpliced(to % (rest.length + 1), 0, ...(copy === undefined ? [] : [copy]));
+      const { messages, repairs } = reduceMessages(stored, []);
+      expect(stateViolations(messages)).toEqual([]);
+      expect(messages === stored).toBe(stateViolations(stored).length === 0);
+      expect(repairs.length > 0).toBe(messages !== stored);
+    });
+    fc.assert(law, RUNS);
+  });
+
   it("whatever is handed to the reducer, which never throws", () => {
     const anything = fc.oneof(fc.anything(), noMessage, updates);
     const law = fc.property(anything, fc.array(anything), (state, update) => {
@@ -108,6 +124,12 @@ describe("Every state is in order", () => {
     fc.assert(law, RUNS);
   });
 });
+
+function copyWithId(message: BaseMessage | undefined, id: string): BaseMessage | undefined {
+  if (message === undefined) return undefined;
+  const copy = Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
+  return Object.assign(copy, { id });
+}
 
 describe("Nothing is lost without a name or a report", () => {
   it("each message is in the state, or was removed, replaced or archived by name, or is in a repair", () => {

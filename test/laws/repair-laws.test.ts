@@ -9,7 +9,7 @@ import { build, buildDistinct, type Entry, entries, messageEntries } from "../su
 import { snapshot, toPlainList } from "../support/plain-messages.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
 
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: 2_000 };
 
 /** Lists of messages in any order, and lists of anything. */
 const lists: fc.Arbitrary<readonly unknown[]> = fc
@@ -104,6 +104,18 @@ describe("Nothing is lost or changed", () => {
       const { messages, repairs } = repairHistory(given);
       const closing = repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
       expect(messages.filter((message) => !given.includes(message))).toEqual(closing);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("each message that was added has an id of its own, which is saved with it", () => {
+    const law = fc.property(lists, (list) => {
+      const { messages, repairs } = repairHistory(list);
+      const added = repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
+      const heads = messages.flatMap(({ type, id }) => (type === "ai" && id ? [id] : []));
+      const areTold = new Set(heads).size === heads.length;
+      if (areTold) expect(new Set(added.map(({ id }) => id)).size).toBe(added.length);
+      for (const message of added) expect(message.lc_kwargs["id"]).toBe(message.id);
     });
     fc.assert(law, RUNS);
   });

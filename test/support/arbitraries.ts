@@ -17,6 +17,7 @@ import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import fc from "fast-check";
 import { PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { type Coverage, createSummary } from "../../src/history/summary.js";
+import { messageLike, noMessage } from "./foreign-values.js";
 
 const MESSAGE_IDS = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"] as const;
 const CALL_IDS = ["c1", "c2", "c3"] as const;
@@ -95,29 +96,6 @@ const coverage: fc.Arbitrary<Coverage> = fc.oneof(
   }),
 );
 
-const like: fc.Arbitrary<unknown> = fc.oneof(
-  text,
-  fc.tuple(fc.constantFrom("user", "human", "ai", "assistant", "system", "developer"), text),
-  fc.constant({
-    role: "assistant",
-    content: null,
-    tool_calls: [openAiCall("c1"), openAiCall("c2")],
-    id: "m1",
-  }),
-  fc.constant({ role: "tool", content: "x", tool_call_id: "c1" }),
-  fc.constant({ type: "remove", id: "m2" }),
-  fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
-);
-
-/** Things that stand for no message, among them objects that cannot be read, written or compared. */
-export const noMessage: fc.Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom(null, undefined, 0, 1n, Number.NaN, true, Symbol("s")),
-  fc.constantFrom({}, { content: "x" }, { role: 7, content: "x" }, { role: "nobody", content: "x" }),
-  fc.constantFrom({ role: "tool", content: "x" }, { type: "tool" }, { type: "remove" }, { type: "ai_chunk" }),
-  fc.constantFrom([], [null, "x"], ["tool", "x"], () => "x", new Date(0), new Map()),
-  fc.constantFrom(throwingObject(), cyclicObject()),
-);
-
 const entry: fc.Arbitrary<Entry> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("human", "system"), id, text, form }) },
   {
@@ -136,7 +114,7 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("placeholder" as const), id, text, call: callId }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("summary" as const), id, text, coverage }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: like }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: messageLike }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: messageId }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: fc.constant("unknown") }) },
   { weight: 1, arbitrary: fc.constant<Entry>({ kind: "remove-all" }) },
@@ -241,22 +219,4 @@ function blockOfCall({ id, place }: CallEntry): object {
   return place === "item"
     ? { type: "function_call", id: `item-${id}`, call_id: id, name: "tool", arguments: "{}" }
     : { type: "tool_use", id, name: "tool", input: {} };
-}
-
-function openAiCall(id: string): object {
-  return { id, type: "function", function: { name: "tool", arguments: "{}" } };
-}
-
-function throwingObject(): object {
-  return {
-    get role() {
-      throw new Error("Not to be read");
-    },
-  };
-}
-
-function cyclicObject(): object {
-  const value: { self?: unknown } = {};
-  value.self = value;
-  return value;
 }

@@ -181,7 +181,10 @@ function archive(blocks: Block[], summary: BaseMessage, former: BaseMessage | un
   const named = namedBy(summary).filter((id) => id !== summary.id && !namedBy(former).includes(id));
   const isNamed = (message: BaseMessage) => named.includes(message.id ?? "");
   const homeless: ToolMessage[] = [];
-  for (const { head, slots } of blocks) {
+  const inOrderOfNames = blocks.toSorted(
+    (one, other) => named.indexOf(one.head.id ?? "") - named.indexOf(other.head.id ?? ""),
+  );
+  for (const { head, slots } of inOrderOfNames) {
     for (const slot of slots) {
       if (slot.result === undefined || !(isNamed(head) || isNamed(slot.result))) continue;
       if (!isNamed(slot.result)) homeless.push(slot.result);

@@ -72,7 +72,8 @@ export function strictViolations(messages: readonly BaseMessage[]): string[] {
 
 /**
  * What holds for every state: results stand directly behind their message, in call order, at most one for each
- * call. Calls may wait for their results. Ids are unique, and what is no stored message is not there.
+ * call; results of calls that a summary archived stand behind the summary in the same way. Calls may wait for their
+ * results. Ids are unique, and what is no stored message is not there.
  */
 export function stateViolations(messages: readonly BaseMessage[]): string[] {
   const violations: string[] = [];
@@ -90,10 +91,8 @@ export function stateViolations(messages: readonly BaseMessage[]): string[] {
     }
     const results = resultsBehind(messages, index);
     const coverage = coverageOf(message);
-    const unmatched =
-      coverage?.kind === "archive"
-        ? withoutEach(results, coverage.calls)
-        : withoutInOrder(results, callIdsOf(message));
+    const calls = coverage?.kind === "archive" ? coverage.calls : callIdsOf(message);
+    const unmatched = withoutInOrder(results, calls);
     if (unmatched.length > 0) {
       violations.push(
         `[${index}] is followed by results of (${unmatched.join()}) that answer none of its calls`,
@@ -101,16 +100,6 @@ export function stateViolations(messages: readonly BaseMessage[]): string[] {
     }
   }
   return violations;
-}
-
-/** The results that are left when each takes one of the calls. */
-function withoutEach(results: readonly string[], calls: readonly string[]): string[] {
-  const free = [...calls];
-  return results.filter((id) => {
-    const call = free.indexOf(id);
-    if (call >= 0) free.splice(call, 1);
-    return call < 0;
-  });
 }
 
 /** The results that are left when each takes a call behind the one that the result before it took. */

@@ -29,7 +29,8 @@ export function stateResults(rounds: readonly Round[]): string {
 
 function stateResult(call: PlannedCall, result: ToolMessage): string {
   const content = shorten(result.text.trim()) || "(no output)";
-  if (result.status === "error") return `${call.name} failed: ${content}`;
+  if (result.status === "error")
+    return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
   return WORDINGS.get(call.name)?.(content, call) ?? `${call.name} returned: ${content}`;
 }
 

@@ -44,6 +44,119 @@ describe("findCalls", () => {
     expect(findCalls(text, tools)).toEqual(calls.map(([name, args]) => ({ name, args })));
   });
 
+  it.each<{ text: string; calls: string[] }>([
+    {
+      text: "what is 3*4 and the weather in Paris, and save a note: buy milk",
+      calls: ["calculator 3*4", "weather Paris", "save_note buy milk"],
+    },
+    {
+      text: "save a note: buy milk, and what is 3*4 and the weather in Paris?",
+      calls: ["save_note buy milk", "calculator 3*4", "weather Paris"],
+    },
+    { text: "weather in Paris and in Tokyo", calls: ["weather Paris", "weather Tokyo"] },
+    { text: "weather in paris, tokyo and oslo", calls: ["weather paris", "weather tokyo", "weather oslo"] },
+    {
+      text: "Weather in Paris, France and what time is it?",
+      calls: ["weather Paris", "current_time"],
+    },
+    { text: "weather for Oslo plus the time in Tokyo", calls: ["weather Oslo", "current_time Asia/Tokyo"] },
+    { text: "how warm is it in Rome and what time is it", calls: ["weather Rome", "current_time"] },
+    { text: "Is it raining in London? Also, 6 times 7", calls: ["weather London", "calculator 6*7"] },
+    { text: "weather and time in Tokyo", calls: ["weather Tokyo", "current_time Asia/Tokyo"] },
+    {
+      text: "what time is it in Tokyo and how is the weather there?",
+      calls: ["current_time Asia/Tokyo", "weather Tokyo"],
+    },
+    {
+      text: "what is the weather in Tokyo and what time is it there",
+      calls: ["weather Tokyo", "current_time Asia/Tokyo"],
+    },
+    {
+      text: "time in London or New York",
+      calls: ["current_time Europe/London", "current_time America/New_York"],
+    },
+    { text: "current weather in new york please", calls: ["weather new york"] },
+    { text: "calculate 6*7, 8*9 and 2+2", calls: ["calculator 6*7", "calculator 8*9", "calculator 2+2"] },
+    {
+      text: "can you tell me what 3*4 is and also the weather in Berlin",
+      calls: ["calculator 3*4", "weather Berlin"],
+    },
+    {
+      text: "what's 15 divided by 3, also how hot is it in Cairo",
+      calls: ["calculator 15/3", "weather Cairo"],
+    },
+    { text: "What's the weather like on 10/11 in Rome?", calls: ["weather Rome"] },
+    {
+      text: "note that the door is open, and what time is it in Tokyo?",
+      calls: ["save_note the door is open", "current_time Asia/Tokyo"],
+    },
+    { text: "remember to buy milk and also what is 2+2", calls: ["save_note buy milk", "calculator 2+2"] },
+    {
+      text: "Remember my name is Bob and tell me the weather in Lima",
+      calls: ["save_note my name is Bob", "weather Lima"],
+    },
+    {
+      text: "take a note: eggs and milk; also weather in Paris",
+      calls: ["save_note eggs and milk", "weather Paris"],
+    },
+    {
+      text: "note to self: buy bread. What time is it?",
+      calls: ["save_note buy bread", "current_time"],
+    },
+    {
+      text: "save a note: buy milk and remember to call Anna, please",
+      calls: ["save_note buy milk", "save_note call Anna"],
+    },
+    {
+      text: "add eggs to my notes and calculate 3 times 4",
+      calls: ["save_note eggs", "calculator 3*4"],
+    },
+    { text: "what did I note about milk", calls: ["search_notes milk"] },
+    { text: "did I save a note about milk?", calls: ["search_notes milk"] },
+    { text: "what did I note?", calls: ["search_notes "] },
+    {
+      text: "search my notes for bread and butter and the weather in Lima",
+      calls: ["search_notes bread and butter", "weather Lima"],
+    },
+    { text: "list my notes and what time is it", calls: ["search_notes ", "current_time"] },
+    { text: "记住：我喜欢茶，东京现在几点？", calls: ["save_note 我喜欢茶", "current_time Asia/Tokyo"] },
+  ])("finds every wish of: $text", ({ text, calls }) => {
+    const found = findCalls(text, tools).map(({ name, args }) => [name, ...Object.values(args)].join(" "));
+    expect(found).toEqual(calls);
+  });
+
+  it.each([
+    "what is 3*4",
+    "I like tea and coffee",
+    "ask Anna what time it is in Rome",
+    "call Bob, 555-1234",
+    "dinner at 8, what a day",
+    "ask Anna, the weather in Oslo is nice",
+    "use calculator for taxes",
+    "search my notes for tea",
+  ])("takes no other wish from the note: %s", (text) => {
+    expect(findCalls(`save a note: ${text}`, tools)).toEqual([{ name: "save_note", args: { text } }]);
+  });
+
+  it("takes a note in quotation marks as it is", () => {
+    expect(findCalls('save a note "tea, and what is 3*4" and weather in Rome', tools)).toEqual([
+      { name: "save_note", args: { text: "tea, and what is 3*4" } },
+      { name: "weather", args: { city: "Rome" } },
+    ]);
+  });
+
+  it("looks for no wish in a note that it cannot save", () => {
+    expect(findCalls("save a note: what is 3*4", new Set(["calculator"]))).toEqual([]);
+  });
+
+  it("reads a long text in a moment", () => {
+    const start = performance.now();
+    for (const words of ["what is ", "remember a, what is ", "weather in Paris, ", "1+", "save a note "]) {
+      findCalls(words.repeat(500), tools);
+    }
+    expect(performance.now() - start).toBeLessThan(2000);
+  });
+
   it.each([
     "Hello there",
     "How are you?",
@@ -51,6 +164,10 @@ describe("findCalls", () => {
     "What is special about 2024-01-05?",
     "Please recall the last meeting",
     "call somebody else",
+    "I don't remember the capital",
+    "He left a note on the table",
+    "I spent some time in Paris",
+    "how is the weather",
   ])("finds nothing to call in: %s", (text) => {
     expect(findCalls(text, tools)).toEqual([]);
   });

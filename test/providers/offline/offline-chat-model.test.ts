@@ -106,6 +106,16 @@ describe("OfflineChatModel", () => {
     expect(rounds).toEqual([["calculator"], ["save_note"], ["look"], ["look"], []]);
   });
 
+  it("states the results of earlier turns when asked what the tools returned", async () => {
+    const question = new HumanMessage("What did the tools return?");
+    expect((await bind().invoke([question])).text).toContain("offline model");
+    const request = new HumanMessage("calculate 6*7");
+    const call = await bind().invoke([request]);
+    const history = [request, call, ...answer(call, ["42"]), new AIMessage("6*7 = 42"), question];
+    const { text, tool_calls } = await bind().invoke(history);
+    expect({ text, tool_calls }).toEqual({ text: "6*7 = 42", tool_calls: [] });
+  });
+
   it("finds its step when a summary stands for the first ones", async () => {
     const request = new HumanMessage("calculate 1+1 then calculate 2+2 then calculate 3+3");
     const summary = new HumanMessage({

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../src/index.js";
-import { createProbe } from "./fixtures/probe-tools.js";
-import { pairedMessagesOf, pairedScript, script, user } from "./fixtures/thread.js";
-import { calls, scripted } from "./support/scripted-model.js";
+import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { createProbe } from "../fixtures/probe-tools.js";
+import { pairedMessagesOf, pairedScript, script, user } from "../fixtures/thread.js";
+import { calls, scripted } from "../support/scripted-model.js";
 
 /** A graph over the offline model with the probe's tools, one run of it, and what it ran. */
 async function run(request: string, options: Partial<AgentGraphOptions> = {}, config: object = {}) {

@@ -8,8 +8,8 @@ import {
   InvalidSettingError,
   InvalidToolError,
   TetherError,
-} from "../src/index.js";
-import { pairedScript, user } from "./fixtures/thread.js";
+} from "../../src/index.js";
+import { pairedScript, user } from "../fixtures/thread.js";
 
 const make = (options: Record<string, unknown>) =>
   createAgentGraph({ model: "offline:", ...options } as Parameters<typeof createAgentGraph>[0]);

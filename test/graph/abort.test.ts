@@ -1,10 +1,13 @@
-import { Command, type Durability, MemorySaver } from "@langchain/langgraph";
+import { setTimeout as delay } from "node:timers/promises";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type AgentEvent, createAgentGraph } from "../src/index.js";
-import { createProbe } from "./fixtures/probe-tools.js";
-import { messagesOf, pairedScript, script, user } from "./fixtures/thread.js";
+import { type AgentEvent, createAgentGraph } from "../../src/index.js";
+import { createProbe } from "../fixtures/probe-tools.js";
+import { messagesOf, pairedScript, script, user } from "../fixtures/thread.js";
 
-const DURABILITIES: readonly Durability[] = ["async", "sync", "exit"];
+const DURABILITIES = ["async", "sync", "exit"] as const;
+
+type Durability = (typeof DURABILITIES)[number];
 
 /** A graph over the offline model, and one thread of it. */
 function createThread() {
@@ -34,9 +37,11 @@ function createThread() {
     await probe.hasBegun(begins);
     await expect.poll(() => probe.ends.length).toBe(ends);
     // A tool's end is not yet the end of its task.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await delay(50);
     controller.abort();
     await expect(run).rejects.toThrow(/abort/i);
+    // LangGraph saves the one checkpoint of such a run after it has told the caller; until then none can be read.
+    if (durability === "exit") await delay(50);
   };
   const read = async () => (await graph.getState(config)).values;
   return { probe, graph, config, send, abort, read };
@@ -63,7 +68,7 @@ describe.each(DURABILITIES)(
           "human: hello",
         ]);
         expect(pairedScript({ messages })).toHaveLength(6);
-        expect(probe.runs.toSorted()).toEqual(["fast:x", `${slow}:-`]);
+        expect(probe.runs.toSorted()).toEqual([`${slow}:-`, "fast:x"].toSorted());
         expect(events.map((event) => [event.type, "tool" in event && event.tool])).toEqual([
           ["call-closed", slow],
           ["result-recovered", "fast"],
@@ -143,10 +148,18 @@ describe("a run that is aborted", () => {
   it("once more before it could repair, and loses nothing all the same", async () => {
     const { graph, config, send, abort, read } = createThread();
     await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
-    const aborted = graph.invoke(user("first try"), { ...config, signal: AbortSignal.abort() });
-    await expect(aborted).rejects.toThrow(/abort/i);
-    await send("second try");
-    expect(pairedScript(await read())).toContain("tool: fast done 1");
+    for (const text of ["first try", "second try"]) {
+      await graph.invoke(user(text), { ...config, interruptBefore: ["patch"] });
+    }
+    await send("third try");
+    expect(pairedScript(await read()).slice(1, 7)).toEqual([
+      "ai> heedful fast",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "tool: fast done 1",
+      "human: first try",
+      "human: second try",
+      "human: third try",
+    ]);
   });
 
   it("has a late result put in the place of its placeholder", async () => {
@@ -173,14 +186,12 @@ describe("a run that is aborted", () => {
     expect(pairedScript(await read())).toContain("tool: fast done -");
   });
 
-  it("can be answered by a Command that brings the next message", async () => {
-    const { graph, config, abort } = createThread();
-    await abort("call heedful and call fast", { begun: 2, ended: 1 });
-    const result = await graph.invoke(
-      new Command({ update: user("hello") }) as unknown as Parameters<typeof graph.invoke>[0],
-      config,
-    );
-    const lines = pairedScript(result);
+  it("runs its unfinished tool again when a Command updates it, as LangGraph defines it, and stays paired", async () => {
+    const { graph, config, abort, probe } = createThread();
+    await abort("call deaf and call fast", { begun: 2, ended: 1 });
+    probe.release();
+    const command = new Command({ update: user("hello") });
+    const lines = pairedScript(await graph.invoke(command as unknown as null, config));
     expect(lines).toContain("tool: fast done -");
     expect(lines).toContain("human: hello");
   });

@@ -1,0 +1,67 @@
+/**
+ * A thread of the served graph in four scenes: `npm run demo`. It starts the development server on this
+ * repository's `langgraph.json`, talks to it through the SDK, and ends by itself. Nothing leaves the machine.
+ */
+
+import { CheckError } from "./demo/check-pairs.js";
+import { Conversation } from "./demo/conversation.js";
+import { createPage, type Page } from "./demo/page.js";
+import { playScenes } from "./demo/scenes.js";
+import { ANSWERED_CITIES, HANGING_CITY, startWeatherStandIn } from "./demo/weather-stand-in.js";
+import { startDevServer } from "./dev-server.js";
+
+/** The user, or who started this process, wants it to end. */
+class InterruptedError extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super("Stopped before the end.");
+    this.exitCode = exitCode;
+  }
+}
+
+const interrupted = new Promise<never>((_, reject) => {
+  process.once("SIGINT", () => reject(new InterruptedError(130)));
+  process.once("SIGTERM", () => reject(new InterruptedError(143)));
+});
+
+async function playDemo(page: Page): Promise<void> {
+  const startedAt = performance.now();
+  const weather = await startWeatherStandIn();
+  try {
+    page.line(page.style("bold", "langgraph-tether: a thread whose calls stay paired with their results"));
+    page.line();
+    const env = {
+      MODEL: "offline:",
+      OPEN_METEO_GEOCODING_URL: weather.url,
+      OPEN_METEO_FORECAST_URL: weather.url,
+    };
+    // A server that is still starting ends with this process.
+    const server = await Promise.race([startDevServer({ env }), interrupted]);
+    try {
+      page.paragraph(
+        `The graph of langgraph.json is served at ${server.url}, with the offline model, which is a set of rules ` +
+          "and refuses a bad thread as a strict provider would. Open-Meteo is played by a small server within " +
+          `this script: it answers for ${ANSWERED_CITIES.join(", ")} at once, and for ${HANGING_CITY} never.`,
+      );
+      const conversation = await Conversation.start(server.client, page);
+      await Promise.race([playScenes({ conversation, page, weather }), interrupted]);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await weather.close();
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  page.line();
+  page.line(page.style("green", `All checks passed, in ${seconds} s. The server is stopped.`));
+}
+
+try {
+  await playDemo(createPage(process.stdout));
+} catch (error) {
+  const words = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`\n${error instanceof CheckError ? `✗ check failed: ${words}` : words}\n`);
+  // Not only a code: a scene that was left may still wait for something.
+  process.exit(error instanceof InterruptedError ? error.exitCode : 1);
+}

@@ -1,0 +1,113 @@
+/** One thread of the served graph, over the SDK's client alone. */
+
+import type { Client, Message } from "@langchain/langgraph-sdk";
+import { isAgentEvent, placeholderCauseOf } from "../terminal/describe.js";
+import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "../terminal/run-printer.js";
+import { threadLine } from "../terminal/thread-lines.js";
+import { CheckError, checkPairs } from "./check-pairs.js";
+import { type ComparedMessage, compareThreads } from "./compare-threads.js";
+import type { Page } from "./page.js";
+
+const GRAPH = "agent";
+
+export class Conversation {
+  readonly #client: Client;
+  readonly #threadId: string;
+  readonly #page: Page;
+  readonly #printer: RunPrinter;
+  /** Call ids whose result was recovered, and those that have had a placeholder. */
+  readonly #recovered = new Set<string>();
+  readonly #placeheld = new Set<string>();
+  #shown: readonly Message[] = [];
+
+  private constructor(client: Client, threadId: string, page: Page) {
+    this.#client = client;
+    this.#threadId = threadId;
+    this.#page = page;
+    this.#printer = new RunPrinter({ write: page.write, style: page.style });
+  }
+
+  static async start(client: Client, page: Page): Promise<Conversation> {
+    const { thread_id } = await client.threads.create();
+    return new Conversation(client, thread_id, page);
+  }
+
+  /**
+   * Sends a message and prints what the run does.
+   *
+   * @param onPart Called after each part, with a function that cancels the run.
+   * @throws CheckError if the run fails, other than by being cancelled.
+   */
+  async say(
+    text: string,
+    onPart?: (part: RunPart, cancel: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    this.#page.line(`${this.#page.style("bold", "you ▸")} ${text}`);
+    let runId = "";
+    let isCancelled = false;
+    const cancel = async () => {
+      isCancelled = true;
+      await this.#client.runs.cancel(this.#threadId, runId, true);
+    };
+    const parts = this.#client.runs.stream(this.#threadId, GRAPH, {
+      input: { messages: [{ role: "user", content: text }] },
+      streamMode: [...RUN_STREAM_MODES],
+      onRunCreated: (run) => {
+        runId = run.run_id;
+      },
+    });
+    for await (const part of parts) {
+      const error = this.#printer.print(part);
+      if (error !== undefined && !isCancelled) throw new CheckError(`The run failed: ${error}`);
+      if (part.event === "custom") this.#remember(part.data);
+      await onPart?.(part, cancel);
+    }
+    this.#printer.endLine();
+  }
+
+  async readMessages(): Promise<Message[]> {
+    const state = await this.#client.threads.getState<{ messages: Message[] }>(this.#threadId);
+    return state.values.messages;
+  }
+
+  /** Writes to the thread from outside of any run. */
+  async update(message: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#client.threads.updateState(this.#threadId, { values: { messages: [message] } });
+  }
+
+  /** Prints the thread, with what has changed since it was shown before, and checks its pairs. */
+  async show(): Promise<Message[]> {
+    const messages = await this.readMessages();
+    const { style, line } = this.#page;
+    line();
+    line(style("dim", "The thread now (+ new, - gone):"));
+    for (const compared of compareThreads(this.#shown, messages)) line(this.#describe(compared));
+    for (const message of messages) {
+      if (message.type === "tool" && placeholderCauseOf(message) !== undefined) {
+        this.#placeheld.add(message.tool_call_id);
+      }
+    }
+    this.#shown = messages;
+    const { groups, calls } = checkPairs(messages);
+    const count = `${calls} calls in ${groups} ${groups === 1 ? "group" : "groups"}`;
+    line(style("green", `✓ checked: ${count}, each with exactly one result directly behind it, in order`));
+    return messages;
+  }
+
+  #describe({ kind, message, number }: ComparedMessage): string {
+    const { style, width } = this.#page;
+    const sign = { kept: " ", added: style("green", "+"), removed: style("red", "-") }[kind];
+    const remarkOn = kind === "removed" ? () => undefined : (result: Message) => this.#remarkOn(result);
+    return sign + threadLine(message, number, { style, width: width - 1, remarkOn });
+  }
+
+  #remarkOn(message: Message): string | undefined {
+    if (message.type !== "tool" || placeholderCauseOf(message) !== undefined) return undefined;
+    if (this.#placeheld.has(message.tool_call_id)) return "late";
+    return this.#recovered.has(message.tool_call_id) ? "recovered" : undefined;
+  }
+
+  #remember(event: unknown): void {
+    if (isAgentEvent(event) && event.type === "result-recovered") this.#recovered.add(event.callId);
+  }
+}

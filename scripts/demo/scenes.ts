@@ -1,0 +1,116 @@
+/** The scenes of the demo, played one after the other on one thread. */
+
+import type { Message, ToolMessage } from "@langchain/langgraph-sdk";
+import { callsOf, placeholderCauseOf, textOf } from "../terminal/describe.js";
+import { expect } from "./check-pairs.js";
+import type { Conversation } from "./conversation.js";
+import type { Page } from "./page.js";
+import { HANGING_CITY, type WeatherStandIn } from "./weather-stand-in.js";
+
+export interface Stage {
+  readonly conversation: Conversation;
+  readonly page: Page;
+  readonly weather: WeatherStandIn;
+}
+
+export async function playScenes(stage: Stage): Promise<void> {
+  await playParallelCalls(stage);
+  await playCancelledRun(stage);
+  await playLateResult(stage);
+  await playRemovedMessage(stage);
+}
+
+async function playParallelCalls({ conversation, page }: Stage): Promise<void> {
+  page.heading("1. Several tools in one message");
+  await conversation.say("What is 12*(3+4), the weather in Paris, and what time is it in Tokyo?");
+  const messages = await conversation.show();
+  const calls = messages.flatMap((message) => (message.type === "ai" ? callsOf(message) : []));
+  expect(calls.length === 3, `three calls in one message, got ${calls.length}`);
+  expect(resultOf(messages, "calculator")?.content === "84", "the calculator to return 84");
+}
+
+async function playCancelledRun({ conversation, page, weather }: Stage): Promise<void> {
+  page.heading("2. A run is cancelled while one of its tools is still running");
+  const hanging = weather.nextHangingRequest();
+  await conversation.say(
+    `What is 6*7 and the weather in ${HANGING_CITY}?`,
+    async ({ event, data }, cancel) => {
+      if (event !== "messages" || !isResult(data)) return;
+      await hanging;
+      page.line(
+        page.style("red", `  ✗ cancelled: the calculator is done, the weather of ${HANGING_CITY} is not`),
+      );
+      await cancel();
+    },
+  );
+  page.line();
+  page.paragraph(
+    "A provider would refuse this thread: a call without a result. The next message works all the same.",
+  );
+  page.line();
+  await conversation.say("What is 5+5?");
+  const messages = await conversation.show();
+  const late = findPlaceholder(messages);
+  expect(late?.message.name === "weather", "the unfinished call to have a placeholder");
+  expect(
+    textOf(messages[late.index - 1] ?? late.message) === "42",
+    "the result of the finished tool to be kept",
+  );
+}
+
+async function playLateResult({ conversation, page }: Stage): Promise<void> {
+  page.heading("3. The late result arrives, and takes the place of its placeholder");
+  const waiting = findPlaceholder(await conversation.readMessages());
+  expect(waiting !== undefined, "a placeholder that waits for its result");
+  const content = `${HANGING_CITY}, Iceland: light drizzle, 4.2 °C, wind 38 km/h`;
+  page.line(`threads.updateState ◂ tool message for ${waiting.message.tool_call_id}:`);
+  page.line(`  ${content}`);
+  await conversation.update({
+    type: "tool",
+    tool_call_id: waiting.message.tool_call_id,
+    name: "weather",
+    content,
+  });
+  page.line();
+  await conversation.say("What did the tools return?");
+  const messages = await conversation.show();
+  expect(
+    textOf(messages[waiting.index] ?? waiting.message) === content,
+    "the result to stand where its placeholder stood",
+  );
+  expect(textOf(messages.at(-1) ?? waiting.message).includes(content), "the model to use the late result");
+}
+
+async function playRemovedMessage({ conversation, page }: Stage): Promise<void> {
+  page.heading("4. A message is removed, and its results go with it");
+  const before = await conversation.readMessages();
+  const removed = before.find((message) => message.type === "ai" && callsOf(message).length > 0);
+  expect(removed?.type === "ai", "a message with calls");
+  page.line(`threads.updateState ◂ remove message ${before.indexOf(removed) + 1}, which made these calls:`);
+  for (const { words } of callsOf(removed)) page.line(`  ${words}`);
+  await conversation.update({ type: "remove", id: removed.id });
+  page.line();
+  await conversation.say("What is 2+3?");
+  const messages = await conversation.show();
+  const ids = new Set(callsOf(removed).map(({ id }) => id));
+  const left = messages.filter((message) => message.type === "tool" && ids.has(message.tool_call_id));
+  expect(left.length === 0, "no result of the removed message to be left");
+  expect(messages.length === before.length - 1 - ids.size + 4, "nothing else to be removed");
+}
+
+function resultOf(messages: readonly Message[], tool: string): ToolMessage | undefined {
+  return messages.filter((message) => message.type === "tool").find(({ name }) => name === tool);
+}
+
+function findPlaceholder(messages: readonly Message[]): { index: number; message: ToolMessage } | undefined {
+  for (const [index, message] of messages.entries()) {
+    if (message.type === "tool" && placeholderCauseOf(message) !== undefined) return { index, message };
+  }
+  return undefined;
+}
+
+/** Of a part of the stream: whether it carries a result. */
+function isResult(data: unknown): boolean {
+  const message: unknown = Array.isArray(data) ? data[0] : undefined;
+  return typeof message === "object" && message !== null && "type" in message && message.type === "tool";
+}

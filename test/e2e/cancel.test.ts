@@ -1,0 +1,212 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { serve, type Thread, until } from "./served.js";
+
+const served = serve();
+
+/** Begins a batch of two calls, and returns when the second has ended; `slow` never will. */
+async function beginBatch(thread: Thread, label: string, slow = "heedful"): Promise<string> {
+  const request = `call ${slow} {"label": "${label}", "ms": 60000} and call deaf {"label": "${label}"}`;
+  const run = await thread.begin(request);
+  await until(() => {
+    const log = served.log();
+    return log.includes(`end deaf:${label}`) && log.includes(`begin ${slow}:${label}`);
+  });
+  // A tool's end is not yet the end of its task.
+  await delay(100);
+  return run;
+}
+
+/** The batch after it was patched. */
+const patched = (label: string, slow = "heedful") => [
+  `human: call ${slow} {"label": "${label}", "ms": 60000} and call deaf {"label": "${label}"}`,
+  `ai> ${slow} deaf`,
+  expect.stringMatching(new RegExp(`^tool! Tool call ${slow} .*: a new message came before it finished\\.`)),
+  `tool: deaf done ${label}`,
+];
+
+const begun = (label: string) =>
+  served.log().filter((line) => line.startsWith("begin") && line.endsWith(`:${label}`));
+
+describe.concurrent("a run that is cancelled in the middle of a batch", () => {
+  it.each(["heedful", "deaf"])(
+    "keeps what had finished, and says of the rest that it had not (%s)",
+    async (slow) => {
+      const thread = await served.thread("probe");
+      const run = await beginBatch(thread, `cancel-${slow}`, slow);
+      await thread.client.runs.cancel(thread.id, run, true);
+
+      await thread.send("hello");
+      const found = await thread.script();
+      expect(found.slice(0, 5)).toEqual([...patched(`cancel-${slow}`, slow), "human: hello"]);
+      expect(begun(`cancel-${slow}`).toSorted()).toEqual(
+        [`begin deaf:cancel-${slow}`, `begin ${slow}:cancel-${slow}`].toSorted(),
+      );
+      await thread.expectToGoOn();
+    },
+  );
+
+  it("keeps what had finished in the product's own graph", async () => {
+    const thread = await served.thread("agent");
+    const run = await thread.begin("what is the weather in Slowville, and what is 6*7?");
+    await until(() => served.weather.cities.includes("Slowville"));
+    await delay(300);
+    await thread.client.runs.cancel(thread.id, run, true);
+
+    await thread.send("hello");
+    expect((await thread.script()).slice(0, 5)).toEqual([
+      "human: what is the weather in Slowville, and what is 6*7?",
+      "ai> weather calculator",
+      expect.stringMatching(/^tool! Tool call weather .*: a new message came before it finished\./),
+      "tool: 42",
+      "human: hello",
+    ]);
+    expect(served.weather.cities.filter((city) => city === "Slowville")).toHaveLength(1);
+    await thread.expectToGoOn();
+  });
+
+  it("takes a message at once, without waiting for the end of the cancelled run", async () => {
+    const thread = await served.thread("probe");
+    const run = await beginBatch(thread, "at-once");
+    await thread.client.runs.cancel(thread.id, run, false);
+    await thread.send("hello", { multitaskStrategy: "enqueue" });
+    expect((await thread.script()).slice(0, 5)).toEqual([...patched("at-once"), "human: hello"]);
+    await thread.expectToGoOn();
+  });
+
+  it("may be cancelled twice, and the next one too", async () => {
+    const thread = await served.thread("probe");
+    const first = await beginBatch(thread, "first");
+    await thread.client.runs.cancel(thread.id, first, true);
+    await thread.client.runs.cancel(thread.id, first, true).catch(() => {});
+    const second = await beginBatch(thread, "second");
+    await thread.client.runs.cancel(thread.id, second, true);
+
+    await thread.send("hello");
+    expect((await thread.script()).slice(0, 9)).toEqual([
+      ...patched("first"),
+      ...patched("second"),
+      "human: hello",
+    ]);
+    expect([...begun("first"), ...begun("second")]).toHaveLength(4);
+    await thread.expectToGoOn();
+  });
+
+  it("goes on with a null input, and does not run again what had finished", async () => {
+    const thread = await served.thread("probe");
+    const request = 'call heedful {"label": "resume", "ms": 1500} and call deaf {"label": "resume"}';
+    const run = await thread.begin(request);
+    await until(() => served.log().includes("end deaf:resume"));
+    await delay(100);
+    await thread.client.runs.cancel(thread.id, run, true);
+    await thread.client.runs.wait(thread.id, "probe", { input: null });
+    expect((await thread.script()).slice(1, 4)).toEqual([
+      "ai> heedful deaf",
+      "tool: heedful done resume",
+      "tool: deaf done resume",
+    ]);
+    expect(begun("resume")).toEqual(["begin heedful:resume", "begin deaf:resume", "begin heedful:resume"]);
+    await thread.expectToGoOn();
+  });
+
+  it("has a late result put in the place of its placeholder", async () => {
+    const thread = await served.thread("probe");
+    const run = await beginBatch(thread, "late");
+    await thread.client.runs.cancel(thread.id, run, true);
+    await thread.send("hello");
+    const placeholder = (await thread.messages()).find((message) => message.type === "tool");
+    await thread.client.threads.updateState(thread.id, {
+      values: {
+        messages: [
+          {
+            role: "tool",
+            content: "late news",
+            tool_call_id: Reflect.get(placeholder ?? {}, "tool_call_id"),
+          },
+        ],
+      },
+    });
+    expect((await thread.script()).slice(1, 5)).toEqual([
+      "ai> heedful deaf",
+      "tool: late news",
+      "tool: deaf done late",
+      "human: hello",
+    ]);
+    await thread.expectToGoOn();
+  });
+
+  it("tells on the custom stream of the next run what became of each call", async () => {
+    const thread = await served.thread("probe");
+    const run = await beginBatch(thread, "events");
+    await thread.client.runs.cancel(thread.id, run, true);
+    const events: unknown[] = [];
+    for await (const { event, data } of thread.client.runs.stream(thread.id, "probe", {
+      input: { messages: [{ role: "user", content: "hello" }] },
+      streamMode: "custom",
+    })) {
+      if (event === "custom") events.push(data);
+    }
+    const ids = (await thread.messages()).flatMap((message) => Reflect.get(message, "tool_call_id") ?? []);
+    expect(events).toEqual([
+      { type: "call-closed", tool: "heedful", callId: ids[0], cause: "superseded" },
+      { type: "result-recovered", tool: "deaf", callId: ids[1] },
+    ]);
+    await thread.expectToGoOn();
+  });
+
+  it("keeps its results when it is run in a graph above", async () => {
+    const thread = await served.thread("parent");
+    const run = await beginBatch(thread, "above");
+    await thread.client.runs.cancel(thread.id, run, true);
+    await thread.send("hello");
+    await thread.expectToGoOn();
+  });
+});
+
+describe.concurrent("a message that comes while a run is in flight", () => {
+  it("interrupts it, and what had finished is kept", async () => {
+    const thread = await served.thread("probe");
+    await beginBatch(thread, "interrupt");
+    await thread.send("hello", { multitaskStrategy: "interrupt" });
+    expect((await thread.script()).slice(0, 5)).toEqual([...patched("interrupt"), "human: hello"]);
+    expect(begun("interrupt")).toHaveLength(2);
+    await thread.expectToGoOn();
+  });
+
+  it("rolls it back, which this server does as an interrupt: what had finished is kept", async () => {
+    // langgraph-cli 2.0.0 in development removes only runs that have not begun. A platform that rolls back leaves
+    // the history of before.
+    const thread = await served.thread("probe");
+    await thread.send("hello");
+    const before = await thread.script();
+    await beginBatch(thread, "rollback");
+    await thread.send("again", { multitaskStrategy: "rollback" });
+    expect((await thread.script()).slice(0, 7)).toEqual([...before, ...patched("rollback"), "human: again"]);
+    expect(begun("rollback")).toHaveLength(2);
+    await thread.expectToGoOn();
+  });
+
+  it("waits for its end", async () => {
+    const thread = await served.thread("probe");
+    await thread.begin('call heedful {"label": "enqueue", "ms": 500} and call deaf');
+    await thread.send("hello", { multitaskStrategy: "enqueue" });
+    expect((await thread.script()).slice(1, 6)).toEqual([
+      "ai> heedful deaf",
+      "tool: heedful done enqueue",
+      "tool: deaf done -",
+      expect.stringMatching(/^ai: Here is what the tools returned/),
+      "human: hello",
+    ]);
+    await thread.expectToGoOn();
+  });
+
+  it("is rejected, and the run goes on", async () => {
+    const thread = await served.thread("probe");
+    const run = await thread.begin('call heedful {"label": "reject", "ms": 800}');
+    await until(() => served.log().includes("begin heedful:reject"));
+    await expect(thread.send("hello", { multitaskStrategy: "reject" })).rejects.toThrow(/409|422/);
+    await thread.client.runs.join(thread.id, run);
+    expect((await thread.script()).slice(1, 3)).toEqual(["ai> heedful", "tool: heedful done reject"]);
+    await thread.expectToGoOn();
+  });
+});

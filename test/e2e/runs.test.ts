@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { pairedScript, user } from "../fixtures/thread.js";
+import { serve } from "./served.js";
+
+const served = serve();
+
+/** What one run streams in one mode. */
+async function stream(
+  graph: string,
+  threadId: string | null,
+  text: string,
+  streamMode: string,
+): Promise<unknown[]> {
+  const { client } = served;
+  const payload = { input: user(text), streamMode: streamMode as "values" };
+  const parts =
+    threadId === null
+      ? client.runs.stream(null, graph, payload)
+      : client.runs.stream(threadId, graph, payload);
+  const found: unknown[] = [];
+  for await (const { event, data } of parts) {
+    if (event === "error") throw new Error(JSON.stringify(data));
+    if (event !== "metadata") found.push(data);
+  }
+  return found;
+}
+
+const ANSWER = "6*7 = 42";
+
+describe.concurrent("a run of the product's graph", () => {
+  it("is waited for", async () => {
+    const thread = await served.thread("agent");
+    expect(await thread.send("what is 6*7?")).toEqual([
+      "human: what is 6*7?",
+      "ai> calculator",
+      "tool: 42",
+      `ai: ${ANSWER}`,
+    ]);
+    await thread.expectToGoOn();
+  });
+
+  it("streams its text in pieces that make up the final text", async () => {
+    const thread = await served.thread("agent");
+    const parts = (await stream("agent", thread.id, "what is 6*7?", "messages-tuple")) as [
+      { id: string; type: string; content: string },
+      object,
+    ][];
+    const byId = new Map<string, string[]>();
+    for (const [{ id, content, type }] of parts) {
+      if (type.toLowerCase().startsWith("ai") && content !== "")
+        byId.set(id, [...(byId.get(id) ?? []), content]);
+    }
+    const [last] = (await thread.messages()).slice(-1);
+    const pieces = byId.get(last?.id ?? "") ?? [];
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(pieces.join("")).toBe(ANSWER);
+    expect([...byId.keys()]).toEqual([last?.id]);
+    await thread.expectToGoOn();
+  });
+
+  it("streams its updates node by node, and a healthy turn has no other node than it needs", async () => {
+    const thread = await served.thread("agent");
+    const parts = (await stream("agent", thread.id, "what is 6*7 and what is 20+22?", "updates")) as object[];
+    expect(parts.map((part) => Object.keys(part).join())).toEqual(["model", "tools", "tools", "model"]);
+    expect(JSON.stringify(parts)).not.toContain("functionCalls");
+    await thread.expectToGoOn();
+  });
+
+  it("streams its values, of which the last is the state, and all are in form", async () => {
+    const thread = await served.thread("agent");
+    const parts = (await stream("agent", thread.id, "what is 6*7?", "values")) as object[];
+    expect(parts.map((part) => Object.keys(part).join())).toEqual(Array(4).fill("messages"));
+    expect(pairedScript(parts.at(-1))).toEqual(await thread.script());
+    await thread.expectToGoOn();
+  });
+
+  it("streams nothing custom if nothing was amiss", async () => {
+    const thread = await served.thread("agent");
+    expect(await stream("agent", thread.id, "what is 6*7?", "custom")).toEqual([]);
+  });
+
+  it("runs without a thread", async () => {
+    const values = await served.client.runs.wait(null, "agent", { input: user("what is 6*7?") });
+    expect(pairedScript(values).at(-1)).toBe(`ai: ${ANSWER}`);
+    const parts = await stream("agent", null, "what is 6*7?", "values");
+    expect(pairedScript(parts.at(-1)).at(-1)).toBe(`ai: ${ANSWER}`);
+  });
+
+  it("uses the server's store, over threads", async () => {
+    const [one, two] = [await served.thread("agent"), await served.thread("agent")];
+    await one.send("save a note: the harbour opens at nine");
+    expect((await two.send("search my notes for harbour")).at(-1)).toContain("the harbour opens at nine");
+  });
+
+  it("keeps threads apart that run at once, and stateless runs beside them", async () => {
+    const threads = await Promise.all(Array.from({ length: 4 }, () => served.thread("agent")));
+    const runs = threads.flatMap((thread, index) => [
+      thread.send(`what is ${index}+100?`),
+      served.client.runs.wait(null, "agent", { input: user(`what is ${index}+500?`) }),
+    ]);
+    await Promise.all(runs);
+    for (const [index, thread] of threads.entries()) {
+      expect(await thread.script()).toEqual([
+        `human: what is ${index}+100?`,
+        "ai> calculator",
+        `tool: ${index + 100}`,
+        `ai: ${index}+100 = ${index + 100}`,
+      ]);
+    }
+  });
+
+  it("ends a failing tool's turn with a text, and with the tool's own words", async () => {
+    const thread = await served.thread("agent");
+    const lines = await thread.send("call calculator {}");
+    expect(lines[2]).toMatch(/^tool! Error: the arguments of `calculator` were refused.*input/s);
+    expect(lines.at(-1)).toMatch(/^ai: Error: the arguments of `calculator` were refused/);
+    await thread.expectToGoOn();
+  });
+});
+
+describe.concurrent("a graph of the fixture", () => {
+  it("ends a call after its timeout", async () => {
+    const thread = await served.thread("limited");
+    const lines = await thread.send('call heedful {"ms": 60000} and call deaf {"ms": 5000} and call failing');
+    expect(lines.slice(2, 5)).toEqual([
+      expect.stringMatching(/^tool! .*heedful.*400 ms/),
+      expect.stringMatching(/^tool! .*deaf.*400 ms/),
+      "tool! Error: `failing` failed.",
+    ]);
+    await thread.expectToGoOn();
+  });
+
+  it("is not bound by the server's recursion limit of 25, but by its own maxIterations", async () => {
+    const thread = await served.thread("probe");
+    const request = Array.from({ length: 20 }, (_, round) => `call deaf {"label": "${round}"}`).join(
+      ", then ",
+    );
+    expect(await thread.send(request)).toHaveLength(2 + 2 * 20);
+    await thread.expectToGoOn();
+  });
+
+  it("ends in a text at the recursion limit that the client sets", async () => {
+    const thread = await served.thread("probe");
+    const request = Array.from({ length: 20 }, (_, round) => `call deaf {"label": "${round}"}`).join(
+      ", then ",
+    );
+    const lines = await thread.send(request, { config: { recursion_limit: 6 } });
+    expect(lines).toHaveLength(6);
+    expect(lines.at(-1)).toMatch(/^ai: ./);
+    await thread.expectToGoOn();
+  });
+
+  it.each(["parent", "plain_parent"])("works as a node of another graph (%s)", async (graph) => {
+    const thread = await served.thread(graph);
+    expect(await thread.send('call deaf {"label": "in"} and call failing')).toEqual([
+      'human: call deaf {"label": "in"} and call failing',
+      "ai> deaf failing",
+      "tool: deaf done in",
+      "tool! Error: `failing` failed.",
+      expect.stringMatching(/^ai: Here is what the tools returned/),
+    ]);
+    await thread.expectToGoOn();
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type ChatOptions, readChatOptions, UsageError } from "../../scripts/chat/options.js";
+import {
+  HANGING_CITY,
+  startWeatherStandIn,
+  type WeatherStandIn,
+} from "../../scripts/demo/weather-stand-in.js";
+import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { type RunningScript, runScript } from "./run-script.js";
+
+const scripts: RunningScript[] = [];
+let weather: WeatherStandIn;
+let server: DevServer;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  weather = await startWeatherStandIn();
+  env = {
+    MODEL: "offline:",
+    OPEN_METEO_GEOCODING_URL: weather.url,
+    OPEN_METEO_FORECAST_URL: weather.url,
+  };
+  server = await startDevServer({ env });
+}, 60_000);
+
+afterEach(() => {
+  for (const { child } of scripts.splice(0)) child.kill("SIGKILL");
+});
+
+afterAll(async () => {
+  await server?.stop();
+  await weather?.close();
+});
+
+function chat(...args: string[]): RunningScript {
+  const script = runScript("chat.ts", args, env);
+  scripts.push(script);
+  return script;
+}
+
+describe("npm run chat", { timeout: 60_000 }, () => {
+  it("starts its own server, answers the lines of a pipe one after the other, and leaves no process", async () => {
+    const script = chat();
+    script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");
+    expect(await script.ended).toBe(0);
+    expect(script.errors()).toBe("");
+    expect(script.output().split("\n")).toEqual([
+      '  → calculator(input: "3*4")',
+      '  → calculator(input: "5+5")',
+      "  ← calculator: 12",
+      "  ← calculator: 10",
+      "Here is what the tools returned:",
+      "- 3*4 = 12",
+      "- 5+5 = 10",
+      '  → weather(city: "Atlantis")',
+      expect.stringMatching(/^ {2}✗ weather: .*no city named "Atlantis"/),
+      expect.stringMatching(/^Error: .*no city named "Atlantis"/),
+      "",
+    ]);
+    expect(await script.findProcesses()).toEqual([]);
+  });
+
+  it("goes on with a thread, shows it, and begins a new one", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const input = { messages: [{ role: "user", content: "what is 6*7" }] };
+    await server.client.runs.wait(thread_id, "agent", { input });
+
+    const script = chat("--url", server.url, "--thread", thread_id);
+    script.child.stdin.end("/history\n/new\n/history\n/what\n");
+    expect(await script.ended).toBe(0);
+    expect(script.output()).toMatch(
+      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\./,
+    );
+  });
+
+  it("cancels a run on Ctrl-C and goes on; a second one ends the chat", async () => {
+    const script = chat("--url", server.url);
+    const hanging = weather.nextHangingRequest();
+    script.child.stdin.write(`what is 6*7 and the weather in ${HANGING_CITY}\n`);
+    await Promise.all([hanging, script.hasPrinted("← calculator: 42")]);
+    script.child.kill("SIGINT");
+    await script.hasPrinted("✗ cancelled");
+
+    script.child.stdin.write("what is 5+5\n/help\n");
+    await script.hasPrinted("/quit");
+    const [, afterwards = ""] = script.output().split("✗ cancelled\n");
+    expect(afterwards.split("\n").slice(0, 5)).toEqual([
+      "  · calculator: its result of the earlier run was found and kept",
+      "  · weather: closed without a result, as a new message came before it finished",
+      '  → calculator(input: "5+5")',
+      "  ← calculator: 10",
+      "5+5 = 10",
+    ]);
+    script.child.kill("SIGINT");
+    expect(await script.ended).toBe(0);
+  });
+
+  it("says at once when no server answers", async () => {
+    const script = chat("--url", "http://127.0.0.1:1");
+    expect(await script.ended).toBe(1);
+    expect(script.errors()).toBe("No LangGraph server answers at http://127.0.0.1:1.\n");
+  });
+
+  it("names an unknown option, and shows the usage", async () => {
+    const script = chat("--loud");
+    expect(await script.ended).toBe(2);
+    expect(script.errors()).toMatch(/^Unknown option '--loud'\.\n\nUsage: npm run chat/);
+    expect(script.output()).toBe("");
+  });
+});
+
+describe("readChatOptions", () => {
+  it.each<{ args: string[]; options: ChatOptions }>([
+    { args: [], options: { kind: "chat", url: undefined, threadId: undefined } },
+    { args: ["-h"], options: { kind: "help" } },
+    {
+      args: ["--url", "http://127.0.0.1:2024", "--thread=t1"],
+      options: { kind: "chat", url: "http://127.0.0.1:2024", threadId: "t1" },
+    },
+  ])("reads $args", ({ args, options }) => {
+    expect(readChatOptions(args)).toEqual(options);
+  });
+
+  it.each<{ args: string[]; message: string }>([
+    { args: ["hello"], message: "Unexpected argument 'hello'." },
+    { args: ["--url"], message: "Option '--url <value>' argument missing." },
+    { args: ["--url", "here"], message: "Expected `--url` to be an http(s) URL, got `here`." },
+    {
+      args: ["--thread", "t1"],
+      message: "`--thread` needs `--url`: a server that the chat starts itself has no threads yet.",
+    },
+  ])("refuses $args", ({ args, message }) => {
+    expect(() => readChatOptions(args)).toThrow(new UsageError(message));
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { type RunPart, RunPrinter } from "../../scripts/terminal/run-printer.js";
+
+function printed(...parts: RunPart[]): string {
+  let output = "";
+  const printer = new RunPrinter({
+    write: (text) => {
+      output += text;
+    },
+    style: (_format, text) => text,
+  });
+  for (const part of parts) printer.print(part);
+  printer.endLine();
+  return output;
+}
+
+const streamed = (message: object, task = "model:1"): RunPart => ({
+  event: "messages",
+  data: [message, { langgraph_checkpoint_ns: task }],
+});
+const returned = (message: object, node = "model"): RunPart => ({
+  event: "updates",
+  data: { [node]: { messages: [message] } },
+});
+const ai = (id: string, content: string) => ({ type: "ai", id, content });
+const tool = (fields: object) => ({
+  type: "tool",
+  tool_call_id: "c1",
+  name: "look",
+  content: "seen",
+  ...fields,
+});
+
+describe("RunPrinter", () => {
+  it.each<{ title: string; parts: RunPart[]; output: string }>([
+    {
+      title: "a streamed text once, though the node returns it too",
+      parts: [streamed(ai("a", "Hello ")), streamed(ai("a", "you")), returned(ai("a", "Hello you"))],
+      output: "Hello you\n",
+    },
+    {
+      title: "a text that was not streamed",
+      parts: [streamed(ai("a", "Hello you")), returned(ai("a", "Hello you"))],
+      output: "Hello you\n",
+    },
+    { title: "a text that only the update has", parts: [returned(ai("a", "Hello"))], output: "Hello\n" },
+    {
+      title: "a text once that the node returns under another id",
+      parts: [
+        streamed(ai("a", "Hello ")),
+        streamed(ai("a", "you")),
+        streamed(ai("b", "Hello you")),
+        returned(ai("b", "Hello you")),
+      ],
+      output: "Hello you\n",
+    },
+    {
+      title: "the same text twice where two tasks say it",
+      parts: [streamed(ai("a", "Yes")), returned(ai("a", "Yes")), streamed(ai("b", "Yes"), "model:2")],
+      output: "Yes\nYes\n",
+    },
+    {
+      title: "the rest of a text that the node completed",
+      parts: [streamed(ai("a", "Hello ")), returned(ai("a", "Hello you"))],
+      output: "Hello you\n",
+    },
+    {
+      title: "another text that the node has put in place of the streamed one",
+      parts: [streamed(ai("a", "Hello ")), returned(ai("a", "Stopped."))],
+      output: "Hello \nStopped.\n",
+    },
+    {
+      title: "a text that was taken back, and the new one",
+      parts: [
+        streamed(ai("a", "Hel")),
+        streamed({ type: "remove", id: "a" }),
+        streamed(ai("b", "Hello")),
+        returned(ai("b", "Hello")),
+      ],
+      output: "Hel\n  (the text so far was taken back)\nHello\n",
+    },
+    {
+      title: "calls with their arguments, and bad ones as they came",
+      parts: [
+        returned({
+          ...ai("a", "Let me see."),
+          tool_calls: [{ id: "c1", name: "look", args: { at: "tea", times: 2 } }],
+          invalid_tool_calls: [{ id: "c2", name: "look", args: '{"at": ' }],
+        }),
+      ],
+      output: 'Let me see.\n  → look(at: "tea", times: 2)\n  → look({"at": )\n',
+    },
+    {
+      title: "a result once, also when a later run recovers it",
+      parts: [streamed(tool({ id: "r1" })), streamed(tool({ id: "r1" }), "patch:1")],
+      output: "  ← look: seen\n",
+    },
+    {
+      title: "the error of a tool",
+      parts: [streamed(tool({ status: "error", content: "Error: dark" }))],
+      output: "  ✗ look: Error: dark\n",
+    },
+    {
+      title: "an event in words, and no placeholder beside it",
+      parts: [
+        { event: "custom", data: { type: "call-closed", tool: "look", callId: "c1", cause: "superseded" } },
+        streamed(tool({ status: "error", additional_kwargs: { tether_placeholder: "superseded" } })),
+      ],
+      output: "  · look: closed without a result, as a new message came before it finished\n",
+    },
+    {
+      title: "the parts of a subgraph, and the updates of parallel tasks",
+      parts: [
+        { ...streamed(ai("a", "Hi")), event: "messages|sub:1" },
+        { event: "updates", data: { model: [{ messages: ai("a", "Hi") }, null], other: null } },
+      ],
+      output: "Hi\n",
+    },
+  ])("prints $title", ({ parts, output }) => {
+    expect(printed(...parts)).toBe(output);
+  });
+
+  it("gives the error of a run to its caller", () => {
+    const printer = new RunPrinter({ write: () => {}, style: (_format, text) => text });
+    expect(printer.print({ event: "error", data: { error: "Error", message: "interrupt" } })).toBe(
+      "interrupt",
+    );
+    expect(printer.print({ event: "metadata", data: { run_id: "1" } })).toBeUndefined();
+  });
+});
