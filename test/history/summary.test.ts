@@ -5,7 +5,7 @@ import { human } from "../support/make-messages.js";
 import { titled } from "../support/titled.js";
 
 const keep: Coverage = { kind: "keep", messages: ["a", "b"] };
-const archive: Coverage = { kind: "archive", messages: ["a"], calls: ["c"] };
+const archive: Coverage = { kind: "archive", messages: ["a"], calls: ["c"], unanswered: [] };
 
 it("A summary is a human message with the ecosystem's mark, and names what it covers", () => {
   const summary = createSummary("what was said", keep);

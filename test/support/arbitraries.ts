@@ -16,8 +16,10 @@ import {
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import fc from "fast-check";
 import { PLACEHOLDER_KEY } from "../../src/history/result.js";
-import { type Coverage, createSummary } from "../../src/history/summary.js";
+import { createSummary } from "../../src/history/summary.js";
 import { messageLike, noMessage } from "./foreign-values.js";
+
+type Coverage = Parameters<typeof createSummary>[1];
 
 const MESSAGE_IDS = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"] as const;
 const CALL_IDS = ["c1", "c2", "c3"] as const;

@@ -3,7 +3,7 @@
 import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { PLACEHOLDER_KEY } from "../../src/history/result.js";
-import { type Coverage, createSummary } from "../../src/history/summary.js";
+import { createSummary } from "../../src/history/summary.js";
 
 export const human = (id: string, content = `text of ${id}`) => new HumanMessage({ content, id });
 
@@ -27,7 +27,7 @@ export const placeholder = (id: string, callId: string) =>
     additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" },
   });
 
-export function summary(id: string, coverage: Coverage): HumanMessage {
+export function summary(id: string, coverage: Parameters<typeof createSummary>[1]): HumanMessage {
   const { content, additional_kwargs } = createSummary(`text of ${id}`, coverage);
   return new HumanMessage({ content, additional_kwargs, id });
 }
