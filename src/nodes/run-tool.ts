@@ -2,6 +2,7 @@ import type { ToolCall } from "@langchain/core/messages/tool";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { RunContext } from "./settings.js";
+import { withDeadline } from "./with-deadline.js";
 
 export class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";
@@ -26,42 +27,28 @@ export async function runTool(
   config: LangGraphRunnableConfig<RunContext>,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
-  const timeout = new AbortController();
-  const signals = [timeout.signal, ...(config.signal === undefined ? [] : [config.signal])];
-  const signal = AbortSignal.any(signals);
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => timeout.abort(new ToolTimeoutError(timeoutMs)), timeoutMs);
-  const runtime = {
-    ...config,
-    signal,
-    config,
-    state: readState(config),
-    toolCall: call,
-    toolCallId: call.id ?? "",
-    writer: config.writer ?? null,
-    store: config.store ?? null,
-  };
-  try {
-    return await Promise.race([tool.invoke(call, runtime), rejectOnAbort(signal)]);
-  } catch (error) {
-    // What a tool throws because it was aborted is not its own failure.
-    throw timeout.signal.aborted ? timeout.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-  }
+  return withDeadline(
+    (signal) =>
+      tool.invoke(call, {
+        ...config,
+        signal,
+        config,
+        state: readState(config),
+        toolCall: call,
+        toolCallId: call.id ?? "",
+        writer: config.writer ?? null,
+        store: config.store ?? null,
+      }),
+    {
+      signal: config.signal,
+      timeoutMs,
+      timeoutError: (milliseconds) => new ToolTimeoutError(milliseconds),
+    },
+  );
 }
 
 /** The task of a call is sent the call alone; LangGraph's own reader of channels gives the state beside it. */
 function readState(config: LangGraphRunnableConfig): unknown {
   const read: unknown = config.configurable?.["__pregel_read"];
   return typeof read === "function" ? read(["messages"]) : undefined;
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

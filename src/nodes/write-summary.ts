@@ -7,6 +7,7 @@ import { sumTokens } from "../history/measure-input.js";
 import type { SummaryPlan } from "../history/plan-summary.js";
 import { renderTranscript } from "../history/render-transcript.js";
 import type { SummaryWording } from "./summary-prompts.js";
+import { withDeadline } from "./with-deadline.js";
 
 export interface SummaryWriter {
   readonly model: BaseChatModel;
@@ -49,13 +50,15 @@ async function askSummariser(
   { model, wording, timeoutMs }: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = config.signal === undefined ? timeout : AbortSignal.any([config.signal, timeout]);
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
-  const answer = await Promise.race([
-    model.invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
-    rejectOnAbort(signal, timeout, timeoutMs),
-  ]);
+  const answer = await withDeadline(
+    (signal) => model.invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+    {
+      signal: config.signal,
+      timeoutMs,
+      timeoutError: (milliseconds) => new Error(`the summariser did not answer within ${milliseconds} ms`),
+    },
+  );
   const { finish_reason, stop_reason, finishReason } = answer.response_metadata ?? {};
   if ([finish_reason, stop_reason, finishReason].some((reason) => CUT_OFF.has(reason))) {
     throw new Error("the summariser was cut off at its token limit");
@@ -63,17 +66,6 @@ async function askSummariser(
   const text = contentText(answer).trim();
   if (text === "") throw new Error("the summariser answered nothing");
   return withoutHeading(text, wording.heading);
-}
-
-function rejectOnAbort(signal: AbortSignal, timeout: AbortSignal, timeoutMs: number): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () =>
-      reject(
-        timeout.aborted ? new Error(`the summariser did not answer within ${timeoutMs} ms`) : signal.reason,
-      );
-    if (signal.aborted) fail();
-    else signal.addEventListener("abort", fail, { once: true });
-  });
 }
 
 function withoutHeading(text: string, heading: string): string {

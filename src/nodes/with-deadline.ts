@@ -1,0 +1,36 @@
+export interface Deadline {
+  /** The run's own signal. */
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds; undefined: no limit. */
+  readonly timeoutMs: number | undefined;
+  /** What is thrown when the time is over. */
+  readonly timeoutError: (timeoutMs: number) => Error;
+}
+
+/**
+ * Runs some work that may be aborted by its run or by a time limit. Work that does not heed its signal is not
+ * waited for.
+ *
+ * @throws The timeout error, the reason of the run's abort, or what the work throws of itself.
+ */
+export async function withDeadline<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, timeoutMs, timeoutError }: Deadline,
+): Promise<T> {
+  const timeout = new AbortController();
+  const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const timer =
+    timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
+  const aborted = new Promise<never>((_, reject) => {
+    if (joined.aborted) reject(joined.reason);
+    else joined.addEventListener("abort", () => reject(joined.reason), { once: true });
+  });
+  try {
+    return await Promise.race([work(joined), aborted]);
+  } catch (error) {
+    // What is thrown because of the abort is not the work's own failure.
+    throw timeout.signal.aborted ? timeout.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
