@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
+import { LONGEST_TIMEOUT } from "../nodes/settings.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,13 +24,19 @@ const VARIABLES = {
   SUMMARY_LANGUAGE: { schema: z.enum(["en", "zh"]).optional(), expectation: "en or zh" },
   SUMMARY_PROMPT: { schema: z.string().optional(), expectation: "a text" },
   SUMMARY_HEADING: { schema: z.string().optional(), expectation: "a text" },
-  SUMMARY_TIMEOUT_MS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
+  SUMMARY_TIMEOUT_MS: {
+    schema: countFrom(1).max(LONGEST_TIMEOUT).optional(),
+    expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+  },
   COVERED_MESSAGES: { schema: z.enum(["keep", "archive"]).optional(), expectation: "keep or archive" },
   MAX_ITERATIONS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
   MAX_FUNCTION_CALLS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   MAX_CONSECUTIVE_ERRORS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
   MAX_TOOL_CALLS_FROM_HISTORY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
-  TOOL_TIMEOUT_MS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
+  TOOL_TIMEOUT_MS: {
+    schema: countFrom(1).max(LONGEST_TIMEOUT).optional(),
+    expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+  },
   /** The tools of this deployment write their errors for the model. */
   INCLUDE_DETAILED_ERRORS: { schema: z.stringbool().default(true), expectation: "true or false" },
   /** For Open-Meteo's customers and for those who host it themselves. */

@@ -9,6 +9,8 @@ import {
   coerceMessageLikeToMessage,
   FunctionMessage,
   HumanMessage,
+  mapStoredMessageToChatMessage,
+  type StoredMessage,
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
@@ -35,7 +37,9 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   try {
-    const message = coerceMessageLikeToMessage(ownedCopy(value) as BaseMessageLike);
+    const message = isStoredForm(value)
+      ? mapStoredMessageToChatMessage({ ...value, data: { ...value.data } })
+      : coerceMessageLikeToMessage(ownedCopy(value) as BaseMessageLike);
     if (!BaseMessage.isInstance(message)) return undefined;
     assertReadable(message);
     return BaseMessageChunk.isInstance(message) ? fromChunk(message) : message;
@@ -59,6 +63,20 @@ export function isMessage(value: unknown): value is BaseMessage {
 function assertReadable(message: BaseMessage): void {
   for (const field of Object.keys(message)) Reflect.get(message, field);
   callsOf(message);
+}
+
+/** LangChain's form for storage, which its own coercion reads as a message without content. */
+function isStoredForm(value: unknown): value is StoredMessage {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !BaseMessage.isInstance(value) &&
+    "type" in value &&
+    "data" in value &&
+    typeof value.data === "object" &&
+    value.data !== null &&
+    "content" in value.data
+  );
 }
 
 /** Message constructors complete what they are given in place, and what is no instance yet is the caller's. */

@@ -15,6 +15,9 @@ export type Keep = { readonly messages: number } | { readonly tokens: number };
  * @throws InvalidSettingError if the number is not an integer of 0 or more.
  */
 export function findSafeCutoff(messages: readonly BaseMessage[], keep: Keep): number {
+  if (typeof keep !== "object" || keep === null || !("messages" in keep || "tokens" in keep)) {
+    throw InvalidSettingError.expected("keep", "{ messages: number } or { tokens: number }", keep);
+  }
   const requested =
     "messages" in keep ? cutByCount(messages, keep.messages) : cutByTokens(messages, keep.tokens);
   if (requested === 0) return 0;

@@ -15,3 +15,9 @@ export function readMessages(values: readonly unknown[], report: (repair: Repair
   }
   return messages;
 }
+
+/** One value or several, as a list; absent counts as none. */
+export function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}

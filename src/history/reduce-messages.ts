@@ -35,6 +35,7 @@ import { endOfGroup, findSlot, type PlacedGroup, readGroup, refit } from "./draf
 import { callsAnsweredAfter } from "./group.js";
 import { deriveUnusedId } from "./message-id.js";
 import { normalizeHistory } from "./normalize-history.js";
+import { listOf } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";
@@ -62,11 +63,6 @@ export function reduceMessages(history: unknown, update: unknown): ReducedMessag
     else applyMessage(draft, message, report);
   }
   return { messages: draft.finish(), repairs };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  return value === undefined || value === null ? [] : [value];
 }
 
 function applyMessage(draft: Draft, message: BaseMessage, report: Report): void {

@@ -3,7 +3,7 @@ import { arrangeMessages } from "./arrange-messages.js";
 import { type Call, callsOf } from "./call.js";
 import { isMessage } from "./coerce-message.js";
 import { type Group, placeOfCall } from "./group.js";
-import { readMessages } from "./read-messages.js";
+import { listOf, readMessages } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { createPlaceholder, type PlaceholderCause } from "./result.js";
 
@@ -21,12 +21,13 @@ export interface RepairedHistory {
  * none of the messages.
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
+  const list = listOf(messages);
   const repairs: Repair[] = [];
   const report = (repair: Repair): void => {
     repairs.push(repair);
   };
-  const isSound = isMessageList(messages);
-  const given = isSound ? messages : readMessages(messages, report);
+  const isSound = isMessageList(list);
+  const given = isSound ? list : readMessages(list, report);
   const groups = arrangeMessages(given, callsOf, report);
   const repaired = groups.flatMap((group, index) => closeGroup(group, groups[index + 1], report));
   return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };

@@ -107,9 +107,8 @@ async function ask(
 
 /** Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message. */
 function withFreshId(message: AIMessage, history: readonly BaseMessage[]): AIMessage {
-  const isTaken = (id: string | undefined) =>
-    id !== undefined && history.some((earlier) => earlier.id === id);
-  if (!isTaken(message.id)) return message;
+  const isTaken = (id: string) => history.some((earlier) => earlier.id === id);
+  if (message.id !== undefined && !isTaken(message.id)) return message;
   return copyMessage(message, { id: deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken) });
 }
 

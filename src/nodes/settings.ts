@@ -13,6 +13,13 @@ interface Rule {
   readonly expectation: string;
 }
 
+/** The longest time that a timer of Node takes; a longer one would fire at once. */
+export const LONGEST_TIMEOUT = 2_147_483_647;
+const milliseconds = {
+  schema: z.number().int().min(1).max(LONGEST_TIMEOUT),
+  expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+};
+
 const countFrom = (least: number) => ({
   schema: z.number().int().min(least),
   expectation: `an integer of ${least} or more`,
@@ -60,10 +67,10 @@ const BUILD_SETTINGS = {
   },
   summaryPrompt: text,
   summaryHeading: text,
-  summaryTimeoutMs: countFrom(1),
+  summaryTimeoutMs: milliseconds,
   coveredMessages: { schema: z.enum(["keep", "archive"]), expectation: "keep or archive" },
   includeDetailedErrors: flag,
-  toolTimeoutMs: countFrom(1),
+  toolTimeoutMs: milliseconds,
   checkpointer: { schema: objectWith("getTuple"), expectation: "a checkpointer" },
   store: { schema: objectWith("search"), expectation: "a store" },
 } as const satisfies Record<string, Rule>;

@@ -21,9 +21,12 @@ export async function withDeadline<T>(
   const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
+  let stopListening = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    if (joined.aborted) reject(joined.reason);
-    else joined.addEventListener("abort", () => reject(joined.reason), { once: true });
+    const fail = () => reject(joined.reason);
+    if (joined.aborted) fail();
+    else joined.addEventListener("abort", fail, { once: true });
+    stopListening = () => joined.removeEventListener("abort", fail);
   });
   try {
     return await Promise.race([work(joined), aborted]);
@@ -32,5 +35,7 @@ export async function withDeadline<T>(
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
+    // A joined signal with a listener is kept alive, with all that it closes over.
+    stopListening();
   }
 }

@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import type { AgentState, Turn } from "../../src/nodes/agent-state.js";
 import { decideAtGate } from "../../src/nodes/gate.js";
 import type { LoopLimits } from "../../src/nodes/settings.js";
@@ -24,7 +25,17 @@ const turn = (spent: Partial<Turn> = {}): Turn => ({
   ...spent,
 });
 
-const decide = (state: AgentState, stepsLeft = ROOM) => decideAtGate(state, LIMITS, stepsLeft);
+/** Never due. */
+const policy: SummaryPolicy = {
+  maxTokens: 0,
+  maxMessages: 0,
+  messagesToKeep: 20,
+  tokensToKeep: undefined,
+  toolTokens: 0,
+  promptTokens: 0,
+};
+const decide = (state: AgentState, stepsLeft = ROOM) =>
+  decideAtGate(state, { limits: LIMITS, policy, stepsLeft });
 
 describe("the gate waits", () => {
   const cases: readonly (readonly [when: string, messages: AgentState["messages"]])[] = [

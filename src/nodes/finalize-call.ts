@@ -1,0 +1,112 @@
+/** The one place where the result of a call is made, however the call ended. */
+
+import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
+import { Command, isCommand } from "@langchain/langgraph";
+import { coerceMessage } from "../history/coerce-message.js";
+import { copyMessage } from "../history/copy-message.js";
+import { deriveId } from "../history/message-id.js";
+import { isResult } from "../history/result.js";
+import { toJson } from "../to-json.js";
+import type { AgentUpdate } from "./agent-state.js";
+import type { ToolTask } from "./tool-task.js";
+
+/** Every way in which a call can end. */
+export type CallOutcome =
+  | { readonly kind: "returned"; readonly value: unknown }
+  | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
+  | { readonly kind: "invalid-arguments"; readonly detail: string }
+  | { readonly kind: "timed-out"; readonly milliseconds: number }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
+
+/** Providers refuse an empty result. */
+const NO_OUTPUT = "(no output)";
+
+/** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
+export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): ToolsUpdate {
+  if (outcome.kind !== "returned") {
+    return { messages: [failedResult(task, describeFailure(task.call.name, outcome, includesDetails))] };
+  }
+  if (isCommand(outcome.value)) return finalizeCommand(task, outcome.value, includesDetails);
+  return { messages: [returnedResult(task, outcome.value)] };
+}
+
+function describeFailure(
+  name: string,
+  outcome: Exclude<CallOutcome, { kind: "returned" }>,
+  includesDetails: boolean,
+): string {
+  switch (outcome.kind) {
+    case "unknown-tool":
+      return `Error: there is no tool named \`${name}\`. The tools are: ${outcome.known.join(", ") || "none"}.`;
+    case "invalid-arguments":
+      return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
+    case "timed-out":
+      return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
+    case "threw":
+      return includesDetails
+        ? `Error: \`${name}\` failed: ${messageOf(outcome.error)}`
+        : `Error: \`${name}\` failed.`;
+  }
+}
+
+/** Whatever was thrown: also something that cannot be made a string. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return typeof error === "string" ? error : (toJson(error) ?? typeof error);
+}
+
+/** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
+function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): ToolsUpdate {
+  const { update } = command;
+  const written = isRecord(update) && "messages" in update ? [update["messages"]].flat() : [];
+  const messages = written.map(coerceMessage);
+  if (messages.includes(undefined)) {
+    const error = new Error("it returned a command whose messages are not all messages");
+    return {
+      messages: [
+        failedResult(task, describeFailure(task.call.name, { kind: "threw", error }, includesDetails)),
+      ],
+    };
+  }
+  const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
+  const own = messages.filter((message) => message !== undefined);
+  if (!own.some(isOurs)) return [{ messages: [returnedResult(task, NO_OUTPUT)] }, command];
+  const answered = own.map((message) => (isOurs(message) ? returnedResult(task, message) : message));
+  return new Command({ ...commandFields(command), update: { ...Object(update), messages: answered } });
+}
+
+function commandFields({ graph, goto, resume }: Command): ConstructorParameters<typeof Command>[0] {
+  return {
+    ...(graph !== undefined && { graph }),
+    ...(goto !== undefined && { goto }),
+    ...(resume !== undefined && { resume }),
+  };
+}
+
+function returnedResult(task: ToolTask, value: unknown): ToolMessage {
+  const { id, name } = task.call;
+  if (isBaseMessage(value) && isResult(value))
+    return identified(task, copyMessage(value, { tool_call_id: id }));
+  const content = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
+  const isEmpty = content === undefined || content.length === 0;
+  return identified(
+    task,
+    new ToolMessage({ content: isEmpty ? NO_OUTPUT : content, tool_call_id: id, name, status: "success" }),
+  );
+}
+
+function failedResult(task: ToolTask, content: string): ToolMessage {
+  const { id, name } = task.call;
+  return identified(task, new ToolMessage({ content, tool_call_id: id, name, status: "error" }));
+}
+
+/** A tool may give its result an id that another message has; its place in the thread gives it one of its own. */
+function identified(task: ToolTask, result: ToolMessage): ToolMessage {
+  return copyMessage(result, { id: deriveId(result, task.place) });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
