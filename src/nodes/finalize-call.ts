@@ -87,13 +87,13 @@ function commandFields({ graph, goto, resume }: Command): ConstructorParameters<
 
 function returnedResult(task: ToolTask, value: unknown): ToolMessage {
   const { id, name } = task.call;
-  if (isBaseMessage(value) && isResult(value))
-    return identified(task, copyMessage(value, { tool_call_id: id }));
-  const content = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
-  const isEmpty = content === undefined || content.length === 0;
+  const given = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
+  const content = given === undefined || given.length === 0 ? NO_OUTPUT : given;
   return identified(
     task,
-    new ToolMessage({ content: isEmpty ? NO_OUTPUT : content, tool_call_id: id, name, status: "success" }),
+    isBaseMessage(value) && isResult(value)
+      ? copyMessage(value, { tool_call_id: id, content })
+      : new ToolMessage({ content, tool_call_id: id, name, status: "success" }),
   );
 }
 
