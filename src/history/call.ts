@@ -22,8 +22,11 @@ export interface Call {
   readonly id: string;
   /** The tool's name; `""` where it is missing. */
   readonly name: string;
-  /** Whether the arguments could be parsed. A call in `invalid_tool_calls` cannot be run. */
-  readonly kind: "valid" | "invalid";
+  /**
+   * `"invalid"`: the arguments could not be parsed, so it cannot be run. `"answered"`: an archived call whose result
+   * left with it.
+   */
+  readonly kind: "valid" | "invalid" | "answered";
 }
 
 const NO_CALLS: readonly Call[] = [];
@@ -54,6 +57,27 @@ export function callsOf(message: BaseMessage): readonly Call[] {
     else calls.push(call);
   }
   return calls;
+}
+
+/** The arguments of each call of a message, as they are written; in the order of `callsOf`. */
+export function argumentsOf(message: BaseMessage): readonly unknown[] {
+  if (!isAIMessage(message)) return [];
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const listed = [tool_calls, invalid_tool_calls].flatMap((list) =>
+    Array.isArray(list) ? list.filter(isRecord) : [],
+  );
+  const left = countById(listed.map((entry) => readCall(entry, "valid")));
+  const blocks = Array.isArray(content) ? content.filter(isCallBlock) : [];
+  const unlisted = blocks.filter((block) => {
+    const { id } = readCall(block, "valid");
+    const count = left.get(id) ?? 0;
+    left.set(id, count - 1);
+    return count <= 0;
+  });
+  return [
+    ...listed.map((entry) => entry["args"]),
+    ...unlisted.map((block) => block["input"] ?? block["arguments"]),
+  ];
 }
 
 /** The call that a content block is; undefined for any other block. */

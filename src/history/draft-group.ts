@@ -55,7 +55,7 @@ export function endOfGroup(draft: Draft, position: number): number {
 
 /**
  * The slot for a result: the nearest call of its id that has no result or only a placeholder, else the nearest
- * call of its id. A message at `except` is about to be replaced by the result and cannot hold its call.
+ * call of its id, also one whose result was archived with it. A message at `except` is about to be replaced by the result and cannot hold its call.
  */
 export function findSlot(draft: Draft, result: ToolMessage, except: number | undefined): Slot | undefined {
   const id = callIdOf(result);
@@ -67,7 +67,12 @@ export function findSlot(draft: Draft, result: ToolMessage, except: number | und
     for (const [index, call] of group.calls.entries()) {
       if (call.id !== id) continue;
       const position = group.slots[index];
-      if (position === undefined) return { kind: "empty", position: placeOfSlot(group, head, index) };
+      if (position === undefined) {
+        const empty: Slot = { kind: "empty", position: placeOfSlot(group, head, index) };
+        if (call.kind !== "answered") return empty;
+        taken ??= empty;
+        continue;
+      }
       const occupant = draft.at(position);
       if (occupant !== undefined && isPlaceholder(occupant) && !isPlaceholder(result))
         return { kind: "taken", position };

@@ -37,7 +37,9 @@ export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   if (message.type === "ai") return callsOf(message);
   const coverage = coverageOf(message);
   if (coverage?.kind !== "archive") return NO_CALLS;
-  return coverage.calls.map((id) => ({ id, name: "", kind: "valid" }));
+  const { calls, unanswered } = coverage;
+  const isOpen = (id: string) => unanswered === undefined || unanswered.includes(id);
+  return calls.map((id) => ({ id, name: "", kind: isOpen(id) ? "valid" : "answered" }));
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../to-json.js";
-import { callsOf, isAIMessage } from "./call.js";
+import { argumentsOf, callsOf } from "./call.js";
 import { contentText } from "./content-text.js";
 import { countTextTokens } from "./count-tokens.js";
 import { isResult } from "./result.js";
@@ -22,23 +22,14 @@ export function renderMessage(message: BaseMessage): string {
     const status = message.status === "error" ? ", error" : "";
     return `${speaker} ${message.name ?? ""} (${message.tool_call_id}${status}): ${lines.join("\n")}`;
   }
+  const written = argumentsOf(message);
   for (const [index, call] of callsOf(message).entries()) {
-    const args = isAIMessage(message) ? argumentsOf(message, index) : undefined;
+    const args = written[index];
     lines.push(
       `[calls ${call.name} (${call.id}): ${typeof args === "string" ? args : (toJson(args) ?? "")}]`,
     );
   }
   return `${speaker}: ${lines.join("\n")}`;
-}
-
-function argumentsOf(
-  message: BaseMessage & { tool_calls?: unknown; invalid_tool_calls?: unknown },
-  index: number,
-): unknown {
-  const listed = [message.tool_calls, message.invalid_tool_calls].flatMap((calls) =>
-    Array.isArray(calls) ? calls : [],
-  );
-  return listed[index]?.args;
 }
 
 /**

@@ -36,23 +36,22 @@ export function shortenResults(input: readonly BaseMessage[], budget: number): B
 
 /** Divides what is available among results from old to new: nobody gets more than they need, newer ones come first. */
 function shareOut(needs: readonly number[], available: number): number[] {
-  const weights = needs.map((_, index) => SHARE_OF_OLDER ** (needs.length - 1 - index));
-  const shares = needs.map(() => LEAST_TOKENS);
-  let left = available - shares.length * LEAST_TOKENS;
-  let wanting = needs.map((_, index) => index);
-  while (left > 1 && wanting.length > 0) {
-    const weight = wanting.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
-    let given = 0;
+  const shares = needs.map((need) => Math.min(need, LEAST_TOKENS));
+  let left = available - shares.reduce((sum, share) => sum + share, 0);
+  let wanting = needs.flatMap((need, index) => (need > LEAST_TOKENS ? [index] : []));
+  while (left >= 1 && wanting.length > 0) {
+    const weightOf = (index: number) => SHARE_OF_OLDER ** (needs.length - 1 - index);
+    const weight = wanting.reduce((sum, index) => sum + weightOf(index), 0);
+    const room = left;
     for (const index of wanting) {
       const missing = (needs[index] ?? 0) - (shares[index] ?? 0);
-      const part = Math.min(Math.max(missing, 0), (left * (weights[index] ?? 0)) / weight);
+      const part = Math.min(missing, Math.floor((room * weightOf(index)) / weight));
       shares[index] = (shares[index] ?? 0) + part;
-      given += part;
+      left -= part;
     }
-    left -= given;
-    const stillWanting = wanting.filter((index) => (shares[index] ?? 0) < (needs[index] ?? 0));
-    if (stillWanting.length === wanting.length) break;
-    wanting = stillWanting;
+    // Rounding leaves less than one token for each: not worth another round.
+    if (room - left < wanting.length) break;
+    wanting = wanting.filter((index) => (shares[index] ?? 0) < (needs[index] ?? 0));
   }
   return shares;
 }
@@ -60,8 +59,9 @@ function shareOut(needs: readonly number[], available: number): number[] {
 function excerptOf(result: ToolMessage, share: number, keywords: readonly string[]): ToolMessage {
   const text = contentText(result);
   const note = `\n[… shortened from ${text.length} characters]`;
-  const room = Math.max(share - countTextTokens(note) - 4, 8);
-  return copyMessage(result, { content: `${excerpt(text, room, keywords)}${note}` });
+  const frame = countTokens(copyMessage(result, { content: note }));
+  const content = `${excerpt(text, Math.max(share - frame, 1), keywords)}${note}`;
+  return copyMessage(result, { content });
 }
 
 /** The beginning, and in what room is left the lines that have a keyword, in order. */
@@ -72,19 +72,43 @@ function excerpt(text: string, tokens: number, keywords: readonly string[]): str
   const forLines = relevant.length === 0 ? 0 : Math.floor(tokens / 2);
   const beginning = takeTokens(text, tokens - forLines);
   const rest = relevant.filter((line) => !beginning.includes(line)).join("\n");
-  return rest === "" ? takeTokens(text, tokens) : `${beginning}\n…\n${takeTokens(rest, forLines)}`;
+  return rest === ""
+    ? takeTokens(text, tokens)
+    : `${beginning}${BREAK}${takeTokens(rest, forLines - BREAK.length)}`;
 }
+
+const BREAK = "\n…\n";
 
 function takeTokens(text: string, tokens: number): string {
-  let length = Math.min(text.length, tokens * 4);
-  while (length > 0 && countTextTokens(text.slice(0, length)) > tokens) length = Math.floor(length * 0.8);
-  return text.slice(0, length);
+  let length = Math.min(text.length, Math.max(tokens, 0) * 4);
+  while (length > 0 && countTextTokens(text.slice(0, length)) > tokens) length = Math.floor(length * 0.9);
+  return withoutHalf(text.slice(0, length));
 }
 
+/** A character of two code units is not cut in half. */
+function withoutHalf(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
+}
+
+/** Long words, and where words are not set apart by blanks, pairs of characters. */
 function keywordsOf(request: BaseMessage | undefined): string[] {
   if (request === undefined) return [];
   const words = contentText(request)
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);
-  return [...new Set(words.filter((word) => word.length > KEYWORD_LENGTH))];
+  return [
+    ...new Set(
+      words.flatMap((word) =>
+        IDEOGRAPHS.test(word) ? pairsOf(word) : word.length > KEYWORD_LENGTH ? [word] : [],
+      ),
+    ),
+  ];
+}
+
+const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+
+function pairsOf(word: string): string[] {
+  const characters = [...word];
+  return characters.slice(1).map((character, index) => `${characters[index] ?? ""}${character}`);
 }

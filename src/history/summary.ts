@@ -19,8 +19,10 @@ const coverageSchema = z.union([
     kind: z.literal("archive"),
     ...coveredSchema,
     calls: z.array(z.string()),
-    /** Those of the calls that had no real result, also of earlier summaries: the next summary takes them over. */
-    unanswered: z.array(z.string()).default([]),
+    /** Those of the calls that had no real result, also of earlier summaries; all, where it is not said. */
+    unanswered: z.array(z.string()).optional(),
+    /** The covered messages and those between them that stayed, in the order of the history. */
+    order: z.array(z.string()).optional(),
   }),
 ]);
 
@@ -30,10 +32,8 @@ const coverageSchema = z.union([
  * that left with them, so that a result that comes later still has a place.
  */
 export type Coverage = z.infer<typeof coverageSchema>;
-/** As it is written: what has a default may be left out. */
-type CoverageInput = z.input<typeof coverageSchema>;
 
-export function createSummary(text: string, coverage: CoverageInput): HumanMessage {
+export function createSummary(text: string, coverage: Coverage): HumanMessage {
   return new HumanMessage({
     content: text,
     additional_kwargs: { [SOURCE_KEY]: SOURCE, [COVERAGE_KEY]: coverage },

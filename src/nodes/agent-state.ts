@@ -1,6 +1,6 @@
 /** The channels of an agent's thread. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod";
 import {
@@ -69,7 +69,7 @@ export type AgentState = {
   turn?: Turn | undefined;
   summaryAttempt?: SummaryAttempt | undefined;
 };
-export type AgentUpdate = { messages?: BaseMessage[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
+export type AgentUpdate = { messages?: BaseMessageLike[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
 
 /** The running turn, or a new one if a user message came since. */
 export function turnOf({ messages, turn }: AgentState): Turn {

@@ -7,6 +7,8 @@ import {
   type StoredMessage,
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { normalizeHistory } from "../history/normalize-history.js";
+import { listOf } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reduce-messages.js";
 import { coverageOf } from "../history/summary.js";
 
@@ -41,6 +43,11 @@ export async function archiveMessages(
   );
 }
 
+/** Whether a message of this id has been archived: another one may not take the id. */
+export async function isArchived(store: ArchiveReader, threadId: string, id: string): Promise<boolean> {
+  return isStoredMessage((await store.get(archiveNamespace(threadId), id))?.value);
+}
+
 /** The values of a thread, as a graph or the SDK gives them. */
 interface ThreadValues {
   readonly messages?: unknown;
@@ -59,26 +66,63 @@ export async function readFullHistory(
   threadId: string,
   state: ThreadValues,
 ): Promise<BaseMessage[]> {
-  const { messages } = reduceMessages([], state.messages);
-  const inState = new Set(messages.map(({ id }) => id));
-  const namespace = archiveNamespace(threadId);
-  const expand = async (message: BaseMessage): Promise<BaseMessage[]> => {
-    const coverage = coverageOf(message);
-    if (coverage === undefined) return [message];
-    if (coverage.kind === "keep") return [];
-    const missing = coverage.messages.filter((id) => !inState.has(id));
-    const archived = await Promise.all(missing.map((id) => readArchived(store, namespace, id)));
-    return (await Promise.all(archived.map(expand))).flat();
-  };
-  const expanded = (await Promise.all(messages.map(expand))).flat();
-  return reduceMessages([], expanded).messages;
+  const messages = normalizeHistory(listOf(state.messages), () => {});
+  const ids = messages.flatMap(({ id }) => id ?? []);
+  const known = await loadArchived(messages, { store, namespace: archiveNamespace(threadId) });
+  const owners = new Map<string, string>();
+  claim(ids, WHOLE_THREAD);
+  return reduceMessages([], flatten(ids, WHOLE_THREAD)).messages;
+
+  /** A message that several summaries list stands where the earliest one has it. */
+  function claim(list: readonly string[], owner: string): void {
+    for (const id of list) owners.set(id, owner);
+    for (const id of list) claim(orderOf(known.get(id)), id);
+  }
+  function flatten(list: readonly string[], owner: string): BaseMessage[] {
+    return list.flatMap((id) => {
+      const message = known.get(id);
+      if (message === undefined || owners.get(id) !== owner) return [];
+      return coverageOf(message) === undefined ? [message] : flatten(orderOf(message), id);
+    });
+  }
 }
 
-async function readArchived(
-  store: ArchiveReader | undefined,
-  namespace: string[],
-  id: string,
-): Promise<BaseMessage> {
+const WHOLE_THREAD = "";
+
+/** What an archived summary lists; what a kept one covers is listed beside it. */
+function orderOf(message: BaseMessage | undefined): readonly string[] {
+  const coverage = message && coverageOf(message);
+  return coverage?.kind === "archive" ? (coverage.order ?? coverage.messages) : [];
+}
+
+interface Archive {
+  readonly store: ArchiveReader | undefined;
+  readonly namespace: string[];
+}
+
+/** The messages of the state and all that their summaries have archived, by id; the state's own go before. */
+async function loadArchived(
+  messages: readonly BaseMessage[],
+  archive: Archive,
+): Promise<ReadonlyMap<string, BaseMessage>> {
+  const known = new Map(messages.map((message) => [message.id ?? "", message]));
+  let unread = messages;
+  while (unread.length > 0) {
+    const named = unread.flatMap((message) => {
+      const coverage = coverageOf(message);
+      return coverage?.kind === "archive" ? coverage.messages : [];
+    });
+    const missing = [...new Set(named)].filter((id) => !known.has(id));
+    unread = await Promise.all(missing.map((id) => readArchived(archive, id)));
+    for (const [index, id] of missing.entries()) {
+      const message = unread[index];
+      if (message !== undefined) known.set(id, message);
+    }
+  }
+  return known;
+}
+
+async function readArchived({ store, namespace }: Archive, id: string): Promise<BaseMessage> {
   const item = await store?.get(namespace, id);
   const [message] = isStoredMessage(item?.value) ? mapStoredMessagesToChatMessages([item.value]) : [];
   if (message === undefined) throw new Error(`The archive ${namespace.join("/")} has no message \`${id}\`.`);
@@ -104,6 +148,7 @@ export async function restoreCovered(
   return [{ type: "remove", id: REMOVE_ALL_MESSAGES }, ...history.map(toPlain)];
 }
 
-function toPlain(message: BaseMessage): Record<string, unknown> {
+/** A message as a plain object, which goes over the wire. */
+export function toPlain(message: BaseMessage): Record<string, unknown> & { type: string } {
   return { ...message.toDict().data, type: message.type };
 }

@@ -11,10 +11,12 @@ import { coerceMessage } from "../history/coerce-message.js";
 import { copyMessage } from "../history/copy-message.js";
 import { deriveUnusedId } from "../history/message-id.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
+import { coverageOf } from "../history/summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
 import { toModelInput } from "../providers/to-model-input.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
+import { isArchived } from "./archive.js";
 import { decideAtGate } from "./gate.js";
 import { stepsLeft } from "./run-handle.js";
 import { type LoopLimits, type RunContext, resolveLimits } from "./settings.js";
@@ -63,7 +65,7 @@ export function createModelNode(options: ModelNodeOptions) {
     if (isClosing && options.tools.length > 0)
       emitEvent(config, { type: "limit-reached", limit: decision.reason });
     const answer = await ask(offerTools(chatModel, options.tools, isClosing), input, config);
-    const message = withFreshId(answer, state.messages);
+    const message = await withFreshId(answer, state.messages, config);
     if (isClosing) return finish(withoutStrayCalls(message, decision.reason), decision.turn);
     return dispatchCalls(message, decision.turn, limits);
   };
@@ -105,11 +107,27 @@ async function ask(
   return message;
 }
 
-/** Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message. */
-function withFreshId(message: AIMessage, history: readonly BaseMessage[]): AIMessage {
+/**
+ * Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message, be it
+ * in the state or in the archive.
+ */
+async function withFreshId(
+  message: AIMessage,
+  history: readonly BaseMessage[],
+  { store, configurable }: LangGraphRunnableConfig,
+): Promise<AIMessage> {
   const isTaken = (id: string) => history.some((earlier) => earlier.id === id);
-  if (message.id !== undefined && !isTaken(message.id)) return message;
+  const threadId: unknown = configurable?.["thread_id"];
+  const mayBeArchived =
+    store !== undefined && typeof threadId === "string" && history.some(isArchivedSummary);
+  if (message.id !== undefined && !isTaken(message.id)) {
+    if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
+  }
   return copyMessage(message, { id: deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken) });
+}
+
+function isArchivedSummary(message: BaseMessage): boolean {
+  return coverageOf(message)?.kind === "archive";
 }
 
 function withoutStrayCalls(message: AIMessage, reason: ClosingReason): AIMessage {

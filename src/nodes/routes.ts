@@ -23,13 +23,26 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     const { dangling, pending } = unansweredCalls(state.messages);
     if (dangling.length > 0) return "patch";
     if (pending.length > 0) return runHandleOf(config)?.abandoned?.pendingWrites?.length ? "patch" : END;
-    return shouldSummarize(state, summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+    return leadToModel(state, config, summaryPolicy, 0);
   };
 }
 
 export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
   return function routePatched(state: AgentState, config: Config): "summarize" | "model" | typeof END {
     if (unansweredCalls(state.messages).pending.length > 0) return END;
-    return shouldSummarize(state, summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+    return leadToModel(state, config, summaryPolicy, 1);
   };
+}
+
+/** The summary, the model, and the step in which LangGraph finds that nothing is left to do. */
+const STEPS_WITH_SUMMARY = 3;
+
+function leadToModel(
+  state: AgentState,
+  { context, recursionLimit = Number.POSITIVE_INFINITY }: Config,
+  summaryPolicy: SummaryPolicyOf,
+  stepsTaken: number,
+): "summarize" | "model" {
+  if (recursionLimit - stepsTaken < STEPS_WITH_SUMMARY) return "model";
+  return shouldSummarize(state, summaryPolicy(context ?? {})) ? "summarize" : "model";
 }

@@ -1,15 +1,14 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countTokens } from "../history/count-tokens.js";
-import { groupMessages } from "../history/group.js";
 import { measureInput, sumTokens } from "../history/measure-input.js";
-import { overheadOf, planSummary, type SummaryPlan, type SummaryPolicy } from "../history/plan-summary.js";
-import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
-import { type Coverage, coverageOf, createSummary } from "../history/summary.js";
+import { planSummary, type SummaryPolicy, TARGET } from "../history/plan-summary.js";
+import { type Coverage, createSummary } from "../history/summary.js";
 import { emitEvent } from "./agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./agent-state.js";
-import { archiveMessages } from "./archive.js";
+import { archiveMessages, toPlain } from "./archive.js";
+import { coverPlan } from "./cover-plan.js";
 import { countStep } from "./run-handle.js";
 import type { RunContext } from "./settings.js";
 import type { SummaryWording } from "./summary-prompts.js";
@@ -39,27 +38,27 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     countStep(config);
     const context = config.context ?? {};
     const policy = options.summaryPolicy(context);
-    const attempt = {
-      turn: turnOf(state).startedBy,
-      tokens: measureInput(state.messages, overheadOf(policy)),
-    };
+    const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
     const plan = planSummary(state.messages, policy);
     if (plan === undefined) return { summaryAttempt: attempt };
     try {
-      const model = await options.resolveSummaryModel(context.model);
       const writer: SummaryWriter = {
-        model,
+        model: await options.resolveSummaryModel(context.model),
         wording: options.summaryWording,
         timeoutMs: options.summaryTimeoutMs,
         tokensPerStep: Math.max(policy.maxTokens, LEAST_TOKENS_PER_STEP),
+        mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
       };
       const text = await writeSummary(plan, writer, config);
       const coverage = coverPlan(plan, state.messages, options.coveredMessages);
       if (coverage.kind === "archive") await archive(coverage, state.messages, config);
-      const saved = sumTokens([...plan.previous, ...plan.covered]) - countTokens(new HumanMessage(text));
-      emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved: saved });
-      const summaryAttempt = { ...attempt, tokens: attempt.tokens - saved };
-      return { messages: [createSummary(text, coverage)], summaryAttempt };
+      const summary = createSummary(text, coverage);
+      const before = sumTokens([...plan.summaries, ...plan.lateResults, ...plan.covered]);
+      const tokensSaved = before - countTokens(summary);
+      emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved });
+      const summaryAttempt = { ...attempt, tokens: attempt.tokens - tokensSaved };
+      // A plain object: LangGraph would show a message instance in the chat stream.
+      return { messages: [toPlain(summary)], summaryAttempt };
     } catch (error) {
       if (config.signal?.aborted === true) throw error;
       emitEvent(config, {
@@ -69,31 +68,6 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
       return { summaryAttempt: attempt };
     }
   };
-}
-
-/** Everything that the new summary stands for, in the order of the history. */
-function coverPlan(plan: SummaryPlan, history: readonly BaseMessage[], kind: Coverage["kind"]): Coverage {
-  const named = new Set<BaseMessage>([...plan.previous, ...plan.covered]);
-  const messages = history.flatMap((message) => (named.has(message) ? (message.id ?? []) : []));
-  const common = { messages, asOf: history.at(-1)?.id };
-  if (kind === "keep") return { kind, ...common };
-  const answered = new Set(plan.previous.filter(isResult).map(callIdOf));
-  const takenOver = plan.previous.flatMap(unansweredOf).filter((id) => !answered.has(id));
-  const groups = groupMessages(plan.covered).groups;
-  const calls = groups.flatMap((group) => group.calls.map(({ id }) => id));
-  const unanswered = groups.flatMap(({ calls, results }) =>
-    calls.flatMap(({ id }, index) => (isAnswer(results[index]) ? [] : [id])),
-  );
-  return { kind, ...common, calls: [...takenOver, ...calls], unanswered: [...takenOver, ...unanswered] };
-}
-
-function unansweredOf(message: BaseMessage): readonly string[] {
-  const coverage = coverageOf(message);
-  return coverage?.kind === "archive" ? coverage.unanswered : [];
-}
-
-function isAnswer(result: BaseMessage | undefined): boolean {
-  return result !== undefined && !isPlaceholder(result);
 }
 
 async function archive(
@@ -107,9 +81,6 @@ async function archive(
   }
   const covered = new Set(coverage.messages);
   // The store first: if the process dies before the state is written, the same is written again.
-  await archiveMessages(
-    store,
-    threadId,
-    history.filter(({ id }) => id !== undefined && covered.has(id)),
-  );
+  const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
+  await archiveMessages(store, threadId, leaving);
 }

@@ -1,5 +1,5 @@
 import { measureInput } from "../history/measure-input.js";
-import { isSummaryDue, overheadOf, type SummaryPolicy } from "../history/plan-summary.js";
+import { isSummaryDue, type SummaryPolicy } from "../history/plan-summary.js";
 import { type AgentState, turnOf } from "./agent-state.js";
 
 /** By how much the input must have grown before a summary is tried again in the same turn. */
@@ -13,6 +13,6 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   if (!isSummaryDue(state.messages, policy)) return false;
   const attempt = state.summaryAttempt;
   if (attempt === undefined || attempt.turn !== turnOf(state).startedBy) return true;
-  const grown = measureInput(state.messages, overheadOf(policy)) - attempt.tokens;
+  const grown = measureInput(state.messages, policy) - attempt.tokens;
   return grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH;
 }

@@ -8,7 +8,12 @@ import type { RunContext } from "./settings.js";
 /** The settings of a graph that a run's context may override. */
 export type SummarySettings = Pick<
   RunContext,
-  "systemPrompt" | "maxTokensBeforeSummary" | "maxMessagesBeforeSummary" | "messagesToKeep" | "tokensToKeep"
+  | "systemPrompt"
+  | "maxToolCallsFromHistory"
+  | "maxTokensBeforeSummary"
+  | "maxMessagesBeforeSummary"
+  | "messagesToKeep"
+  | "tokensToKeep"
 >;
 
 const DEFAULT_MAX_TOKENS = 4000;
@@ -21,14 +26,16 @@ export function createSummaryPolicy(
 ): (context: RunContext) => SummaryPolicy {
   const toolTokens = countToolTokens(tools);
   return (context) => {
-    const chosen = { ...settings, ...context };
+    // Each says how much stays; what the run says goes before what the graph says.
+    const keeps = [context, settings].find((chosen) => chosen.messagesToKeep ?? chosen.tokensToKeep);
     return {
-      maxTokens: chosen.maxTokensBeforeSummary ?? DEFAULT_MAX_TOKENS,
-      maxMessages: chosen.maxMessagesBeforeSummary ?? 0,
-      messagesToKeep: chosen.messagesToKeep ?? DEFAULT_MESSAGES_TO_KEEP,
-      tokensToKeep: chosen.tokensToKeep,
+      maxTokens: context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary ?? DEFAULT_MAX_TOKENS,
+      maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary ?? 0,
+      messagesToKeep: keeps?.messagesToKeep ?? DEFAULT_MESSAGES_TO_KEEP,
+      tokensToKeep: keeps?.tokensToKeep,
+      maxToolCalls: context.maxToolCallsFromHistory ?? settings.maxToolCallsFromHistory,
       toolTokens,
-      promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
+      promptTokens: countTextTokens(context.systemPrompt ?? settings.systemPrompt ?? ""),
     };
   };
 }

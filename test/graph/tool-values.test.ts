@@ -8,7 +8,7 @@ import { createProbe } from "../fixtures/probe-tools.js";
 describe("a tool's value becomes its result:", () => {
   const cases: readonly (readonly [what: string, value: unknown, content: string])[] = [
     ["a string", "plain", "plain"],
-    ["an empty string", "", ""],
+    ["an empty string", "", "(no output)"],
     ["an object", { a: [1, "二"] }, '{"a":[1,"二"]}'],
     ["a number", 7, "7"],
     ["false", false, "false"],

@@ -33,6 +33,7 @@ const policy: SummaryPolicy = {
   tokensToKeep: undefined,
   toolTokens: 0,
   promptTokens: 0,
+  maxToolCalls: undefined,
 };
 const decide = (state: AgentState, stepsLeft = ROOM) =>
   decideAtGate(state, { limits: LIMITS, policy, stepsLeft });

@@ -1,0 +1,201 @@
+/**
+ * Long threads, side by side with the `summarizationMiddleware` of LangChain: the same histories, the same budget,
+ * the same models. Run it with `npx tsx bench/summarize.ts`.
+ *
+ * lost: messages that are neither in the state nor were shown whole to a summariser whose answer is in the state.
+ * invalid: requests that a strict provider would refuse. no request, no system: requests without what the user asked
+ * last, and without the system message of the state.
+ */
+
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, summarizationMiddleware } from "langchain";
+import { z } from "zod";
+import { countTokens } from "../src/history/count-tokens.js";
+import { createAgentGraph } from "../src/index.js";
+import { type Answer, FunctionModel } from "../test/support/function-model.js";
+import { strictViolations } from "../test/support/strict-check.js";
+
+const BUDGET = 1500;
+const KEEP = 6;
+const GIST = "The user asked about places, and was told about them.";
+
+const words = (name: string, tokens: number) => `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
+const human = (id: string, text = words(id, 30)) => new HumanMessage({ id, content: text });
+const ai = (id: string) => new AIMessage({ id, content: words(id, 30) });
+const result = (id: string, call: string) =>
+  new ToolMessage({ id, tool_call_id: call, name: "look", content: words(id, 80) });
+const calls = (id: string, ...ids: string[]) =>
+  new AIMessage({
+    id,
+    content: "",
+    tool_calls: ids.map((call) => ({ id: call, name: "look", args: { at: call } })),
+  });
+
+const turns = (count: number, turn: (number: number) => readonly BaseMessage[]) =>
+  Array.from({ length: count }, (_, number) => turn(number)).flat();
+
+/** A question, one call, its result, and an answer. */
+const plain = (turn: number) => [
+  human(`h${turn}`),
+  calls(`c${turn}`, `x${turn}`),
+  result(`r${turn}`, `x${turn}`),
+  ai(`a${turn}`),
+];
+/** Two messages with calls, before the results of either have come. */
+const interleaved = (turn: number) => [
+  human(`h${turn}`),
+  calls(`c${turn}`, `x${turn}`),
+  calls(`d${turn}`, `y${turn}`),
+  result(`r${turn}`, `x${turn}`),
+  result(`s${turn}`, `y${turn}`),
+];
+/** Runs with one, none and eight calls. */
+const mixed = (turn: number) => {
+  if (turn % 3 === 0) return plain(turn);
+  if (turn % 3 === 1) return [human(`h${turn}`), ai(`a${turn}`)];
+  const ids = Array.from({ length: 8 }, (_, call) => `x${turn}.${call}`);
+  return [
+    human(`h${turn}`),
+    calls(`c${turn}`, ...ids),
+    ...ids.map((id) => result(`r-${id}`, id)),
+    ai(`a${turn}`),
+  ];
+};
+
+interface Scenario {
+  readonly name: string;
+  readonly history: readonly BaseMessage[];
+  readonly summarise: Answer;
+  /** Tool steps of the turn that follows. */
+  readonly steps: number;
+}
+
+const scenario = (name: string, history: readonly BaseMessage[], more: Partial<Scenario> = {}): Scenario => ({
+  name,
+  history,
+  summarise: () => GIST,
+  steps: 1,
+  ...more,
+});
+
+const SCENARIOS: readonly Scenario[] = [
+  scenario("plain turns", turns(14, plain)),
+  scenario("interleaved calls", turns(12, interleaved)),
+  scenario("mixed runs", turns(14, mixed)),
+  scenario("summariser throws", turns(14, plain), { summarise: () => new Error("503 overloaded") }),
+  scenario("summariser answers nothing", turns(14, plain), { summarise: () => "" }),
+  scenario("system message in the state", [
+    new SystemMessage({ id: "sys", content: "Only speak of places." }),
+    ...turns(14, plain),
+  ]),
+  scenario("$& in user text", [human("price", "It costs $& or $1, not $$."), ...turns(14, plain)]),
+  scenario("a hundred turns", turns(100, plain)),
+  scenario("one turn of 30 tool steps", turns(2, plain), { steps: 30 }),
+];
+
+const REQUEST = "Please visit the next places, one after the other.";
+
+const look = tool(async ({ at }: { at: string }) => words(`found-${at}`, 80), {
+  name: "look",
+  description: "Looks at a place.",
+  schema: z.object({ at: z.string() }),
+});
+
+interface Agent {
+  invoke(input: { messages: BaseMessage[] }, config: object): Promise<{ messages: BaseMessage[] }>;
+}
+type MakeAgent = (model: FunctionModel, summariser: FunctionModel) => Agent;
+
+const AGENTS: Readonly<Record<string, MakeAgent>> = {
+  "langgraph-tether": (model, summariser) =>
+    createAgentGraph({
+      model,
+      tools: [look],
+      summaryModel: summariser,
+      maxTokensBeforeSummary: BUDGET,
+      messagesToKeep: KEEP,
+      checkpointer: new MemorySaver(),
+    }) as unknown as Agent,
+  langchain: (model, summariser) =>
+    createAgent({
+      model,
+      tools: [look],
+      middleware: [
+        summarizationMiddleware({
+          model: summariser,
+          trigger: { tokens: BUDGET },
+          keep: { messages: KEEP },
+        } as never),
+      ],
+      checkpointer: new MemorySaver(),
+      // Its option types resolve to never under exactOptionalPropertyTypes.
+    } as never) as unknown as Agent,
+};
+
+const squeeze = (text: string) => text.replaceAll(/\\n|\s+/g, "");
+const tokensOf = (messages: readonly BaseMessage[]) =>
+  messages.reduce((sum, one) => sum + countTokens(one), 0);
+
+async function measure(
+  name: string,
+  make: MakeAgent,
+  { history, summarise, steps, name: scenarioName }: Scenario,
+) {
+  const answered: { shown: string; answer: string }[] = [];
+  const summariser = new FunctionModel(async (asked) => {
+    const answer = await summarise(asked);
+    if (typeof answer === "string") answered.push({ shown: squeeze(asked.text), answer });
+    return answer;
+  });
+  const model = new FunctionModel(({ index }) =>
+    index < steps ? calls(`step-${index}`, `z${index}`) : new AIMessage({ id: "end", content: "All done." }),
+  );
+  const entered = [...history, new HumanMessage({ id: "request", content: REQUEST })];
+  let outcome = "answered";
+  let state: readonly BaseMessage[] = [];
+  try {
+    const config = { configurable: { thread_id: "t" }, recursionLimit: 500 };
+    ({ messages: state } = await make(model, summariser).invoke({ messages: [...entered] }, config));
+  } catch (error) {
+    outcome = error instanceof Error ? error.message.slice(0, 30) : "threw";
+  }
+  const system = history.find(({ type }) => type === "system")?.text;
+  const stated = state.map(({ text }) => text);
+  const standing = answered.filter(
+    ({ answer }) => answer.trim() !== "" && stated.some((text) => text.includes(answer)),
+  );
+  const shown = standing.map(({ shown }) => shown).join("");
+  const steppedTexts = Array.from({ length: steps }, (_, step) => words(`found-z${step}`, 80));
+  const texts = [...entered.map(({ text }) => text), ...steppedTexts].filter((text) => text !== "");
+  const lost = texts.filter((text) => !stated.includes(text) && !shown.includes(squeeze(text)));
+  return {
+    history: scenarioName,
+    with: name,
+    lost: lost.length,
+    invalid: model.requests.filter(({ messages }) => strictViolations(messages).length > 0).length,
+    "no request": model.requests.filter(
+      ({ messages }) => !messages.some(({ text }) => text.includes(REQUEST)),
+    ).length,
+    "no system": model.requests.filter(
+      ({ messages }) => system !== undefined && !messages.some(({ text }) => text.includes(system)),
+    ).length,
+    "summariser calls": summariser.requests.length,
+    "tokens at most": Math.max(0, ...model.requests.map(({ messages }) => tokensOf(messages))),
+    outcome,
+  };
+}
+
+const rows: Awaited<ReturnType<typeof measure>>[] = [];
+for (const one of SCENARIOS) {
+  for (const [name, make] of Object.entries(AGENTS)) rows.push(await measure(name, make, one));
+}
+console.log(`A budget of ${BUDGET} tokens, ${KEEP} messages to keep.`);
+console.table(rows);

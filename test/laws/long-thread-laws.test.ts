@@ -1,0 +1,179 @@
+/** Whole threads with summaries, failures of the summariser, removals, undo, and results that come late. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countTokens } from "../../src/history/count-tokens.js";
+import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { coverageOf, isUserMessage } from "../../src/history/summary.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
+import { toModelInput } from "../../src/providers/to-model-input.js";
+import { tokensOf } from "../support/long-histories.js";
+import { type Act, LongThread } from "../support/long-thread.js";
+import { outline } from "../support/plain-messages.js";
+import { stateViolations, strictViolations } from "../support/strict-check.js";
+
+const PROMPT = "You help.";
+
+const step = fc.record({
+  calls: fc.array(fc.constantFrom("c1", "c2", "c3", "c4"), { minLength: 1, maxLength: 3 }),
+  tokens: fc.integer({ min: 1, max: 120 }),
+});
+const turn: fc.Arbitrary<Act> = fc.record({
+  kind: fc.constant("turn" as const),
+  requestTokens: fc.integer({ min: 5, max: 60 }),
+  answerTokens: fc.integer({ min: 5, max: 60 }),
+  steps: fc.array(step, { maxLength: 5 }),
+  isCutOff: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
+});
+const which = fc.nat({ max: 30 });
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 8, arbitrary: turn },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("late" as const), which }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("remove" as const), which }) },
+  { weight: 1, arbitrary: fc.constant<Act>({ kind: "undo" }) },
+  { weight: 1, arbitrary: fc.constant<Act>({ kind: "restore" }) },
+);
+const acts = fc.array(act, { maxLength: 14 });
+const policy = fc.record({
+  maxTokens: fc.integer({ min: 60, max: 700 }),
+  messagesToKeep: fc.integer({ min: 1, max: 8 }),
+  promptTokens: fc.constant(countTokens(toModelInput([], { systemPrompt: PROMPT })[0] as BaseMessage)),
+});
+const kind = fc.constantFrom("keep" as const, "archive" as const);
+
+const inputOf = ({ history, policy: { maxTokens } }: LongThread) =>
+  toModelInput(history, { systemPrompt: PROMPT, maxTokens });
+
+async function lead(
+  one: readonly [Act[], "keep" | "archive", Partial<LongThread["policy"]>],
+  check: { readonly onStep?: (thread: LongThread) => void; readonly onAct?: (thread: LongThread) => unknown },
+): Promise<LongThread> {
+  const [all, how, chosen] = one;
+  const thread = new LongThread(how, chosen, check.onStep);
+  for (const next of all) {
+    await thread.act(next);
+    await check.onAct?.(thread);
+  }
+  return thread;
+}
+
+const threads = fc.tuple(acts, kind, policy);
+const RUNS = { numRuns: 80 };
+
+describe("In any thread, with any budget", () => {
+  it("the model input is valid, and has the current request", async () => {
+    let asked = 0;
+    const onStep = (thread: LongThread) => {
+      asked += 1;
+      const input = inputOf(thread);
+      expect(strictViolations(input)).toEqual([]);
+      const request = thread.shadow.findLast(isUserMessage);
+      if (request !== undefined) expect(input).toContain(request);
+    };
+    await fc.assert(
+      fc.asyncProperty(threads, async (one) => {
+        await lead(one, { onStep });
+      }),
+      RUNS,
+    );
+    expect(asked).toBeGreaterThan(300);
+  });
+
+  it("what is covered was shown to the summariser", async () => {
+    let passes = 0;
+    await fc.assert(
+      fc.asyncProperty(threads, async (one) => {
+        const thread = await lead(one, {});
+        passes += thread.passes;
+        expect(thread.violations).toEqual([]);
+      }),
+      RUNS,
+    );
+    expect(passes).toBeGreaterThan(40);
+  });
+
+  it("everything that was said is read back, once and in order", async () => {
+    await fc.assert(
+      fc.asyncProperty(threads, (one) =>
+        lead(one, {
+          onAct: async (thread) => {
+            // A placeholder says that nothing is known; it is nothing that was said.
+            const said = (messages: readonly BaseMessage[]) =>
+              outline(messages.filter((one) => !isPlaceholder(one)));
+            expect(said(await thread.readAll())).toBe(said(thread.shadow));
+            expect(stateViolations(thread.history)).toEqual([]);
+          },
+        }).then(() => {}),
+      ),
+      RUNS,
+    );
+  });
+
+  it("each message is shown to the model or covered by a summary, and never both", async () => {
+    await fc.assert(
+      fc.asyncProperty(threads, (one) =>
+        lead(one, {
+          onAct: ({ history, shadow }) => {
+            const { rest, lateResults, system } = visibleHistory(history);
+            const shown = new Set([...system, ...rest, ...lateResults].map(({ id }) => id));
+            const covered = new Set(history.flatMap((message) => coverageOf(message)?.messages ?? []));
+            for (const { id = "", type, additional_kwargs } of shadow) {
+              // Nobody is shown a placeholder of a call that is covered.
+              const isSilent = type === "tool" && additional_kwargs[PLACEHOLDER_KEY] !== undefined;
+              const isArchived = !history.some((message) => message.id === id);
+              if (!isSilent && !isArchived) expect(shown.has(id), id).toBe(!covered.has(id));
+              if (isArchived) expect(shown.has(id), id).toBe(false);
+            }
+          },
+        }).then(() => {}),
+      ),
+      RUNS,
+    );
+  });
+});
+
+/** What must be sent, however it is summarised: system prompt, summary, request, and the group that is to be answered. */
+function leastOf({ history }: LongThread): number {
+  const { system, summaries, rest } = visibleHistory(history);
+  const request = rest.findLast(isUserMessage);
+  const from = rest.findLastIndex((message) => message.type !== "tool");
+  const open = rest.slice(from).filter((message) => message !== request);
+  const least = open.map((message) =>
+    message.type === "tool" ? Math.min(40, countTokens(message)) : countTokens(message),
+  );
+  const fixed = tokensOf(toModelInput([...system], { systemPrompt: PROMPT }));
+  return (
+    fixed + tokensOf([...summaries, ...(request ? [request] : [])]) + least.reduce((sum, one) => sum + one, 0)
+  );
+}
+
+describe("Right after a summary", () => {
+  it("the model input is within the budget, or only what must be sent is longer", async () => {
+    let reached = 0;
+    let passes = 0;
+    const onStep = (thread: LongThread) => {
+      // Where the summariser failed, the history is as long as it was.
+      if (thread.passes === passes || thread.passes % 3 === 0) return;
+      passes = thread.passes;
+      reached += 1;
+      // Up to a tenth of the budget is not worth a call of the summariser.
+      const budget = Math.max(thread.policy.maxTokens, leastOf(thread)) + thread.policy.maxTokens / 10;
+      expect(
+        tokensOf(inputOf(thread)),
+        outline(flattenVisible(visibleHistory(thread.history))),
+      ).toBeLessThanOrEqual(budget);
+    };
+    await fc.assert(
+      fc.asyncProperty(threads, async (one) => {
+        passes = 0;
+        await lead(one, { onStep });
+      }),
+      RUNS,
+    );
+    expect(reached).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,95 @@
+/** One turn that is longer than the budget. */
+
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { coverageOf } from "../../src/history/summary.js";
+import { createSummaryPolicy } from "../../src/nodes/summary-policy.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { textOf, tokensOf } from "../support/long-histories.js";
+import { inThread, look, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+
+const BUDGET = 2000;
+const { toolTokens } = createSummaryPolicy({}, [look])({});
+const REQUEST = "Please visit all hundred places and tell me $& what you found.";
+
+async function work(steps: number, tokens: number, summaryModel = shortSummariser(), batch = 1) {
+  const { graph, model, summariser } = makeGraph(
+    ({ index }) =>
+      index < steps
+        ? lookUp(`${index}`, tokens, ...Array.from({ length: batch }, (_, call) => `c${index % 7}-${call}`))
+        : "all done",
+    {
+      summaryModel,
+      maxTokensBeforeSummary: BUDGET,
+      messagesToKeep: 4,
+      maxIterations: 200,
+      systemPrompt: textOf(50),
+    },
+  );
+  const result = messagesOf(await graph.invoke(user(REQUEST)));
+  return { result, model, summariser };
+}
+
+describe("A turn of a hundred tool steps", () => {
+  it("stays within the budget with few calls of the summariser, and its request is always there", async () => {
+    const { result, model, summariser } = await work(100, 100);
+    expect(result.at(-1)?.text).toBe("all done");
+    expect(model.refused).toEqual([]);
+    expect(model.requests).toHaveLength(101);
+    for (const { messages } of model.requests) {
+      expect(tokensOf(messages) + toolTokens).toBeLessThanOrEqual(BUDGET);
+      expect(messages.filter(({ text }) => text === REQUEST)).toHaveLength(1);
+    }
+    expect(summariser.requests.length).toBeGreaterThan(3);
+    expect(summariser.requests.length).toBeLessThanOrEqual(20);
+    expect(result.filter((message) => coverageOf(message) === undefined)).toHaveLength(202);
+  });
+
+  it("ends well too where the summariser always fails, which is tried few times", async () => {
+    const failing = new FunctionModel(() => new Error("down"));
+    const { result, model } = await work(100, 100, failing);
+    expect(result).toHaveLength(202);
+    expect(model.refused).toEqual([]);
+    expect(failing.requests.length).toBeLessThan(30);
+  });
+
+  it("ends well where summaries save next to nothing", async () => {
+    const wordy = new FunctionModel(({ text }) => text.slice(0, Math.floor(text.length * 0.85)));
+    const { result, model } = await work(40, 100, wordy);
+    expect(result.at(-1)?.text).toBe("all done");
+    expect(model.refused).toEqual([]);
+    expect(wordy.requests.length).toBeLessThan(20);
+  });
+});
+
+describe("A batch of results that alone is longer than the budget", () => {
+  it("is shortened for the model, newest most readable, and is whole in the state", async () => {
+    const { result, model } = await work(2, 800, shortSummariser(), 5);
+    const last = model.requests.at(-1)?.messages ?? [];
+    expect(tokensOf(last) + toolTokens).toBeLessThanOrEqual(BUDGET);
+    expect(model.refused).toEqual([]);
+    const shown = last.filter(({ type }) => type === "tool");
+    expect(shown).toHaveLength(5);
+    for (const [index, message] of shown.entries()) expect(message.text).toContain(`found-1.${index}`);
+    const stored = result.filter(({ type }) => type === "tool");
+    expect(stored).toHaveLength(10);
+    for (const { text } of stored) expect(text).toHaveLength(3200);
+  });
+});
+
+it("The trigger counts the system prompt and the schemas of the tools", async () => {
+  const ask = async (systemPrompt: string, tokens: number) => {
+    const { graph, summariser } = makeGraph(() => "fine", {
+      checkpointer: new MemorySaver(),
+      systemPrompt,
+      maxTokensBeforeSummary: tokens,
+      messagesToKeep: 2,
+    });
+    for (let turn = 0; turn < 5; turn += 1)
+      await graph.invoke(user(textOf(30, `turn ${turn}`)), inThread("t"));
+    return summariser.requests.length;
+  };
+  expect(await ask("Short.", 250 + toolTokens)).toBe(0);
+  expect(await ask(textOf(200), 250 + toolTokens)).toBeGreaterThan(0);
+  expect(await ask("Short.", 120)).toBeGreaterThan(0);
+});

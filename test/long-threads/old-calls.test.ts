@@ -1,0 +1,114 @@
+/** `maxToolCallsFromHistory`, in whole conversations. */
+
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { callIdsOf } from "../support/strict-check.js";
+import { inThread, look, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+
+const args = { at: "weather", tokens: 5 };
+
+/** How a provider writes a call. */
+const forms: readonly (readonly [form: string, message: (id: string) => AIMessage])[] = [
+  ["OpenAI", (id) => new AIMessage({ content: "", tool_calls: [{ id, name: "look", args }] })],
+  [
+    "Anthropic",
+    (id) =>
+      new AIMessage({
+        content: [
+          { type: "text", text: "I look." },
+          { type: "tool_use", id, name: "look", input: args },
+        ],
+        tool_calls: [{ id, name: "look", args }],
+      }),
+  ],
+  [
+    "OpenAI, with the raw calls beside",
+    (id) =>
+      new AIMessage({
+        content: "",
+        tool_calls: [{ id, name: "look", args }],
+        additional_kwargs: {
+          tool_calls: [{ id, type: "function", function: { name: "look", arguments: JSON.stringify(args) } }],
+        },
+      }),
+  ],
+];
+const ids: readonly (readonly [title: string, id: (turn: number) => string])[] = [
+  ["own ids", (turn) => `call_${turn}`],
+  ["one id for all", () => "call_0"],
+];
+
+const callsIn = (messages: readonly BaseMessage[]) => messages.flatMap(callIdsOf).length;
+
+async function converse(turns: number, limit: number, callsOfTurn: (turn: number) => AIMessage) {
+  const saver = new MemorySaver();
+  let turn = 0;
+  const { graph, model } = makeGraph(
+    ({ messages }) => (messages.at(-1)?.type === "tool" ? "sunny" : callsOfTurn(turn)),
+    { checkpointer: saver, maxToolCallsFromHistory: limit, maxTokensBeforeSummary: 0 },
+  );
+  const sent: number[] = [];
+  const stored: number[] = [];
+  for (turn = 1; turn <= turns; turn += 1) {
+    const result = await graph.invoke(user(`weather ${turn}?`), inThread("t"));
+    sent.push(callsIn(model.requests.at(-1)?.messages ?? []));
+    stored.push(callsIn(messagesOf(result)));
+  }
+  expect(model.refused).toEqual([]);
+  for (const { messages } of model.requests) {
+    const asked = messages.filter(({ type }) => type === "human").map(({ text }) => text);
+    expect(asked).toEqual(asked.map((_, index) => `weather ${index + 1}?`));
+  }
+  return { sent, stored, model };
+}
+
+describe.each(forms)(
+  "Eight turns about the weather with the limit 3, as %s writes them",
+  (_form, message) => {
+    it.each(ids)("with %s", async (_title, id) => {
+      const { sent, stored } = await converse(8, 3, (turn) => message(id(turn)));
+      expect(sent).toEqual([1, 2, 3, 4, 4, 4, 4, 4]);
+      expect(stored).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    });
+  },
+);
+
+it("With the limit 0 the model sees the calls of the current turn only", async () => {
+  const { sent, stored } = await converse(4, 0, (turn) => forms[0]?.[1](`c${turn}`) ?? new AIMessage(""));
+  expect(sent).toEqual([1, 1, 1, 1]);
+  expect(stored).toEqual([1, 2, 3, 4]);
+});
+
+it("Parallel calls count one by one, and a batch may be cut", async () => {
+  const batch = (turn: number) =>
+    new AIMessage({
+      content: "",
+      tool_calls: [`a${turn}`, `b${turn}`].map((id) => ({ id, name: "look", args })),
+    });
+  const { sent, stored, model } = await converse(4, 3, batch);
+  expect(sent).toEqual([2, 4, 5, 5]);
+  expect(stored).toEqual([2, 4, 6, 8]);
+  expect((model.requests.at(-1)?.messages ?? []).flatMap(callIdsOf)).toEqual(["b2", "a3", "b3", "a4", "b4"]);
+});
+
+it("Calls that the model is not sent do not make a summary due", async () => {
+  const { graph, summariser } = makeGraph(
+    ({ messages }) =>
+      messages.at(-1)?.type === "tool"
+        ? "fine"
+        : new AIMessage({
+            content: "",
+            tool_calls: [{ id: "c", name: "look", args: { at: "x", tokens: 300 } }],
+          }),
+    {
+      checkpointer: new MemorySaver(),
+      maxToolCallsFromHistory: 0,
+      maxTokensBeforeSummary: 1000,
+      tools: [look],
+    },
+  );
+  for (let turn = 0; turn < 8; turn += 1) await graph.invoke(user(`turn ${turn}`), inThread("t"));
+  // Eight short questions and answers, and one result.
+  expect(summariser.requests).toHaveLength(0);
+});

@@ -1,0 +1,97 @@
+/** Long threads over the SDK: a server, and a client that reads, removes and restores. */
+
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { coverageOf } from "../../src/history/summary.js";
+import { type ArchiveReader, readFullHistory, reduceMessages, restoreCovered } from "../../src/index.js";
+import { textOf } from "../support/long-histories.js";
+
+type Kind = "keep" | "archive";
+
+const config = fileURLToPath(new URL("../fixtures/long-thread/langgraph.json", import.meta.url));
+let server: DevServer;
+
+beforeAll(async () => {
+  server = await startDevServer({ config });
+}, 60_000);
+afterAll(() => server?.stop());
+
+const store: ArchiveReader = { get: async (namespace, key) => server.client.store.getItem(namespace, key) };
+
+/** What a client that moves an older thread here would send. */
+const longInput = () => ({
+  messages: Array.from({ length: 5 }, (_, turn) => [
+    { role: "user", content: textOf(60, `question ${turn}`) },
+    { role: "assistant", content: textOf(60, `you said que ${turn}`) },
+  ])
+    .flat()
+    .concat([{ role: "user", content: textOf(60, "question 5") }]),
+});
+
+async function lead(kind: Kind) {
+  const { thread_id } = await server.client.threads.create();
+  await server.client.runs.wait(thread_id, kind, { input: longInput() });
+  const state = async () =>
+    (await server.client.threads.getState<{ messages: { id: string; content: string }[] }>(thread_id)).values;
+  return { thread_id, state };
+}
+
+const expectTurns = (texts: readonly string[], turns: number) => {
+  expect(texts.map((text) => text.slice(0, 12).trim())).toEqual(
+    Array.from({ length: turns }, (_, turn) => [`question ${turn} w`, "you said que"]).flat(),
+  );
+};
+
+const summariesOf = (values: { messages: unknown[] }) =>
+  reduceMessages([], values.messages).messages.filter((message) => coverageOf(message) !== undefined);
+
+describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages one has as %s", (kind) => {
+  it("a thread is read back whole, and restored", { timeout: 60_000 }, async () => {
+    const { thread_id, state } = await lead(kind);
+    expect(summariesOf(await state())).toHaveLength(1);
+    const whole = await readFullHistory(store, thread_id, await state());
+    expectTurns(
+      whole.map(({ text }) => text),
+      6,
+    );
+    const messages = await restoreCovered(store, thread_id, await state());
+    await server.client.threads.updateState(thread_id, { values: { messages } });
+    expect(summariesOf(await state())).toEqual([]);
+    expectTurns(
+      (await state()).messages.map(({ content }) => content),
+      6,
+    );
+  });
+});
+
+it("Over the SDK, removing a kept summary brings back what it covers", { timeout: 60_000 }, async () => {
+  const { thread_id, state } = await lead("keep");
+  const summaries = summariesOf(await state());
+  for (const { id } of summaries.toReversed()) {
+    await server.client.threads.updateState(thread_id, { values: { messages: [{ type: "remove", id }] } });
+  }
+  expect(summariesOf(await state())).toEqual([]);
+  expectTurns(
+    (await state()).messages.map(({ content }) => content),
+    6,
+  );
+});
+
+it("The chat stream of the server has nothing of the summariser, its custom stream the event", {
+  timeout: 60_000,
+}, async () => {
+  const { thread_id } = await server.client.threads.create();
+  const seen: string[] = [];
+  const events: unknown[] = [];
+  const stream = server.client.runs.stream(thread_id, "keep", {
+    input: longInput(),
+    streamMode: ["messages-tuple", "custom"],
+  });
+  for await (const { event, data } of stream) {
+    if (event === "custom") events.push(data);
+    if (event === "messages") seen.push(JSON.stringify(data));
+  }
+  expect(events).toContainEqual(expect.objectContaining({ type: "summary-made" }));
+  expect(seen.join()).not.toContain("short summary");
+});

@@ -1,0 +1,109 @@
+/** What a client sees of a summary. */
+
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { coverageOf } from "../../src/history/summary.js";
+import { FunctionModel } from "../support/function-model.js";
+import { textOf } from "../support/long-histories.js";
+import { eventsOf, inThread, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+
+const SECRET = "the gist of it";
+
+async function longThread(summaryModel = new FunctionModel(() => SECRET)) {
+  const made = makeGraph(({ messages }) => `answer to ${messages.at(-1)?.text.slice(0, 8)}`, {
+    checkpointer: new MemorySaver(),
+    summaryModel,
+    maxTokensBeforeSummary: 500,
+    messagesToKeep: 2,
+  });
+  await made.graph.updateState(inThread("t"), {
+    messages: Array.from({ length: 20 }, (_, turn) => ({
+      id: `m${turn}`,
+      role: turn % 2 === 0 ? "user" : "assistant",
+      content: textOf(60, `m${turn}`),
+    })),
+  });
+  return made;
+}
+
+describe("The chat stream of a run that makes a summary", () => {
+  it.each(["invoke", "stream"])("has the answer only, where the summariser is called by %s", async (how) => {
+    const { graph, summariser } = await longThread();
+    const texts: string[] = [];
+    const streamMode =
+      how === "invoke" ? (["messages"] as const) : (["messages", "values", "custom"] as const);
+    for await (const [mode, data] of await graph.stream(user("hello"), {
+      ...inThread("t"),
+      streamMode: [...streamMode],
+    })) {
+      if (mode === "messages") texts.push(String(Reflect.get(Object(data)[0], "text")));
+    }
+    expect(summariser.requests).toHaveLength(1);
+    expect(texts.join("")).toContain("answer to hello");
+    expect(texts.join("")).not.toContain(SECRET);
+  });
+
+  it("has an event that says what is covered and what it saved", async () => {
+    const { graph } = await longThread();
+    const events = await eventsOf(graph, user("hello"), inThread("t"));
+    const { values } = await graph.getState(inThread("t"));
+    const summary = messagesOf(values).find((message) => coverageOf(message) !== undefined);
+    const covered = summary && coverageOf(summary)?.messages;
+    expect(covered).toContain("m0");
+    expect(events).toEqual([{ type: "summary-made", covered, tokensSaved: expect.any(Number) }]);
+    const [event] = events;
+    if (event?.type === "summary-made") expect(event.tokensSaved).toBeGreaterThan(1000);
+  });
+
+  it("has an event where no summary came about, and the answer all the same", async () => {
+    const { graph } = await longThread(new FunctionModel(() => new Error("down")));
+    expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
+      { type: "summary-failed", reason: "down" },
+    ]);
+    const { values } = await graph.getState(inThread("t"));
+    expect(messagesOf(values)).toHaveLength(22);
+    expect(messagesOf(values).at(-1)?.text).toBe("answer to hello");
+  });
+
+  it("has nothing of it in the values but the summary itself", async () => {
+    const { graph } = await longThread();
+    const result = await graph.invoke(user("hello"), inThread("t"));
+    expect(Object.keys(result)).toEqual(["messages"]);
+    expect(messagesOf(result).filter(({ text }) => text.includes(SECRET))).toHaveLength(1);
+  });
+});
+
+it("A run is not made to wait by a summariser that hangs", async () => {
+  const model = new FunctionModel(() => new Promise<never>(() => {}));
+  const { graph } = makeGraph(() => "fine", {
+    summaryModel: model,
+    summaryTimeoutMs: 50,
+    maxTokensBeforeSummary: 50,
+  });
+  const start = performance.now();
+  const messages = [
+    { role: "user", content: textOf(60) },
+    { role: "assistant", content: textOf(60) },
+    { role: "user", content: "x" },
+    { role: "assistant", content: "y" },
+    { role: "user", content: "hello" },
+  ];
+  const result = await graph.invoke({ messages } as never);
+  expect(messagesOf(result).at(-1)?.text).toBe("fine");
+  expect(performance.now() - start).toBeLessThan(2_000);
+});
+
+it("The wording of the graph is used", async () => {
+  const { graph, summariser } = makeGraph(() => "fine", {
+    summaryLanguage: "zh",
+    maxTokensBeforeSummary: 50,
+    messagesToKeep: 1,
+  });
+  const messages = Array.from({ length: 4 }, (_, turn) => [
+    { role: "user", content: textOf(60, `q${turn}`) },
+    { role: "assistant", content: textOf(60, `a${turn}`) },
+  ]).flat();
+  const result = await graph.invoke({ messages: [...messages, { role: "user", content: "$&" }] } as never);
+  expect(messagesOf(result).some(({ text }) => text === "## 对话历史摘要\n\nshort summary 0")).toBe(true);
+  expect(summariser.requests[0]?.messages[0]?.text).toContain("摘要");
+});

@@ -1,0 +1,174 @@
+/** Summaries that are undone, results that come late, and ids that come again, in whole graphs. */
+
+import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { coverageOf } from "../../src/history/summary.js";
+import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { textOf, turnsOf } from "../support/long-histories.js";
+import { outline } from "../support/plain-messages.js";
+import { inThread, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+
+type Kind = "keep" | "archive";
+
+const thread = inThread("t");
+
+/** A thread of so many turns with one call each, which is summarised on the way. */
+async function lead(coveredMessages: Kind, turns = 8) {
+  const store = new InMemoryStore();
+  const checkpointer = new MemorySaver();
+  let turn = 0;
+  const made = makeGraph(
+    ({ messages }) =>
+      messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
+    { checkpointer, store, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
+  );
+  for (turn = 0; turn < turns; turn += 1)
+    await made.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
+  const state = async () => messagesOf((await made.graph.getState(thread)).values);
+  const whole = async () => readFullHistory(store, "t", { messages: await state() });
+  return { ...made, store, checkpointer, state, whole };
+}
+
+const expectWhole = (texts: readonly string[], turns: number) => {
+  expect(texts).toHaveLength(turns * 4);
+  for (let turn = 0; turn < turns; turn += 1) {
+    expect(texts[turn * 4]).toContain(`question ${turn}`);
+    expect(texts[turn * 4 + 2]).toContain(`found-${turn}.0`);
+    expect(texts[turn * 4 + 3]).toContain(`answer ${turn}`);
+  }
+};
+
+describe.each<Kind>(["keep", "archive"])("A thread whose covered messages one has as %s", (kind) => {
+  it("is read back whole and in order", async () => {
+    const { whole, summariser, model } = await lead(kind);
+    expect(summariser.requests.length).toBeGreaterThan(1);
+    expect(model.refused).toEqual([]);
+    expectWhole(
+      (await whole()).map(({ text }) => text),
+      8,
+    );
+  });
+
+  it("is brought back by restoreCovered, and goes on", async () => {
+    const { graph, store, state, whole, model } = await lead(kind);
+    const update = await restoreCovered(store, "t", { messages: await state() });
+    await graph.updateState(thread, { messages: update });
+    expect((await state()).filter((message) => coverageOf(message) !== undefined)).toEqual([]);
+    expectWhole(
+      (await state()).map(({ text }) => text),
+      8,
+    );
+    await graph.invoke(user("question 8"), thread);
+    expect(model.refused).toEqual([]);
+    expect((await whole()).slice(0, 32).map(({ text }) => text)).toHaveLength(32);
+  });
+
+  it("keeps a result that comes late for a covered call, and shows it once", async () => {
+    const store = new InMemoryStore();
+    const { graph, model } = makeGraph(() => "fine", {
+      checkpointer: new MemorySaver(),
+      store,
+      coveredMessages: kind,
+      maxTokensBeforeSummary: 500,
+      messagesToKeep: 2,
+    });
+    const turns = Array.from({ length: 20 }, (_, turn) => ({
+      role: turn % 2 === 0 ? "user" : "assistant",
+      content: textOf(40, `m${turn}`),
+    }));
+    const start = [{ role: "user", content: "first" }, lookUp("x", 5, "slow"), ...turns];
+    await graph.updateState(thread, { messages: start as never });
+    await graph.invoke(user("what now?"), thread);
+    const late = new ToolMessage({ id: "late", tool_call_id: "slow", name: "look", content: "12 degrees" });
+    await graph.updateState(thread, { messages: [late] });
+    await graph.invoke(user("and?"), thread);
+    const input = model.requests.at(-1)?.messages ?? [];
+    expect(input.filter(({ text }) => text.includes("12 degrees"))).toHaveLength(1);
+    const { values } = await graph.getState(thread);
+    const history = await readFullHistory(store, "t", { messages: messagesOf(values) });
+    expect(history[2]).toMatchObject({ id: "late", tool_call_id: "slow" });
+    expect(model.refused).toEqual([]);
+  });
+
+  it("keeps an answer whose id a provider gave before", async () => {
+    const store = new InMemoryStore();
+    const answer = new FunctionModel(
+      ({ index }) => new AIMessage({ id: "same", content: textOf(60, `answer ${index}`) }),
+    );
+    const graph = createAgentGraph({
+      model: answer,
+      summaryModel: shortSummariser(),
+      checkpointer: new MemorySaver(),
+      store,
+      coveredMessages: kind,
+      maxTokensBeforeSummary: 400,
+      messagesToKeep: 2,
+    });
+    for (let turn = 0; turn < 10; turn += 1) await graph.invoke(user(textOf(60, `question ${turn}`)), thread);
+    const messages = messagesOf((await graph.getState(thread)).values);
+    const texts = (await readFullHistory(store, "t", { messages })).map(({ text }) => text.split(" word")[0]);
+    expect(texts).toEqual(
+      Array.from({ length: 10 }, (_, turn) => [`question ${turn}`, `answer ${turn}`]).flat(),
+    );
+    const shown =
+      answer.requests
+        .at(-1)
+        ?.messages.map(({ text }) => text)
+        .join() ?? "";
+    expect(shown).toContain("answer 8");
+  });
+});
+
+describe("Removing a kept summary", () => {
+  it("brings what it covers back into the model input, and the trigger counts it", async () => {
+    const { graph, state, model } = await lead("keep");
+    const before = await state();
+    for (const { id = "" } of before.filter((message) => coverageOf(message) !== undefined).toReversed()) {
+      await graph.updateState(thread, { messages: [new RemoveMessage({ id })] });
+    }
+    await graph.invoke(user("go on"), { ...thread, context: { maxTokensBeforeSummary: 0 } });
+    const input = model.requests.at(-2)?.messages ?? [];
+    expect(outline(input)).toContain(outline(before.filter((message) => coverageOf(message) === undefined)));
+  });
+});
+
+describe("Where a thread was kept, and its graph archives from now on", () => {
+  it("nothing that is covered comes back into sight, and nothing is lost", async () => {
+    const { checkpointer, store, model, state } = await lead("keep");
+    const covered = new Set((await state()).flatMap((message) => coverageOf(message)?.messages ?? []));
+    let turn = 8;
+    const second = makeGraph(
+      ({ messages }) =>
+        messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
+      { checkpointer, store, coveredMessages: "archive", maxTokensBeforeSummary: 500, messagesToKeep: 2 },
+    );
+    for (turn = 8; turn < 12; turn += 1)
+      await second.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
+    expect(model.refused).toEqual([]);
+    expect(second.summariser.requests.length).toBeGreaterThan(0);
+    for (const { messages } of second.model.requests) {
+      expect(messages.filter(({ id = "" }) => covered.has(id)).map(({ text }) => text)).toEqual([]);
+    }
+    const messages = messagesOf((await second.graph.getState(thread)).values);
+    expectWhole(
+      (await readFullHistory(store, "t", { messages })).map(({ text }) => text),
+      12,
+    );
+  });
+});
+
+it.each([2, 3, 4])(
+  "A recursion limit of %i leaves room for an answer on a long thread too",
+  async (recursionLimit) => {
+    const { graph } = makeGraph(() => "fine", {
+      summaryModel: new FunctionModel(() => new Error("down")),
+      maxTokensBeforeSummary: 100,
+      messagesToKeep: 1,
+    });
+    const messages = [...turnsOf(10, 60), new HumanMessage("hello")];
+    const result = await graph.invoke({ messages }, { recursionLimit });
+    expect(messagesOf(result).at(-1)?.text).toBe("fine");
+  },
+);

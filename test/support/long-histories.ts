@@ -1,0 +1,66 @@
+/** Long histories in few words. */
+
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { countTokens } from "../../src/history/count-tokens.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+
+/** A text of so many tokens, by our estimate, that begins with its name. */
+export function textOf(tokens: number, name = ""): string {
+  return `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
+}
+
+export const humanOf = (id: string, tokens = 10) => new HumanMessage({ id, content: textOf(tokens, id) });
+
+export const aiOf = (id: string, tokens = 10) => new AIMessage({ id, content: textOf(tokens, id) });
+
+/** A message with one call for each id, followed by results of so many tokens. */
+export function stepOf(id: string, resultTokens: number, ...callIds: string[]): BaseMessage[] {
+  const ids = callIds.length > 0 ? callIds : [`call-${id}`];
+  return [
+    new AIMessage({
+      id,
+      content: "",
+      tool_calls: ids.map((callId) => ({ id: callId, name: "look", args: { at: id } })),
+    }),
+    ...ids.map(
+      (callId, index) =>
+        new ToolMessage({
+          id: `${id}-result-${index}`,
+          name: "look",
+          tool_call_id: callId,
+          content: textOf(resultTokens, `found-${id}-${index}`),
+        }),
+    ),
+  ];
+}
+
+/** Turns of a request, one step, and an answer. */
+export function turnsOf(count: number, resultTokens = 10): BaseMessage[] {
+  return Array.from({ length: count }, (_, turn) => [
+    humanOf(`h${turn}`),
+    ...stepOf(`s${turn}`, resultTokens),
+    aiOf(`a${turn}`),
+  ]).flat();
+}
+
+export function tokensOf(messages: readonly BaseMessage[]): number {
+  return messages.reduce((sum, message) => sum + countTokens(message), 0);
+}
+
+export function policyOf(policy: Partial<SummaryPolicy> = {}): SummaryPolicy {
+  return {
+    maxTokens: 1000,
+    maxMessages: 0,
+    messagesToKeep: 4,
+    tokensToKeep: undefined,
+    toolTokens: 0,
+    promptTokens: 0,
+    maxToolCalls: undefined,
+    ...policy,
+  };
+}
+
+export const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+/** With all white space left out, so that a text is found also where it was split into pieces. */
+export const squeeze = (text: string) => text.replaceAll(/\s+/g, "");

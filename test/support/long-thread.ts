@@ -1,0 +1,178 @@
+/**
+ * A thread as the graph would lead it, beside a shadow of it that is written the same messages and never
+ * summarised. What was said is in the shadow, so nothing is lost as long as both read alike.
+ */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { RemoveMessage } from "@langchain/core/messages";
+import { InMemoryStore } from "@langchain/langgraph";
+import { callsOf } from "../../src/history/call.js";
+import { groupMessages } from "../../src/history/group.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { createPlaceholder, isPlaceholder } from "../../src/history/result.js";
+import { coverageOf } from "../../src/history/summary.js";
+import type { SummaryAttempt } from "../../src/nodes/agent-state.js";
+import { readFullHistory, restoreCovered } from "../../src/nodes/archive.js";
+import { shouldSummarize } from "../../src/nodes/summary-due.js";
+import { FunctionModel } from "./function-model.js";
+import { aiOf, humanOf, policyOf, squeeze, stepOf } from "./long-histories.js";
+import { result } from "./make-messages.js";
+import { summarizeOnce, transcriptsOf } from "./run-summarize.js";
+
+export type Act =
+  | {
+      readonly kind: "turn";
+      readonly requestTokens: number;
+      readonly answerTokens: number;
+      /** The calls of each step, by id, and the tokens of each result. */
+      readonly steps: readonly { readonly calls: readonly string[]; readonly tokens: number }[];
+      /** Whether the last step's results never come. */
+      readonly isCutOff: boolean;
+    }
+  | { readonly kind: "late"; readonly which: number }
+  | { readonly kind: "remove"; readonly which: number }
+  | { readonly kind: "undo" }
+  | { readonly kind: "restore" };
+
+export class LongThread {
+  history: BaseMessage[] = [];
+  shadow: BaseMessage[] = [];
+  readonly policy: SummaryPolicy;
+  readonly #kind: "keep" | "archive";
+  readonly #store = new InMemoryStore();
+  readonly #onStep: (thread: LongThread) => void;
+  #attempt: SummaryAttempt | undefined;
+  #count = 0;
+  /** What went wrong on the way, in words. */
+  readonly violations: string[] = [];
+  passes = 0;
+
+  /** @param onStep Contract: called where the model would be called. */
+  constructor(
+    kind: "keep" | "archive",
+    policy: Partial<SummaryPolicy>,
+    onStep: (thread: LongThread) => void = () => {},
+  ) {
+    this.#kind = kind;
+    this.policy = policyOf(policy);
+    this.#onStep = onStep;
+  }
+
+  async act(act: Act): Promise<void> {
+    switch (act.kind) {
+      case "turn":
+        return this.#takeTurn(act);
+      case "late":
+        return this.#bringLateResult(act.which);
+      case "remove":
+        return this.#remove(act.which);
+      case "undo":
+        return this.#undo();
+      case "restore": {
+        const update = await restoreCovered(this.#store, "thread", { messages: this.history });
+        this.history = reduceMessages(this.history, update).messages;
+      }
+    }
+  }
+
+  readAll(): Promise<BaseMessage[]> {
+    return readFullHistory(this.#store, "thread", { messages: this.history });
+  }
+
+  #write(...messages: readonly BaseMessage[]): void {
+    this.history = reduceMessages(this.history, messages).messages;
+    this.shadow = reduceMessages(this.shadow, messages).messages;
+  }
+
+  async #takeTurn({
+    requestTokens,
+    answerTokens,
+    steps,
+    isCutOff,
+  }: Extract<Act, { kind: "turn" }>): Promise<void> {
+    this.#closeCalls();
+    this.#write(humanOf(this.#id("h"), requestTokens));
+    await this.#step();
+    for (const [index, { calls, tokens }] of steps.entries()) {
+      const [head, ...results] = stepOf(this.#id("s"), tokens, ...calls);
+      if (head === undefined) continue;
+      const arrived = isCutOff && index === steps.length - 1 ? results.slice(1) : results;
+      this.#write(head, ...arrived);
+      if (arrived.length < results.length) return;
+      await this.#step();
+    }
+    this.#write(aiOf(this.#id("a"), answerTokens));
+  }
+
+  /** What happens before the model is called: a summary, if it is due. */
+  async #step(): Promise<void> {
+    const state = { messages: this.history, summaryAttempt: this.#attempt };
+    if (shouldSummarize(state, this.policy)) await this.#summarize();
+    this.#onStep(this);
+  }
+
+  async #summarize(): Promise<void> {
+    this.passes += 1;
+    // Each third one fails.
+    const isFailing = this.passes % 3 === 0;
+    const number = this.passes;
+    const model = new FunctionModel(({ index }) => (isFailing ? "" : `gist ${number}.${index}`));
+    const before = this.history;
+    const pass = await summarizeOnce(before, model, {
+      policy: this.policy,
+      coveredMessages: this.#kind,
+      store: this.#store,
+    });
+    this.history = pass.messages;
+    this.#attempt = pass.summaryAttempt;
+    const shown = squeeze(transcriptsOf(model).join(""));
+    const asked = squeeze(model.requests.map(({ text }) => text).join(""));
+    for (const id of pass.covered) {
+      const message = before.find((one) => one.id === id);
+      const isFolded =
+        message !== undefined && (coverageOf(message) !== undefined || message.type === "tool");
+      const text = squeeze(message?.text.split("\n\n").at(-1) ?? "?");
+      if (!(isFolded ? asked : shown).includes(text)) this.violations.push(`${id} was covered and not shown`);
+    }
+  }
+
+  #closeCalls(): void {
+    for (const { group, call, index } of this.#unanswered().filter(({ result }) => result === undefined)) {
+      this.#write(createPlaceholder(call, "superseded", `${group.head.id}:${index}`));
+    }
+  }
+
+  #unanswered() {
+    return groupMessages(this.shadow, callsOf).groups.flatMap((group) =>
+      group.calls.flatMap((call, index) => {
+        const given: ToolMessage | undefined = group.results[index];
+        return given === undefined || isPlaceholder(given) ? [{ group, call, index, result: given }] : [];
+      }),
+    );
+  }
+
+  #bringLateResult(which: number): void {
+    const waiting = this.#unanswered();
+    const one = waiting[which % Math.max(waiting.length, 1)];
+    if (one !== undefined) this.#write(result(this.#id("late"), one.call.id));
+  }
+
+  /** Removes a message that is in the state, and no summary. */
+  #remove(which: number): void {
+    const there = this.history.filter((message) => coverageOf(message) === undefined);
+    const { id } = there[which % Math.max(there.length, 1)] ?? {};
+    if (id !== undefined) this.#write(new RemoveMessage({ id }));
+  }
+
+  #undo(): void {
+    const summary = this.history.findLast((message) => coverageOf(message)?.kind === "keep");
+    if (summary?.id === undefined) return;
+    this.history = reduceMessages(this.history, [new RemoveMessage({ id: summary.id })]).messages;
+  }
+
+  #id(prefix: string): string {
+    this.#count += 1;
+    return `${prefix}${this.#count}`;
+  }
+}

@@ -1,0 +1,70 @@
+/** One pass of the summarize node, outside a graph. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { coverageOf } from "../../src/history/summary.js";
+import type { AgentEvent } from "../../src/nodes/agent-event.js";
+import type { AgentState, SummaryAttempt } from "../../src/nodes/agent-state.js";
+import type { RunContext } from "../../src/nodes/settings.js";
+import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/nodes/summarize.js";
+import { summaryWording } from "../../src/nodes/summary-prompts.js";
+import type { FunctionModel } from "./function-model.js";
+import { policyOf } from "./long-histories.js";
+
+export interface Pass {
+  readonly messages: BaseMessage[];
+  /** The new summary; undefined if none was made. */
+  readonly summary: BaseMessage | undefined;
+  readonly covered: readonly string[];
+  readonly events: readonly AgentEvent[];
+  readonly summaryAttempt: SummaryAttempt | undefined;
+}
+
+interface PassOptions extends Partial<SummarizeNodeOptions> {
+  readonly policy?: Partial<SummaryPolicy>;
+  readonly store?: BaseStore;
+  readonly threadId?: string;
+  readonly signal?: AbortSignal;
+}
+
+export async function summarizeOnce(
+  messages: readonly BaseMessage[],
+  model: FunctionModel,
+  { policy = {}, store, threadId = "thread", signal, ...options }: PassOptions = {},
+): Promise<Pass> {
+  const node = createSummarizeNode({
+    resolveSummaryModel: async () => model,
+    summaryPolicy: () => policyOf(policy),
+    summaryWording: summaryWording("en", {}),
+    summaryTimeoutMs: 1_000,
+    coveredMessages: "keep",
+    ...options,
+  });
+  const events: AgentEvent[] = [];
+  const config = {
+    configurable: { thread_id: threadId },
+    writer: (event: AgentEvent) => events.push(event),
+    ...(store && { store }),
+    ...(signal && { signal }),
+  } as unknown as LangGraphRunnableConfig<RunContext>;
+  const state: AgentState = { messages: [...messages] };
+  const update = await node(state, config);
+  const summary = coerceMessage(update.messages?.[0]);
+  return {
+    messages: reduceMessages(messages, update.messages ?? []).messages,
+    summary,
+    covered: summary === undefined ? [] : (coverageOf(summary)?.messages ?? []),
+    events,
+    summaryAttempt: update.summaryAttempt,
+  };
+}
+
+const TRANSCRIPT = "The conversation since:\n\n";
+
+/** What a summariser was given to read, apart from the summary so far. */
+export function transcriptsOf(model: FunctionModel): string[] {
+  return model.requests.map(({ text }) => text.slice(text.indexOf(TRANSCRIPT) + TRANSCRIPT.length));
+}

@@ -1,0 +1,61 @@
+/** Graphs for long threads: a tool, a model that is a function, and what both were asked. */
+
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+import {
+  type AgentEvent,
+  type AgentGraph,
+  type AgentGraphOptions,
+  createAgentGraph,
+} from "../../src/index.js";
+import { type Answer, FunctionModel, shortSummariser } from "./function-model.js";
+import { textOf } from "./long-histories.js";
+
+/** Returns so many tokens. */
+export const look = tool(async ({ at, tokens }) => textOf(tokens, `found-${at}`), {
+  name: "look",
+  description: "Looks something up.",
+  schema: z.object({ at: z.string(), tokens: z.number() }),
+});
+
+export function lookUp(at: string, tokens: number, ...ids: string[]): AIMessage {
+  const tool_calls = ids.map((id, index) => ({ id, name: "look", args: { at: `${at}.${index}`, tokens } }));
+  return new AIMessage({ content: "", tool_calls });
+}
+
+interface Made {
+  readonly graph: AgentGraph;
+  readonly model: FunctionModel;
+  readonly summariser: FunctionModel;
+}
+
+export function makeGraph(
+  answer: Answer,
+  options: Partial<AgentGraphOptions> & { readonly summaryModel?: FunctionModel } = {},
+): Made {
+  const model = new FunctionModel(answer);
+  const summariser = options.summaryModel ?? shortSummariser();
+  const graph = createAgentGraph({ model, tools: [look], summaryModel: summariser, ...options });
+  return { graph, model, summariser };
+}
+
+export const user = (content: string, id?: string) => ({
+  messages: [{ role: "user", content, ...(id !== undefined && { id }) }],
+});
+
+export const inThread = (thread_id: string) => ({ configurable: { thread_id } });
+
+export function messagesOf(values: unknown): BaseMessage[] {
+  const messages: unknown = Reflect.get(Object(values), "messages");
+  return Array.isArray(messages) ? messages : [];
+}
+
+/** The custom events of one run. */
+export async function eventsOf(graph: AgentGraph, input: object, config: object): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of await graph.stream(input as never, { ...config, streamMode: "custom" })) {
+    events.push(event as AgentEvent);
+  }
+  return events;
+}
