@@ -20,6 +20,7 @@ const VARIABLES = {
   MAX_CONSECUTIVE_ERRORS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
   MAX_TOOL_CALLS_FROM_HISTORY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   TOOL_TIMEOUT_MS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
+  MAX_STREAM_FALLBACK_ATTEMPTS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   /** The tools of this deployment write their errors for the model. */
   INCLUDE_DETAILED_ERRORS: { schema: z.stringbool().default(true), expectation: "true or false" },
   /** For Open-Meteo's customers and for those who host it themselves. */

@@ -6,7 +6,7 @@ import { coerceMessage } from "../history/coerce-message.js";
 import { isResult } from "../history/result.js";
 import { toJson } from "../to-json.js";
 import type { AgentUpdate } from "./agent-state.js";
-import { countStep } from "./run-handle.js";
+import { countStep, runHandleOf } from "./run-handle.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
 import type { RunContext } from "./settings.js";
 import type { ToolTask } from "./tool-task.js";
@@ -43,7 +43,9 @@ export function createToolsNode(options: ToolsNodeOptions) {
   ): Promise<ToolsUpdate> {
     countStep(config);
     const outcome = await executeCall(task, toolsByName.get(task.call.name), config, options);
-    return finalizeCall(task, outcome, options);
+    const update = finalizeCall(task, outcome, options);
+    runHandleOf(config)?.tally.addResults(1);
+    return update;
   };
 }
 
