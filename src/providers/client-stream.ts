@@ -31,7 +31,8 @@ export class ClientStream {
     return this.#sent;
   }
 
-  async forward(chunk: ChatGenerationChunk): Promise<void> {
+  async forward(given: ChatGenerationChunk): Promise<void> {
+    const chunk = asAnswer(given);
     const { message } = chunk;
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
     if (this.#id !== undefined) message._updateId(this.#id);
@@ -76,6 +77,20 @@ export class ClientStream {
     for (let count = 2; isSeen(id); count += 1) id = `${base}-${count}`;
     return id;
   }
+}
+
+/** OpenAI's client makes a message without a class of its own of a stream whose server leaves out the role. */
+function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
+  const { message, text, generationInfo } = chunk;
+  if (AIMessageChunk.isInstance(message)) return chunk;
+  const { content, id, additional_kwargs, response_metadata } = message;
+  const answer = new AIMessageChunk({
+    content,
+    additional_kwargs,
+    response_metadata,
+    ...(id !== undefined && { id }),
+  });
+  return new ChatGenerationChunk({ text, message: answer, ...(generationInfo && { generationInfo }) });
 }
 
 /** Whether the answer can be shown as one more chunk of what was sent: pieces of calls and of reasoning cannot grow on. */
