@@ -91,7 +91,11 @@ async function askStreaming(
   const streamed = { chunks, omitsFinishReason: habit.omits };
   const verdict = judgeAnswer(message, streamed);
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
-  habit.note(finishReasonOf(message, streamed), false);
+  const reason = finishReasonOf(message, streamed);
+  habit.note(reason, false);
+  // Joined, it may read "nullnullstop".
+  if (message.response_metadata["finish_reason"] !== undefined)
+    message.response_metadata = { ...message.response_metadata, finish_reason: reason };
   return { kind: "streamed", message };
 }
 
