@@ -60,12 +60,18 @@ export interface AgentGraphOptions {
   readonly includeDetailedErrors?: boolean | undefined;
   /** Milliseconds after which a call ends with an error, 1 or more. @default no limit */
   readonly toolTimeoutMs?: number | undefined;
+  /**
+   * How often an answer of the model is asked for again, without streaming, if its stream was cut off, empty or
+   * otherwise not whole; 0 or more. Then the run fails with a `ModelError`, and the history is as it was. @default 3
+   */
+  readonly maxStreamFallbackAttempts?: number | undefined;
 }
 
 /** Supersteps of a healthy round, and some for the beginning and the end of a turn. */
 const STEPS_PER_ITERATION = 2;
 const SPARE_STEPS = 20;
 const SUMMARY_TIMEOUT_MS = 60_000;
+const STREAM_FALLBACK_ATTEMPTS = 3;
 
 /**
  * An agent as a LangGraph graph: invoke it, stream it, serve it, or use it as a node of another graph. Its history
@@ -99,6 +105,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     maxToolCallsFromHistory: options.maxToolCallsFromHistory,
     includeDetailedErrors: options.includeDetailedErrors ?? false,
     toolTimeoutMs: options.toolTimeoutMs,
+    maxStreamFallbackAttempts: options.maxStreamFallbackAttempts ?? STREAM_FALLBACK_ATTEMPTS,
   }).compile({
     ...(options.checkpointer && { checkpointer: options.checkpointer }),
     ...(options.store && { store: options.store }),

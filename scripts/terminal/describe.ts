@@ -3,6 +3,7 @@
 import type { AIMessage, Message } from "@langchain/langgraph-sdk";
 import type { PlaceholderCause } from "../../src/history/result.js";
 import type { AgentEvent } from "../../src/nodes/agent-event.js";
+import { BROKEN_REASONS } from "../../src/providers/stream-verdict.js";
 
 const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
   unrecorded: "no result was recorded",
@@ -60,6 +61,8 @@ export function describeEvent(event: unknown): string {
       return `${known.tool}: closed without a result, as ${CAUSES[known.cause]}`;
     case "limit-reached":
       return `the limit ${known.limit} is reached: the answer is made without tools`;
+    case "answer-broken":
+      return `the model's answer ${BROKEN_REASONS[known.reason]}, and is asked for again without streaming`;
     default:
       return JSON.stringify(event);
   }
@@ -70,6 +73,8 @@ export function isAgentEvent(event: unknown): event is AgentEvent {
     typeof event === "object" &&
     event !== null &&
     "type" in event &&
-    ["result-recovered", "call-closed", "limit-reached"].includes(String(event.type))
+    ["result-recovered", "call-closed", "limit-reached", "answer-broken", "run-end"].includes(
+      String(event.type),
+    )
   );
 }

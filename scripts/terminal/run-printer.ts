@@ -1,7 +1,7 @@
 /** Prints what a run does, while it does it. */
 
 import type { AIMessage, Message, ToolMessage } from "@langchain/langgraph-sdk";
-import { callsOf, describeEvent, placeholderCauseOf, textOf } from "./describe.js";
+import { callsOf, describeEvent, isAgentEvent, placeholderCauseOf, textOf } from "./describe.js";
 import type { Style } from "./style.js";
 
 /** One part of a run's stream, of the modes `messages-tuple`, `updates` and `custom`. */
@@ -48,6 +48,7 @@ export class RunPrinter {
         for (const message of messagesOf(data)) this.#printReturned(message);
         return undefined;
       case "custom":
+        if (isAgentEvent(data) && data.type === "run-end") return undefined;
         this.printLine(this.#style("yellow", `  · ${describeEvent(data)}`));
         return undefined;
       case "error":
@@ -70,6 +71,7 @@ export class RunPrinter {
   #printStreamed(message: Message | { type: "remove"; id?: string }, task: string): void {
     if (message.type === "tool") this.#printResult(message);
     if (message.type === "remove" && message.id !== undefined && this.#texts.delete(message.id)) {
+      this.#textsByTask.delete(task);
       this.printLine(this.#style("dim", "  (the text so far was taken back)"));
     }
     if (message.type !== "ai") return;

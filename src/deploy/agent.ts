@@ -32,6 +32,7 @@ const build = () =>
     maxConsecutiveErrors: settings.MAX_CONSECUTIVE_ERRORS,
     maxToolCallsFromHistory: settings.MAX_TOOL_CALLS_FROM_HISTORY,
     toolTimeoutMs: settings.TOOL_TIMEOUT_MS,
+    maxStreamFallbackAttempts: settings.MAX_STREAM_FALLBACK_ATTEMPTS,
     includeDetailedErrors: settings.INCLUDE_DETAILED_ERRORS,
   });
 

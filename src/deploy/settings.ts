@@ -37,6 +37,7 @@ const VARIABLES = {
     schema: countFrom(1).max(LONGEST_TIMEOUT).optional(),
     expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,
   },
+  MAX_STREAM_FALLBACK_ATTEMPTS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   /** The tools of this deployment write their errors for the model. */
   INCLUDE_DETAILED_ERRORS: { schema: z.stringbool().default(true), expectation: "true or false" },
   /** For Open-Meteo's customers and for those who host it themselves. */

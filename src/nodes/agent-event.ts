@@ -2,7 +2,23 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../history/result.js";
+import type { BrokenReason } from "../providers/stream-verdict.js";
 import type { ClosingReason } from "./agent-state.js";
+
+/** Counted over one run: what its model messages called and cost, not what the thread holds. */
+export interface RunEndEvent {
+  readonly type: "run-end";
+  readonly calls: number;
+  readonly results: number;
+  /** Whether a broken answer was asked for again without streaming. */
+  readonly usedFallback: boolean;
+  /** Tokens, broken answers included; missing where the model tells of none. */
+  readonly usage?: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly total_tokens: number;
+  };
+}
 
 export type AgentEvent =
   /** A dangling call was closed with a placeholder, because of `cause`. */
@@ -19,7 +35,11 @@ export type AgentEvent =
   /** No summary was made, and the history is as it was. */
   | { readonly type: "summary-failed"; readonly reason: string }
   /** A limit of the turn is reached: the model is asked for a closing answer with tools off. */
-  | { readonly type: "limit-reached"; readonly limit: ClosingReason };
+  | { readonly type: "limit-reached"; readonly limit: ClosingReason }
+  /** An answer of the model was not whole, because of `reason`. It is asked for again, if it may be. */
+  | { readonly type: "answer-broken"; readonly reason: BrokenReason }
+  /** The run has ended with the model's final message. */
+  | RunEndEvent;
 
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
   config.writer?.(event);

@@ -1,7 +1,5 @@
-import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { Runnable } from "@langchain/core/runnables";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
@@ -13,20 +11,25 @@ import { deriveUnusedId } from "../history/message-id.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coverageOf } from "../history/summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
+import { FinishHabit } from "../providers/finish-habit.js";
+import { type Askable, guardModel } from "../providers/guard-model.js";
+import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { toModelInput } from "../providers/to-model-input.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
 import { isArchived } from "./archive.js";
 import { decideAtGate } from "./gate.js";
-import { stepsLeft } from "./run-handle.js";
+import { runHandleOf, stepsLeft } from "./run-handle.js";
 import { type LoopLimits, type RunContext, resolveLimits } from "./settings.js";
-import { toolTasksOf } from "./tool-task.js";
+import { type ToolTask, toolTasksOf } from "./tool-task.js";
 
 export interface ModelNodeOptions {
   readonly tools: readonly StructuredToolInterface[];
   readonly limits: LoopLimits;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
+  /** How often a broken answer is asked for again, without streaming. */
+  readonly maxStreamFallbackAttempts: number;
   readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
   /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
@@ -44,6 +47,7 @@ type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "tools
 
 /** Passes the gate, asks the model, and sends its calls to their tools. */
 export function createModelNode(options: ModelNodeOptions) {
+  const habits = new WeakMap<BaseChatModel, FinishHabit>();
   return async function model(
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
@@ -64,10 +68,24 @@ export function createModelNode(options: ModelNodeOptions) {
     const isClosing = decision.kind === "close";
     if (isClosing && options.tools.length > 0)
       emitEvent(config, { type: "limit-reached", limit: decision.reason });
-    const answer = await ask(offerTools(chatModel, options.tools, isClosing), input, config);
-    const message = await withFreshId(answer, state.messages, config);
-    if (isClosing) return finish(withoutStrayCalls(message, decision.reason), decision.turn);
-    return dispatchCalls(message, decision.turn, limits);
+    const habit = habits.get(chatModel) ?? new FinishHabit();
+    habits.set(chatModel, habit);
+    const guard = createGuard(state.messages, habit, options, config);
+    const model = await guardModel(offerTools(chatModel, options.tools, isClosing), guard, config);
+    const answer = await withFreshId(await ask(model, input, config), state.messages, config);
+    const message = isClosing ? withoutStrayCalls(answer, decision.reason) : answer;
+    const tally = runHandleOf(config)?.tally;
+    tally?.addAnswer(message);
+    const tasks = toolTasksOf(message);
+    if (!isClosing && tasks.length > 0) {
+      const functionCalls = decision.turn.functionCalls + tasks.length;
+      if (functionCalls <= limits.maxFunctionCalls)
+        return dispatchCalls(message, tasks, { ...decision.turn, functionCalls });
+      tally?.addResults(tasks.length);
+      return refuseCalls(message, decision.turn);
+    }
+    if (tally !== undefined) emitEvent(config, tally.end());
+    return new Command({ update: { messages: [message], turn: decision.turn }, goto: END });
   };
 }
 
@@ -75,7 +93,7 @@ function offerTools(
   model: BaseChatModel,
   tools: readonly StructuredToolInterface[],
   isClosing: boolean,
-): Runnable<BaseLanguageModelInput, AIMessageChunk> {
+): Askable {
   if (tools.length === 0) return model;
   if (model.bindTools === undefined) {
     throw new ModelError(
@@ -86,9 +104,26 @@ function offerTools(
   return model.bindTools([...tools], isClosing ? { tool_choice: "none" } : {});
 }
 
+function createGuard(
+  history: readonly BaseMessage[],
+  habit: FinishHabit,
+  { maxStreamFallbackAttempts }: ModelNodeOptions,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts: maxStreamFallbackAttempts,
+    habit,
+    isTaken: (id) => history.some((message) => message.id === id),
+    onBroken: ({ reason, usage }) => {
+      runHandleOf(config)?.tally.addBroken(usage);
+      emitEvent(config, { type: "answer-broken", reason });
+    },
+  };
+}
+
 /** Streams, whether or not anybody listens: `invoke` of some clients downloads a tokenizer when they stream. */
 async function ask(
-  model: Runnable<BaseLanguageModelInput, AIMessageChunk>,
+  model: Askable,
   input: BaseMessage[],
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
@@ -136,17 +171,9 @@ function withoutStrayCalls(message: AIMessage, reason: ClosingReason): AIMessage
   return isBlankMessage(rest) ? copyMessage(rest, { content: CLOSING_TEXTS[reason] }) : rest;
 }
 
-function finish(message: AIMessage, turn: Turn): ModelCommand {
-  return new Command({ update: { messages: [message], turn }, goto: END });
-}
-
-function dispatchCalls(message: AIMessage, turn: Turn, limits: LoopLimits): ModelCommand {
-  const tasks = toolTasksOf(message);
-  if (tasks.length === 0) return finish(message, turn);
-  const functionCalls = turn.functionCalls + tasks.length;
-  if (functionCalls > limits.maxFunctionCalls) return refuseCalls(message, turn);
+function dispatchCalls(message: AIMessage, tasks: readonly ToolTask[], turn: Turn): ModelCommand {
   return new Command({
-    update: { messages: [message], turn: { ...turn, functionCalls } },
+    update: { messages: [message], turn },
     goto: tasks.map((task) => new Send("tools", task)),
   });
 }

@@ -6,6 +6,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph";
+import { RunTally } from "./run-tally.js";
 
 const HANDLE_KEY = "__tether_run";
 
@@ -18,6 +19,7 @@ export class RunHandle {
   /** The run's first superstep. Steps are counted over the whole thread. */
   firstStep: number | undefined;
   readonly readCheckpoint: ReadCheckpoint | undefined;
+  readonly tally = new RunTally();
 
   constructor(readCheckpoint?: ReadCheckpoint) {
     this.readCheckpoint = readCheckpoint;

@@ -71,6 +71,7 @@ const BUILD_SETTINGS = {
   coveredMessages: { schema: z.enum(["keep", "archive"]), expectation: "keep or archive" },
   includeDetailedErrors: flag,
   toolTimeoutMs: milliseconds,
+  maxStreamFallbackAttempts: countFrom(0),
   checkpointer: { schema: objectWith("getTuple"), expectation: "a checkpointer" },
   store: { schema: objectWith("search"), expectation: "a store" },
 } as const satisfies Record<string, Rule>;

@@ -2,7 +2,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
-import { countStep } from "./run-handle.js";
+import { countStep, runHandleOf } from "./run-handle.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
 import type { RunContext } from "./settings.js";
 import type { ToolTask } from "./tool-task.js";
@@ -30,7 +30,9 @@ export function createToolsNode(options: ToolsNodeOptions) {
       tool === undefined
         ? { kind: "unknown-tool", known: [...toolsByName.keys()] }
         : await executeCall(task, tool, config, options.toolTimeoutMs);
-    return finalizeCall(task, outcome, options.includeDetailedErrors);
+    const update = finalizeCall(task, outcome, options.includeDetailedErrors);
+    runHandleOf(config)?.tally.addResults(1);
+    return update;
   };
 }
 

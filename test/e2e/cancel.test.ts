@@ -150,6 +150,7 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     expect(events).toEqual([
       { type: "call-closed", tool: "heedful", callId: ids[0], cause: "superseded" },
       { type: "result-recovered", tool: "deaf", callId: ids[1] },
+      expect.objectContaining({ type: "run-end", calls: 0, results: 0 }),
     ]);
     await thread.expectToGoOn();
   });

@@ -74,9 +74,11 @@ describe.concurrent("a run of the product's graph", () => {
     await thread.expectToGoOn();
   });
 
-  it("streams nothing custom if nothing was amiss", async () => {
+  it("streams as custom events only how it ended, if nothing was amiss", async () => {
     const thread = await served.thread("agent");
-    expect(await stream("agent", thread.id, "what is 6*7?", "custom")).toEqual([]);
+    expect(await stream("agent", thread.id, "what is 6*7?", "custom")).toEqual([
+      expect.objectContaining({ type: "run-end", calls: 1, results: 1, usedFallback: false }),
+    ]);
   });
 
   it("runs without a thread", async () => {

@@ -22,7 +22,7 @@ function createThread() {
     const events: AgentEvent[] = [];
     const stream = await graph.stream(user(text), { ...config, streamMode: "custom", ...options });
     for await (const event of stream) events.push(event as unknown as AgentEvent);
-    return events;
+    return events.filter(({ type }) => type !== "run-end");
   };
   /** Sends a message, and aborts the run when so many calls have begun and so many have ended. */
   const abort = async (

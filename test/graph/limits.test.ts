@@ -14,7 +14,7 @@ async function run(request: string, options: Partial<AgentGraphOptions> = {}, co
   let last: unknown;
   const stream = await graph.stream(user(request), { ...config, streamMode: ["custom", "values"] });
   for await (const [mode, data] of stream as AsyncIterable<[string, unknown]>) {
-    if (mode === "custom") events.push(data as AgentEvent);
+    if (mode === "custom" && (data as AgentEvent).type !== "run-end") events.push(data as AgentEvent);
     else last = data;
   }
   return { messages: pairedMessagesOf(last), runs: probe.runs, events };

@@ -17,7 +17,7 @@ function createThread({ model }: { model: ScriptedModel }) {
 
 describe("a model that", () => {
   it("answers nothing fails with a clear error, and the history is intact", async () => {
-    const model = scripted([new AIMessageChunk({ content: "" })], "better");
+    const model = scripted(...Array(4).fill([new AIMessageChunk({ content: "" })]), "better");
     const { send, read } = createThread({ model });
     const error = await send(new HumanMessage("x")).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ModelError);

@@ -80,6 +80,25 @@ describe("RunPrinter", () => {
       output: "Hel\n  (the text so far was taken back)\nHello\n",
     },
     {
+      title: "the same text once more, if it was taken back to come with calls",
+      parts: [
+        streamed(ai("a", "Hello")),
+        streamed({ type: "remove", id: "a" }),
+        streamed(ai("b", "Hello")),
+        returned(ai("b", "Hello")),
+      ],
+      output: "Hello\n  (the text so far was taken back)\nHello\n",
+    },
+    {
+      title: "why an answer is asked for again, and nothing of the end of a run",
+      parts: [
+        { event: "custom", data: { type: "answer-broken", reason: "empty" } },
+        { event: "custom", data: { type: "run-end", calls: 0, results: 0, usedFallback: true } },
+      ],
+      output:
+        "  · the model's answer is empty: neither text nor a tool call, and is asked for again without streaming\n",
+    },
+    {
       title: "calls with their arguments, and bad ones as they came",
       parts: [
         returned({

@@ -1,0 +1,59 @@
+/** Errors of the way between model and client, told from what a provider answers and from an abort. */
+
+const CODES: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "UND_ERR_SOCKET",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+const MESSAGES = /^(terminated|premature close|socket hang up|other side closed|network error)$/i;
+/** The request got no answer at all, which the client has tried for often enough by itself. */
+const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
+  "APIConnectionError",
+  "APIConnectionTimeoutError",
+  "TimeoutError",
+]);
+
+/** Whether the answer was lost on its way, or is no JSON because a part is missing. */
+export function isTransportError(error: unknown): boolean {
+  return causesOf(error).some(
+    ({ name, code, message }) =>
+      CODES.has(code) || MESSAGES.test(String(message)) || name === "SyntaxError" || CONNECT_ERRORS.has(name),
+  );
+}
+
+export function isConnectError(error: unknown): boolean {
+  return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
+}
+
+export function isAbortError(error: unknown): boolean {
+  return causesOf(error).some(({ name }) => name === "AbortError" || name === "APIUserAbortError");
+}
+
+/** Whether a provider has refused the request. What may be retried, its client has retried. */
+export function isRefusal(error: unknown): boolean {
+  return causesOf(error).some(({ status }) => typeof status === "number" && status >= 400);
+}
+
+interface Facts {
+  readonly name: unknown;
+  readonly code: unknown;
+  readonly message: unknown;
+  readonly status: unknown;
+}
+
+const LONGEST_CHAIN = 5;
+
+function causesOf(error: unknown, depth = 0): Facts[] {
+  if (typeof error !== "object" || error === null || depth === LONGEST_CHAIN) return [];
+  const read = (field: string): unknown => Reflect.get(error, field);
+  // The OpenAI client leaves `name` as "Error" and names its classes.
+  const name = read("name") === "Error" ? error.constructor?.name : read("name");
+  const status = read("status") ?? read("statusCode");
+  return [
+    { name, code: read("code"), message: read("message"), status },
+    ...causesOf(read("cause"), depth + 1),
+  ];
+}

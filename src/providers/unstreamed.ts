@@ -1,0 +1,33 @@
+/** How a model is asked without streaming, whatever it was set to. */
+
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+
+/** Whether a model can stream and may: its maker may have said `streaming: false` or `disableStreaming`. */
+export function mayStream(model: BaseChatModel): boolean {
+  if (model._streamResponseChunks === BaseChatModel.prototype._streamResponseChunks) return false;
+  if (model.disableStreaming) return false;
+  // Many clients have a field `streaming` that is false by default, and stream all the same. What was said is here.
+  return model.lc_kwargs?.["streaming"] !== false;
+}
+
+/**
+ * A view of the model that does not stream. With `streaming: true`, `_generate` of the common clients streams too, and
+ * OpenAI's downloads a tokenizer to count what it did. A client may be made of others, which have the field as well.
+ */
+export function unstreamed(model: BaseChatModel): BaseChatModel {
+  if (Reflect.get(model, "streaming") !== true) return model;
+  const parts = Object.entries(model).filter((entry): entry is [string, BaseChatModel] => isModel(entry[1]));
+  const fields = {
+    streaming: false,
+    ...Object.fromEntries(parts.map(([name, part]) => [name, unstreamed(part)])),
+  };
+  const view: BaseChatModel = Object.create(model);
+  for (const [name, value] of Object.entries(fields)) {
+    Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return view;
+}
+
+function isModel(value: unknown): value is BaseChatModel {
+  return typeof value === "object" && value !== null && "_generate" in value && "streaming" in value;
+}

@@ -1,0 +1,118 @@
+/** Broken streams as the SDK's own client sees them, over the real server: `messages-tuple`, joined as `useStream` does. */
+
+import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { Client, Message } from "@langchain/langgraph-sdk";
+import { MessageTupleManager, StreamManager } from "@langchain/langgraph-sdk/ui";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { pairedMessagesOf, user } from "../fixtures/thread.js";
+import { type ModelServer, startModelServer } from "../support/model-server.js";
+import {
+  answerFor,
+  FAULT_CASES,
+  type FaultCase,
+  respondToWish,
+  shown,
+  wish,
+} from "../support/stream-faults.js";
+import { AGENTS } from "./served.js";
+import { startWeatherService, type WeatherService } from "./weather-service.js";
+
+const START_TIMEOUT_MS = 60_000;
+
+let models: ModelServer;
+let weather: WeatherService;
+let server: DevServer;
+
+beforeAll(async () => {
+  models = await startModelServer(respondToWish("weather"));
+  weather = await startWeatherService();
+  server = await startDevServer({
+    config: AGENTS,
+    env: {
+      MODEL: "openai:test",
+      OPENAI_BASE_URL: models.url,
+      OPENAI_API_KEY: "x",
+      OPEN_METEO_GEOCODING_URL: weather.url,
+      OPEN_METEO_FORECAST_URL: weather.url,
+    },
+  });
+}, START_TIMEOUT_MS);
+
+afterAll(async () => {
+  await server?.stop();
+  await weather?.stop();
+  await models?.stop();
+}, START_TIMEOUT_MS);
+
+interface Values extends Record<string, unknown> {
+  messages: Message[];
+}
+
+/** One run, as `useStream` shows it that is told nothing but `messages-tuple`. */
+async function run(client: Client, threadId: string, text: string): Promise<BaseMessage[]> {
+  const manager = new StreamManager<Values>(new MessageTupleManager(), { throttle: false });
+  let failure: unknown;
+  await manager.start(
+    async (signal) =>
+      client.runs.stream(threadId, "agent", {
+        input: user(text),
+        streamMode: ["messages-tuple"],
+        signal,
+      }) as never,
+    {
+      getMessages: (values: Values) => values.messages ?? [],
+      setMessages: (values: Values, messages: Message[]) => ({ ...values, messages }),
+      initialValues: { messages: [] },
+      callbacks: {},
+      onSuccess: () => undefined,
+      onError: (error: unknown) => {
+        failure = error;
+      },
+    } as never,
+  );
+  if (failure !== undefined) throw failure;
+  return (manager.values?.messages ?? []).map((message) => coerceMessageLikeToMessage(message as never));
+}
+
+interface Outcome {
+  readonly client: readonly BaseMessage[];
+  /** What the run has added to the thread. */
+  readonly state: readonly BaseMessage[];
+}
+
+/** A thread with a first and a later turn that break alike. */
+async function converse(cases: readonly FaultCase[], outcomes: Map<string, Outcome>): Promise<void> {
+  const { client } = server;
+  const { thread_id } = await client.threads.create();
+  let known = 0;
+  for (const fault of cases) {
+    const messages = await run(client, thread_id, wish(fault));
+    const state = pairedMessagesOf((await client.threads.getState(thread_id)).values);
+    outcomes.set(fault.title, { client: messages, state: state.slice(known) });
+    known = state.length;
+  }
+}
+
+describe("a served stream whose", () => {
+  const outcomes = new Map<string, Outcome>();
+  /** As many at once as the server has workers. */
+  beforeAll(async () => {
+    const threads = FAULT_CASES.filter(({ turn }) => turn === "first").map((first) => {
+      const isSame = ({ turn, fault, at, cities }: FaultCase) =>
+        turn === "later" && fault === first.fault && at === first.at && cities.length === first.cities.length;
+      return [first, ...FAULT_CASES.filter(isSame)];
+    });
+    const work = async () => {
+      for (let next = threads.pop(); next !== undefined; next = threads.pop()) await converse(next, outcomes);
+    };
+    await Promise.all(Array.from({ length: 10 }, work));
+  }, START_TIMEOUT_MS);
+
+  it.each(FAULT_CASES)("$title: is made good for the SDK's client", ({ title, cities }) => {
+    const { client, state } = outcomes.get(title) ?? { client: [], state: [] };
+    expect(state.at(-1)?.text).toBe(answerFor(cities));
+    expect(shown(client)).toEqual(shown(state));
+    for (const city of cities) expect(weather.cities.filter((name) => name === city)).toEqual([city]);
+  });
+});

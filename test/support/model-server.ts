@@ -1,0 +1,197 @@
+/** A small OpenAI-compatible chat server on 127.0.0.1, whose streams break as they are told. */
+
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+
+export interface ChatRequest {
+  readonly stream: boolean;
+  readonly messages: readonly { readonly role: string; readonly content?: string }[];
+  readonly tools: readonly unknown[];
+}
+
+export interface WantedReply {
+  readonly text?: string;
+  readonly calls?: readonly { readonly name: string; readonly args: object }[];
+  /** Of the stream; where the request does not stream, the reply is whole. */
+  readonly fault?: Fault | undefined;
+  /** Instead of `stop` and `tool_calls`. `null`: this server gives none. */
+  readonly finish?: string | null;
+}
+
+/** A reply, or the status of a refusal. */
+export type Respond = (request: ChatRequest) => WantedReply | number;
+
+interface Delta {
+  readonly content?: string;
+  readonly tool_calls?: readonly object[];
+}
+
+interface Broken {
+  readonly deltas: readonly Delta[];
+  readonly finish?: string;
+  /** @default "done" */
+  readonly end?: "done" | "end" | "reset" | "half-line" | "error-event";
+}
+
+const cut = (deltas: readonly Delta[]) => deltas.slice(0, -2);
+const textOnly = (deltas: readonly Delta[]) => deltas.filter(({ tool_calls }) => tool_calls === undefined);
+const LEAK =
+  '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>look\n```json\n{"city": "X"}\n```<｜tool▁call▁end｜>';
+
+/** How a stream breaks: what of its deltas comes, and how it ends. */
+export const FAULTS = {
+  "without a finish reason": (deltas) => ({ deltas }),
+  "by the end of its body": (deltas) => ({ deltas: cut(deltas), end: "end" }),
+  "by a reset connection": (deltas) => ({ deltas: cut(deltas), end: "reset" }),
+  "by a reset before the first chunk": () => ({ deltas: [], end: "reset" }),
+  "in the middle of a line": (deltas) => ({ deltas: cut(deltas), end: "half-line" }),
+  "with an error event": (deltas) => ({ deltas: cut(deltas), end: "error-event" }),
+  "with arguments cut off by the token limit": (deltas) => ({ deltas: cut(deltas), finish: "length" }),
+  "with whole arguments at the token limit": (deltas) => ({ deltas, finish: "length" }),
+  "with cut-off arguments that are called finished": (deltas) => ({
+    deltas: cut(deltas),
+    finish: "tool_calls",
+  }),
+  "with calls announced and none there": (deltas) => ({ deltas: textOnly(deltas), finish: "tool_calls" }),
+  "with nothing in it": () => ({ deltas: [], finish: "stop" }),
+  "with no chunk at all": () => ({ deltas: [], end: "end" }),
+  "with leaked markup": (deltas) => ({
+    deltas: [...cut(textOnly(deltas)), { content: LEAK }],
+    finish: "stop",
+  }),
+  "after another text": () => ({ deltas: [{ content: "Quite " }, { content: "another text" }] }),
+  "with the provider out of resources": (deltas) => ({
+    deltas: cut(deltas),
+    finish: "insufficient_system_resource",
+  }),
+} as const satisfies Record<string, (deltas: readonly Delta[]) => Broken>;
+
+export type Fault = keyof typeof FAULTS;
+
+/** A text that is cut off at the token limit is an answer: these break calls only. */
+export const CALL_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
+  "with arguments cut off by the token limit",
+  "with whole arguments at the token limit",
+  "with cut-off arguments that are called finished",
+]);
+
+export interface ModelServer {
+  readonly url: string;
+  readonly requests: readonly ChatRequest[];
+  stop(): Promise<void>;
+}
+
+/** @param idOf The id of the nth response. Some servers repeat theirs. */
+export async function startModelServer(
+  respond: Respond,
+  idOf = (count: number) => `chatcmpl-${count}`,
+): Promise<ModelServer> {
+  const requests: ChatRequest[] = [];
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const chat: ChatRequest = {
+      stream: body.stream === true,
+      messages: body.messages,
+      tools: body.tools ?? [],
+    };
+    requests.push(chat);
+    const reply = respond(chat);
+    const head = { id: idOf(requests.length), created: 1, model: "test" };
+    if (typeof reply === "number") sendJson(response, { error: { message: `refused with ${reply}` } }, reply);
+    else if (chat.stream) await sendStream(response, head, reply);
+    else sendJson(response, { ...head, object: "chat.completion", choices: [toChoice(reply)], usage: USAGE });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("Expected a TCP port.");
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+let callCount = 0;
+
+function toCalls({ calls = [] }: WantedReply) {
+  return calls.map(({ name, args }) => {
+    callCount += 1;
+    return { id: `call_${callCount}`, type: "function", function: { name, arguments: JSON.stringify(args) } };
+  });
+}
+
+function toChoice(reply: WantedReply): object {
+  const calls = toCalls(reply);
+  const message = {
+    role: "assistant",
+    content: reply.text ?? null,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return { index: 0, message, finish_reason: finishOf(reply) };
+}
+
+function finishOf({ calls = [], finish }: WantedReply): string | null {
+  return finish === undefined ? (calls.length > 0 ? "tool_calls" : "stop") : finish;
+}
+
+function sendJson(response: ServerResponse, body: object, status = 200): void {
+  // LangChain's caller retries a 429 only if it says when.
+  response
+    .writeHead(status, { "content-type": "application/json", "retry-after": "0" })
+    .end(JSON.stringify(body));
+}
+
+async function sendStream(response: ServerResponse, head: object, reply: WantedReply): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.flushHeaders();
+  const whole = toDeltas(reply);
+  const isWhole = reply.fault === undefined;
+  const {
+    deltas,
+    finish,
+    end = "done",
+  }: Broken = reply.fault === undefined ? { deltas: whole } : FAULTS[reply.fault](whole);
+  const sendLine = (choices: readonly object[], more: object = {}) =>
+    response.write(
+      `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", choices, ...more })}\n\n`,
+    );
+  const sendDelta = (delta: object, finish_reason: string | null = null) =>
+    sendLine([{ index: 0, delta, finish_reason }]);
+  if (deltas.length > 0) sendDelta({ role: "assistant", content: "" });
+  for (const delta of deltas) {
+    sendDelta(delta);
+    // So that pieces come apart.
+    await new Promise(setImmediate);
+  }
+  const reason = isWhole ? finishOf(reply) : finish;
+  if (reason != null) sendDelta({}, reason);
+  if (end === "reset") setTimeout(() => response.destroy(), 5);
+  else if (end === "error-event")
+    response.end('data: {"error": {"message": "overloaded", "code": null}}\n\n');
+  else if (end === "half-line") response.end('data: {"id": "x", "choices": [{"ind');
+  else if (end === "end") response.end();
+  else {
+    sendLine([], { usage: USAGE });
+    response.end("data: [DONE]\n\n");
+  }
+}
+
+function toDeltas(reply: WantedReply): Delta[] {
+  const words = (reply.text ?? "").split(/(?<= )/).filter((word) => word !== "");
+  return [
+    ...words.map((content) => ({ content })),
+    ...toCalls(reply).flatMap(({ function: { name, arguments: args }, ...call }, index) => [
+      { tool_calls: [{ ...call, index, function: { name, arguments: "" } }] },
+      ...(args.match(/.{1,4}/gs) ?? []).map((piece) => ({
+        tool_calls: [{ index, function: { arguments: piece } }],
+      })),
+    ]),
+  ];
+}
