@@ -12,6 +12,7 @@ import { copyMessage } from "../history/copy-message.js";
 import { deriveUnusedId } from "../history/message-id.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
+import { identityOf } from "../providers/dialect-of.js";
 import { toModelInput } from "../providers/to-model-input.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
@@ -53,12 +54,13 @@ export function createModelNode(options: ModelNodeOptions) {
     if (decision.kind === "wait") return new Command({ goto: END });
     if (decision.kind === "summarize") return new Command({ goto: "summarize" });
 
+    const chatModel = await options.resolveModel(context.model);
     const input = toModelInput(state.messages, {
+      ...identityOf(chatModel),
       systemPrompt: context.systemPrompt ?? options.systemPrompt,
       maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? options.maxToolCallsFromHistory,
       maxTokens: policy.maxTokens > 0 ? Math.max(policy.maxTokens - policy.toolTokens, 1) : undefined,
     });
-    const chatModel = await options.resolveModel(context.model);
     const isClosing = decision.kind === "close";
     if (isClosing && options.tools.length > 0)
       emitEvent(config, { type: "limit-reached", limit: decision.reason });
