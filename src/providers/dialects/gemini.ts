@@ -70,7 +70,8 @@ export const gemini = {
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
   assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
   ignoredBlocks: [],
-  stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall"],
+  // Thoughts may be sent, and need not be: they are not kept, as a `thinking` block may be Anthropic's.
+  stateBlocks: ["executableCode", "codeExecutionResult", "functionCall"],
   stateFields: [
     { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },
     { place: "additional_kwargs", name: "signatures" },

@@ -42,9 +42,15 @@ function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent 
   const isTaken = (block: Block): boolean => isTakenFrom(message, block, dialect);
   const blocks = content.flatMap((block: Block) => (isTaken(block) ? [block] : textBlock(block)));
   if (blocks.length === 0) return "";
+  if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
     : blocks;
+}
+
+/** A dialect that takes lists from users only takes them for pictures and files: some of its clients take none. */
+function wantsText(blocks: readonly Block[], { blocksIn }: Dialect): boolean {
+  return !blocksIn.includes("ai") && blocks.every(({ type }) => type === "text");
 }
 
 function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
