@@ -111,5 +111,6 @@ export const anthropic = {
   ],
   stateFields: [],
   blocksIn: ["human", "ai", "tool"],
+  userBlocks: "any",
   makers: ["anthropic"],
 } as const satisfies Dialect;

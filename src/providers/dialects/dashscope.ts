@@ -55,6 +55,7 @@ export const dashscope = {
   stateBlocks: [],
   stateFields: [],
   blocksIn: ["human"],
+  userBlocks: "any",
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 

@@ -47,5 +47,6 @@ export const deepseek = {
   stateBlocks: [],
   stateFields: [{ place: "additional_kwargs", name: "reasoning_content" }],
   blocksIn: [],
+  userBlocks: "any",
   makers: ["deepseek"],
 } as const satisfies Dialect;

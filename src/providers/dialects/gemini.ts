@@ -77,5 +77,6 @@ export const gemini = {
     { place: "additional_kwargs", name: "signatures" },
   ],
   blocksIn: ["human", "ai"],
+  userBlocks: "any",
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;

@@ -67,6 +67,7 @@ export const openai = {
   stateBlocks: [],
   stateFields: [],
   blocksIn: ["human", "ai", "tool"],
+  userBlocks: "any",
   makers: ["openai"],
 } as const satisfies Dialect;
 
@@ -117,5 +118,6 @@ export const openaiResponses = {
     { place: "response_metadata", name: "output" },
   ],
   blocksIn: ["human", "ai", "tool"],
+  userBlocks: "any",
   makers: ["openai"],
 } as const satisfies Dialect;

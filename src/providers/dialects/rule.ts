@@ -89,6 +89,8 @@ export interface Dialect {
   readonly stateFields: readonly StateField[];
   /** In which messages content may be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
+  /** Blocks of a user's content that may be sent, where the client throws for others. */
+  readonly userBlocks: readonly string[] | "any";
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
 }

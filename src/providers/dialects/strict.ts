@@ -66,5 +66,6 @@ export const strict = {
   // No maker is known, so nobody may send what only a maker can read.
   stateFields: [...openaiResponses.stateFields, ...deepseek.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
+  userBlocks: "any",
   makers: [],
 } as const satisfies Dialect;

@@ -29,6 +29,8 @@ const NOT_FROM_USERS: ReadonlySet<unknown> = new Set([
   "invalid_tool_call",
   "function_call",
   "tool_result",
+  "functionCall",
+  "functionResponse",
   "reasoning",
   "thinking",
   "redacted_thinking",
@@ -61,7 +63,12 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   if (typeof block !== "object" || block === null || !("type" in block)) return false;
   if (block.type === "text")
     return "text" in block && typeof block.text === "string" && block.text.trim() !== "";
-  if (type !== "ai") return !NOT_FROM_USERS.has(block.type);
+  if (type !== "ai") {
+    const { userBlocks } = dialect;
+    return (
+      !NOT_FROM_USERS.has(block.type) && (userBlocks === "any" || userBlocks.includes(String(block.type)))
+    );
+  }
   return dialect.assistantBlocks.includes(String(block.type));
 }
 

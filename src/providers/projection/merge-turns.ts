@@ -5,7 +5,7 @@
  * assistant's text.
  */
 
-import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/copy-message.js";
 import type { Step } from "./step.js";
@@ -27,11 +27,8 @@ function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefine
   if (first.type !== second.type || (second.type !== "human" && second.type !== "ai")) return undefined;
   const content = joinContent(first.content, second.content);
   if (!isAIMessage(second)) return copyMessage(first, { content });
-  const fields: Partial<AIMessage> = {
-    content,
-    additional_kwargs: { ...first.additional_kwargs, ...second.additional_kwargs },
-  };
-  return copyMessage(second, fields);
+  // The first one's state goes: it has no calls that would need it, and another model may have written it.
+  return copyMessage<BaseMessage>(second, { content });
 }
 
 function joinContent(first: MessageContent, second: MessageContent): MessageContent {

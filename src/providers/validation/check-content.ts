@@ -15,6 +15,11 @@ export const checkContent: Check = (messages, dialect) =>
       const foreign = content.map(blockType).find((type) => !dialect.assistantBlocks.includes(type));
       if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: foreign });
     }
+    const { userBlocks } = dialect;
+    if (role === "user" && Array.isArray(content) && userBlocks !== "any") {
+      const foreign = content.map(blockType).find((type) => !userBlocks.includes(type));
+      if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: foreign });
+    }
     return [...faults, ...checkBlanks(sent), ...checkBlockOrder(sent)];
   });
 
