@@ -13,7 +13,7 @@ import {
 } from "../support/strict-provider/start-strict-provider.js";
 import { clientOf, PROVIDERS } from "./clients.js";
 
-const RUNS = 100;
+const RUNS = 90;
 const RAW_RUNS = 60;
 /** Of the raw histories at least so many are refused, else the check has no teeth. */
 const REFUSED_AT_LEAST = 0.6;

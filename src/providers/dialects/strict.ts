@@ -56,6 +56,7 @@ export const strict = {
     ),
     "call-position": gemini.rules["call-position"],
     "foreign-state": anthropic.rules["foreign-state"],
+    "item-id": openaiResponses.rules["item-id"],
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
