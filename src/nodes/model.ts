@@ -11,6 +11,7 @@ import { deriveUnusedId } from "../history/message-id.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coverageOf } from "../history/summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
+import { identityOf } from "../providers/dialect-of.js";
 import { FinishHabit } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
@@ -59,12 +60,13 @@ export function createModelNode(options: ModelNodeOptions) {
     if (decision.kind === "wait") return new Command({ goto: END });
     if (decision.kind === "summarize") return new Command({ goto: "summarize" });
 
+    const chatModel = await options.resolveModel(context.model);
     const input = toModelInput(state.messages, {
+      ...identityOf(chatModel),
       systemPrompt: context.systemPrompt ?? options.systemPrompt,
       maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? options.maxToolCallsFromHistory,
       maxTokens: policy.maxTokens > 0 ? Math.max(policy.maxTokens - policy.toolTokens, 1) : undefined,
     });
-    const chatModel = await options.resolveModel(context.model);
     const isClosing = decision.kind === "close";
     if (isClosing && options.tools.length > 0)
       emitEvent(config, { type: "limit-reached", limit: decision.reason });

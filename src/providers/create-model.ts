@@ -1,36 +1,28 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../errors.js";
-import { OfflineChatModel } from "./offline/offline-chat-model.js";
-
-/** Contract: makes the provider's model by its name; rejects if the provider's package is not installed. */
-type Create = (model: string) => Promise<BaseChatModel>;
-
-/** Provider packages are optional peers, loaded when a model of theirs is made. */
-const PROVIDERS: Readonly<Record<string, { readonly package?: string; readonly create: Create }>> = {
-  offline: { create: async () => new OfflineChatModel() },
-  openai: {
-    package: "@langchain/openai",
-    create: async (model) => {
-      const { ChatOpenAI } = await import("@langchain/openai");
-      return new ChatOpenAI({ model });
-    },
-  },
-};
+import { rememberDialect } from "./dialect-of.js";
+import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
 
 interface ModelName {
   readonly provider: string;
   readonly model: string;
 }
 
+export interface CreateModelOptions {
+  /** Where keys and base URLs are read. An empty value counts as not set. @default the process's environment */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
 /** @throws InvalidModelError if the name is not `provider:model` with a known provider. */
 export function parseModelName(name: string): ModelName {
   const [provider = "", ...rest] = name.split(":");
   const model = rest.join(":");
-  const isKnown = Object.hasOwn(PROVIDERS, provider);
+  const isKnown = Object.hasOwn(MODEL_PROVIDERS, provider);
   if (isKnown && rest.length > 0 && (model !== "" || provider === "offline")) return { provider, model };
   throw new InvalidModelError(
     name,
-    `Expected a model as \`provider:model\` with one of the providers ${Object.keys(PROVIDERS).join(", ")}, got \`${name}\`.`,
+    `Expected a model as \`provider:model\` with one of the providers ${Object.keys(MODEL_PROVIDERS).join(", ")}, got \`${name}\`.`,
   );
 }
 
@@ -40,19 +32,57 @@ export function parseModelName(name: string): ModelName {
  *
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
  */
-export async function createModel(name: string): Promise<BaseChatModel> {
+export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
   const { provider, model } = parseModelName(name);
-  const entry = PROVIDERS[provider];
-  try {
-    if (entry !== undefined) return await entry.create(model);
-  } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
-    const advice = isMissing
-      ? `install the package: npm install ${entry?.package}`
-      : error instanceof Error
-        ? error.message
-        : String(error);
-    throw new InvalidModelError(name, `The model \`${name}\` could not be made: ${advice}`, { cause: error });
+  const entry = MODEL_PROVIDERS[provider];
+  if (entry === undefined) throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
+  const { environment } = options;
+  const read = (variable: string): string | undefined =>
+    (environment === undefined ? getEnvironmentVariable(variable) : environment[variable])?.trim() ||
+    undefined;
+  const apiKey = readKey(name, entry, read);
+  const baseURL = entry.baseURL === undefined ? undefined : read(entry.baseURL);
+  if (baseURL !== undefined && !URL.canParse(baseURL)) {
+    throw new InvalidModelError(
+      name,
+      `Expected \`${entry.baseURL}\` to be a URL, for the model \`${name}\`.`,
+    );
   }
-  throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
+  try {
+    const made = await entry.create({ model, apiKey, baseURL });
+    return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
+  } catch (error) {
+    throw new InvalidModelError(
+      name,
+      `The model \`${name}\` could not be made: ${adviceFor(error, entry, apiKey)}`,
+      // The cause is left out where its text has the key in it.
+      apiKey !== "" && String(error).includes(apiKey) ? {} : { cause: error },
+    );
+  }
+}
+
+function readKey(
+  name: string,
+  { keys }: ModelProvider,
+  read: (variable: string) => string | undefined,
+): string {
+  for (const variable of keys) {
+    const key = read(variable);
+    if (key !== undefined) return key;
+  }
+  const [usual] = keys;
+  if (usual === undefined) return "";
+  throw new InvalidModelError(
+    name,
+    `The model \`${name}\` needs a key: set \`${usual}\` in the environment.`,
+  );
+}
+
+function adviceFor(error: unknown, entry: ModelProvider, apiKey: string): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isMissing =
+    (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
+    /^Unable to import|Cannot find (package|module)/.test(reason);
+  if (isMissing) return `install the package: npm install ${entry.package}`;
+  return apiKey === "" ? reason : reason.replaceAll(apiKey, "…");
 }

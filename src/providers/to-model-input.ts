@@ -4,6 +4,9 @@ import { repairHistory } from "../history/repair-history.js";
 import { shortenResults } from "../history/shorten-results.js";
 import { coverageOf } from "../history/summary.js";
 import { flattenVisible, visibleHistory } from "../history/visible-history.js";
+import { type DialectName, dialectNamed } from "./dialects.js";
+import { projectMessages } from "./project-messages.js";
+import { plainRoles } from "./projection/plain-roles.js";
 
 export interface ModelInputOptions {
   /** Instructions that stand before the conversation. */
@@ -12,24 +15,30 @@ export interface ModelInputOptions {
   readonly maxToolCallsFromHistory?: number | undefined;
   /** Results are shortened until the messages have at most so many estimated tokens. @default no limit */
   readonly maxTokens?: number | undefined;
+  /** The rules of the provider that is asked. @default "strict", which every provider accepts */
+  readonly dialect?: DialectName | undefined;
+  /** The name of the model that is asked, so that what only another model can read is not sent to it. */
+  readonly modelId?: string | undefined;
 }
 
 /**
  * What one model request is sent: derived from the history, never stored. A summary stands for what it covers, every
- * call has its result, old calls are left out, long results are shortened where a budget demands it, and all system
- * messages stand at the front as one.
+ * call has its result, old calls are left out, long results are shortened where a budget demands it, all system
+ * messages stand at the front as one, and what a provider of the dialect would refuse is put into the form that it
+ * takes: {@link validateHistory} finds nothing in it.
  */
 export function toModelInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): BaseMessage[] {
-  const { systemPrompt, maxToolCallsFromHistory, maxTokens } = options;
+  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect = "strict", modelId } = options;
   const visible = hasSummary(history) ? flattenVisible(visibleHistory(history)) : history;
-  const paired = repairHistory(visible).messages;
+  const paired = repairHistory(plainRoles(visible)).messages;
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
   const input = withSystemFirst(filtered, systemPrompt);
-  return maxTokens === undefined ? input : shortenResults(input, maxTokens);
+  const fitting = maxTokens === undefined ? input : shortenResults(input, maxTokens);
+  return projectMessages(fitting, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {

@@ -1,0 +1,34 @@
+import { anthropic } from "./dialects/anthropic.js";
+import { dashscope, dashscopeNative } from "./dialects/dashscope.js";
+import { deepseek } from "./dialects/deepseek.js";
+import { gemini } from "./dialects/gemini.js";
+import { mistral } from "./dialects/mistral.js";
+import { openai, openaiResponses } from "./dialects/openai.js";
+import type { Dialect, StateField } from "./dialects/rule.js";
+import { strict } from "./dialects/strict.js";
+
+/** The message rules of each provider family, as facts with their sources. */
+export const DIALECTS = {
+  openai,
+  "openai-responses": openaiResponses,
+  dashscope,
+  "dashscope-native": dashscopeNative,
+  deepseek,
+  anthropic,
+  gemini,
+  mistral,
+  strict,
+} as const satisfies Readonly<Record<string, Dialect>>;
+
+export type DialectName = keyof typeof DIALECTS;
+
+/** The entry of a dialect, in its general form. */
+export function dialectNamed(name: DialectName): Dialect {
+  return DIALECTS[name];
+}
+
+/** Fields that some provider's models write for themselves. Another provider's client may send them all the same. */
+export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
+
+/** Blocks that some provider's models write for themselves, of all dialects together. */
+export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);

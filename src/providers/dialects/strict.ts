@@ -1,0 +1,72 @@
+/**
+ * The common denominator: a history that breaks none of these rules is accepted by every provider of the table, and
+ * by the hosts that have no entry of their own (Bedrock, Kimi, GLM, MiniMax, vLLM). Used where the provider is not
+ * known. Each rule names a provider that demands it.
+ */
+
+import { anthropic } from "./anthropic.js";
+import { deepseek } from "./deepseek.js";
+import { gemini } from "./gemini.js";
+import { mistral } from "./mistral.js";
+import { openai, openaiResponses } from "./openai.js";
+import { confirmed, type Dialect, inferred } from "./rule.js";
+
+export const strict = {
+  rules: {
+    "empty-history": openai.rules["empty-history"],
+    "missing-result": openai.rules["missing-result"],
+    "orphan-result": openai.rules["orphan-result"],
+    "duplicate-result": openai.rules["duplicate-result"],
+    "result-order": inferred("tool messages must stand in the order of the tool calls"),
+    "call-id": mistral.rules["call-id"],
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "https://github.com/VicBilibily/GCMP/pull/120",
+    ),
+    "tool-name": gemini.rules["tool-name"],
+    "message-name": openai.rules["message-name"],
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "https://github.com/earendil-works/pi/issues/5468",
+    ),
+    "empty-calls": openai.rules["empty-calls"],
+    role: inferred("Unexpected role '{name}'"),
+    "content-form": openai.rules["content-form"],
+    "foreign-block": openai.rules["foreign-block"],
+    "empty-assistant": confirmed(
+      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "https://github.com/AstrBotDevs/AstrBot/issues/7200",
+    ),
+    "blank-text": anthropic.rules["blank-text"],
+    "blank-user": anthropic.rules["blank-user"],
+    "blank-result": anthropic.rules["blank-result"],
+    "system-position": confirmed(
+      "System message must be at the beginning.",
+      "https://github.com/vllm-project/vllm/issues/41114",
+    ),
+    "first-user": confirmed(
+      "1214 The messages parameter is illegal. Please check the documentation.",
+      "https://github.com/anomalyco/opencode/issues/2557",
+    ),
+    "assistant-last": mistral.rules["assistant-last"],
+    "user-after-tool": mistral.rules["user-after-tool"],
+    alternation: confirmed(
+      "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
+      "https://github.com/microsoft/semantic-kernel/issues/10281",
+    ),
+    "call-position": gemini.rules["call-position"],
+    "foreign-state": anthropic.rules["foreign-state"],
+    "item-id": openaiResponses.rules["item-id"],
+  },
+  callPlaces: ["listed", "raw", "block"],
+  callId: mistral.callId,
+  toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
+  assistantBlocks: ["text"],
+  ignoredBlocks: [],
+  stateBlocks: [],
+  // No maker is known, so nobody may send what only a maker can read.
+  stateFields: [...openaiResponses.stateFields, ...deepseek.stateFields, ...gemini.stateFields],
+  blocksIn: ["human"],
+  userBlocks: "any",
+  makers: [],
+} as const satisfies Dialect;

@@ -1,0 +1,35 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { bridgeRoles } from "./projection/bridge-roles.js";
+import { cleanContent } from "./projection/clean-content.js";
+import { fillBlanks } from "./projection/fill-blanks.js";
+import { fitStoredItems } from "./projection/fit-stored-items.js";
+import { keepOwnState } from "./projection/keep-own-state.js";
+import { listCalls } from "./projection/list-calls.js";
+import { mergeTurns } from "./projection/merge-turns.js";
+import { nameTools } from "./projection/name-tools.js";
+import { passReasoning } from "./projection/pass-reasoning.js";
+import { renameCalls } from "./projection/rename-calls.js";
+import type { Step, Target } from "./projection/step.js";
+
+/** In this order: first what each message is, then how they stand together. Each reads from the table what to do. */
+const STEPS: readonly Step[] = [
+  listCalls,
+  keepOwnState,
+  cleanContent,
+  nameTools,
+  fillBlanks,
+  renameCalls,
+  fitStoredItems,
+  mergeTurns,
+  bridgeRoles,
+  passReasoning,
+];
+
+/**
+ * Paired messages, system first, as a provider of this dialect accepts them.
+ *
+ * @returns The given array if it is so already.
+ */
+export function projectMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
+  return STEPS.reduce((projected, step) => step(projected, target), messages);
+}

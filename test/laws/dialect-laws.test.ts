@@ -1,0 +1,73 @@
+/** What holds for the model input of every dialect, whatever the history was. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { callsOf } from "../../src/history/call.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { toModelInput } from "../../src/providers/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
+import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { snapshot } from "../support/plain-messages.js";
+
+const NAMES = Object.keys(DIALECTS) as DialectName[];
+const RUNS = 300;
+
+function callIds(messages: readonly BaseMessage[]): string[] {
+  return messages.flatMap((message) => callsOf(message).map(({ id }) => id));
+}
+
+describe.each(NAMES)("for %s", (dialect) => {
+  it("validation finds nothing in a model input", () => {
+    fc.assert(
+      fc.property(foreignHistories(), (foreign) => {
+        expect(validateHistory(toModelInput(buildForeign(foreign), { dialect }), dialect)).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("a model input is its own model input, message for message", () => {
+    fc.assert(
+      fc.property(foreignHistories(), (foreign) => {
+        const input = toModelInput(buildForeign(foreign), { dialect });
+        const again = toModelInput(input, { dialect });
+        expect(again.length).toBe(input.length);
+        for (const [index, message] of again.entries()) expect(message).toBe(input[index]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("call ids stay the same when the history grows at its end", () => {
+    fc.assert(
+      fc.property(foreignHistories(), fc.nat({ max: 14 }), (foreign, cut) => {
+        const history = toModelInput(buildForeign(foreign), { dialect: "openai" });
+        const turn = turnStart(history, cut);
+        const before = callIds(toModelInput(history.slice(0, turn), { dialect }));
+        const after = callIds(toModelInput(history, { dialect }));
+        expect(after.slice(0, before.length)).toEqual(before);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("no message of the history is changed", () => {
+    fc.assert(
+      fc.property(foreignHistories(), (foreign) => {
+        const history = buildForeign(foreign);
+        const before = snapshot(history);
+        toModelInput(history, { dialect });
+        expect(snapshot(history)).toEqual(before);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** A place where a group ends. */
+function turnStart(history: readonly BaseMessage[], cut: number): number {
+  const place = Math.min(cut, history.length);
+  const end = history.findIndex(({ type }, index) => index >= place && type !== "tool");
+  return end < 0 ? history.length : end;
+}

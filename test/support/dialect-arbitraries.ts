@@ -1,0 +1,216 @@
+/**
+ * Foreign histories: the faults of `arbitraries.ts` (dangling, doubled, late and orphaned results, calls in every
+ * place, repeated ids, summaries), and on top of them what providers differ in: the forms of ids, names, arguments
+ * and content, and the state that each keeps in its messages.
+ */
+
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import fc from "fast-check";
+import { coerceMessage } from "../../src/history/coerce-message.js";
+import { copyMessage } from "../../src/history/copy-message.js";
+import { build, type Entry, messageEntries } from "./arbitraries.js";
+
+const ID_STYLES = [
+  "c",
+  "call_0fypS1hVX",
+  "abcDEF12",
+  "functions.read:",
+  `call_${"x".repeat(40)}|fc_${"y".repeat(30)}`,
+  "toolu_01A09q90qw90lq917835lq",
+] as const;
+const TOOL_NAMES = ["tool", "my tool.v2", "", "n".repeat(70), "9lives"] as const;
+const ARGUMENTS = [{}, { city: "Oslo" }, [1], "text", null, 5] as const;
+
+const CONTENTS: readonly unknown[] = [
+  null,
+  undefined,
+  "",
+  "  ",
+  [],
+  [{ type: "text", text: "" }],
+  [{ type: "text", text: "said" }],
+  [
+    { type: "text", text: "one" },
+    { type: "text", text: " " },
+  ],
+  [
+    { type: "thinking", thinking: "hm", signature: "c2lnbmVk" },
+    { type: "text", text: "said" },
+  ],
+  [{ type: "redacted_thinking", data: "c2VjcmV0" }],
+  [
+    { type: "reasoning", reasoning: "hm" },
+    { type: "text", text: "said" },
+  ],
+  [
+    { type: "functionCall", functionCall: { name: "tool", args: {} } },
+    { type: "text", text: "said" },
+  ],
+  [
+    { type: "text", text: "a" },
+    { type: "tool_use", id: "toolu_x", name: "tool", input: {} },
+    { type: "text", text: "b" },
+  ],
+  [
+    { type: "invalid_tool_call", name: "tool", args: "{", id: "c9" },
+    { type: "text", text: "said" },
+  ],
+];
+
+const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc" };
+
+/** What each provider's models leave in their messages. */
+const STATES: readonly Partial<AIMessage>[] = [
+  { response_metadata: { model_provider: "openai", model_name: "gpt-5-2025-08-07" } },
+  { id: "msg_1", response_metadata: { model_provider: "anthropic", model: "claude-sonnet-4-5" } },
+  {
+    id: "msg_2",
+    response_metadata: {
+      model_provider: "openai",
+      model_name: "gpt-5",
+      output: [
+        reasoning,
+        { type: "function_call", id: "fc_1", call_id: "call_stored", name: "tool", arguments: "{}" },
+      ],
+    },
+    additional_kwargs: { reasoning, __openai_function_call_ids__: { c1: "fc_1", call_stored: "fc_1" } },
+  },
+  { additional_kwargs: { reasoning } },
+  {
+    response_metadata: { model_provider: "deepseek", model_name: "deepseek-chat" },
+    additional_kwargs: { reasoning_content: "I must look." },
+  },
+  {
+    response_metadata: { model_provider: "google-genai" },
+    additional_kwargs: { __gemini_function_call_thought_signatures__: { c1: "c2ln" }, signatures: ["c2ln"] },
+  },
+  {
+    additional_kwargs: {
+      tool_calls: [{ id: "c1", type: "function", function: { name: "tool", arguments: "{" } }],
+    },
+  },
+  { additional_kwargs: { tool_calls: [] } },
+  { response_metadata: { output_version: "v1", model_provider: "openai" } },
+];
+
+interface Twist {
+  readonly at: number;
+  readonly change:
+    | { readonly kind: "content"; readonly content: unknown }
+    | { readonly kind: "state"; readonly state: Partial<AIMessage> }
+    | { readonly kind: "arguments"; readonly args: unknown }
+    | { readonly kind: "name"; readonly name: string }
+    | { readonly kind: "role"; readonly role: string };
+}
+
+const twist: fc.Arbitrary<Twist> = fc.record({
+  at: fc.nat({ max: 20 }),
+  change: fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom(...CONTENTS).map((content) => ({ kind: "content" as const, content })),
+    },
+    { weight: 4, arbitrary: fc.constantFrom(...STATES).map((state) => ({ kind: "state" as const, state })) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(...ARGUMENTS).map((args) => ({ kind: "arguments" as const, args })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom("agent_1", "agent one!", "")
+        .map((name) => ({ kind: "name" as const, name })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom("developer", "assistant", "user", "critic", "function")
+        .map((role) => ({ kind: "role" as const, role })),
+    },
+  ),
+});
+
+export interface ForeignHistory {
+  readonly entries: readonly Entry[];
+  readonly twists: readonly Twist[];
+  readonly ids: Readonly<Record<string, string>>;
+  readonly toolName: string;
+}
+
+export const foreignHistories = (maxLength = 14): fc.Arbitrary<ForeignHistory> =>
+  fc.record({
+    entries: messageEntries(maxLength),
+    twists: fc.array(twist, { maxLength: 6 }),
+    ids: fc
+      .tuple(
+        ...["c1", "c2", "c3"].map((id) =>
+          fc.constantFrom(...ID_STYLES).map((style) => [id, `${style}${id.slice(1)}`] as const),
+        ),
+      )
+      .map((pairs) => Object.fromEntries(pairs)),
+    toolName: fc.oneof({ weight: 3, arbitrary: fc.constant("tool") }, fc.constantFrom(...TOOL_NAMES)),
+  });
+
+/** The messages of a foreign history. */
+export function buildForeign({ entries, twists, ids, toolName }: ForeignHistory): BaseMessage[] {
+  const messages = build(entries)
+    .map(coerceMessage)
+    .filter((message) => message !== undefined)
+    .map((message) => inStyle(message, ids, toolName));
+  for (const { at, change } of twists) {
+    const index = messages.length === 0 ? 0 : at % messages.length;
+    const message = messages[index];
+    if (message !== undefined) messages[index] = twisted(message, change);
+  }
+  return messages;
+}
+
+function inStyle(message: BaseMessage, ids: Readonly<Record<string, string>>, name: string): BaseMessage {
+  const styled = (id: string | undefined): string => ids[id ?? ""] ?? id ?? "";
+  if (ToolMessage.isInstance(message))
+    return copyMessage(message, { tool_call_id: styled(message.tool_call_id) });
+  if (!AIMessage.isInstance(message)) return message;
+  const { content } = message;
+  return copyMessage(message, {
+    tool_calls: message.tool_calls?.map((call) => ({ ...call, id: styled(call.id), name })) ?? [],
+    invalid_tool_calls:
+      message.invalid_tool_calls?.map((call) => ({ ...call, id: styled(call.id), name })) ?? [],
+    content: Array.isArray(content)
+      ? (content.map((block) => styledBlock(block, styled, name)) as typeof content)
+      : content,
+  });
+}
+
+function styledBlock(block: object, styled: (id: string | undefined) => string, name: string): object {
+  if ("call_id" in block) return { ...block, call_id: styled(String(block.call_id)), name };
+  return "id" in block ? { ...block, id: styled(String(block.id)), name } : block;
+}
+
+function twisted(message: BaseMessage, change: Twist["change"]): BaseMessage {
+  switch (change.kind) {
+    case "content":
+      return copyMessage(message, { content: change.content } as Partial<BaseMessage>);
+    case "name":
+      return copyMessage(message, { name: change.name });
+    case "arguments":
+      if (!AIMessage.isInstance(message)) return message;
+      return copyMessage(message, {
+        tool_calls: message.tool_calls?.map((call) => ({ ...call, args: change.args as never })) ?? [],
+      });
+    case "state":
+      return AIMessage.isInstance(message)
+        ? copyMessage(message, change.state as Partial<typeof message>)
+        : message;
+    case "role":
+      if (message.type !== "human") return message;
+      return change.role === "function"
+        ? new FunctionMessage({ content: "42", name: "old" })
+        : new ChatMessage("said", change.role);
+  }
+}

@@ -1,0 +1,124 @@
+/** Anthropic's Messages API. Neighbours of one role count as one message, as the API has it since 2026. */
+
+import {
+  type Fields,
+  firstRepeated,
+  isFields,
+  listOf,
+  type Refusal,
+  type RequestCheck,
+  textOf,
+} from "./refusal.js";
+
+/** The signature that Anthropic's models made in `dialect-arbitraries.ts`. */
+const OWN_SIGNATURE = "c2lnbmVk";
+
+interface Turn {
+  readonly role: string;
+  readonly blocks: readonly Fields[];
+}
+
+export const checkAnthropic: RequestCheck = (body) => {
+  const raw = listOf(typeof body === "object" && body !== null ? Reflect.get(body, "messages") : undefined);
+  if (raw.length === 0) return refuse("messages: at least one message is required");
+  const foreign = raw.find(({ role }) => role !== "user" && role !== "assistant");
+  if (foreign !== undefined) return refuse(`messages: Unexpected role "${textOf(foreign["role"])}".`);
+  for (const [index, message] of raw.entries()) {
+    const fault = checkMessage(toTurn(message), index);
+    if (fault !== undefined) return refuse(fault);
+  }
+  const turns = merge(raw.map(toTurn));
+  if (turns[0]?.role !== "user") return refuse('messages: first message must use the "user" role');
+  for (const [index, turn] of turns.entries()) {
+    const fault = checkPair(turn, turns[index + 1], index) ?? checkOrphans(turns[index - 1], turn, index);
+    if (fault !== undefined) return refuse(fault);
+  }
+  const ids = turns.flatMap(({ blocks }) => blocks.filter(isType("tool_use")).map(({ id }) => textOf(id)));
+  if (firstRepeated(ids) !== undefined) return refuse("messages.1.content.1: `tool_use` ids must be unique");
+  if (turns.at(-1)?.role === "assistant")
+    return refuse(
+      "This model does not support assistant message prefill. The conversation must end with a user message.",
+    );
+  return undefined;
+};
+
+function checkMessage({ role, blocks }: Turn, index: number): string | undefined {
+  if (blocks.length === 0)
+    return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
+  for (const [place, block] of blocks.entries()) {
+    const at = `messages.${index}.content.${place}`;
+    if (block["type"] === "text" && textOf(block["text"]) === "")
+      return "messages: text content blocks must be non-empty";
+    if (block["type"] === "text" && textOf(block["text"]).trim() === "")
+      return "messages: text content blocks must contain non-whitespace text";
+    if (block["type"] === "tool_use") {
+      if (role !== "assistant") return "`tool_use` blocks can only be in `assistant` messages";
+      if (!/^[a-zA-Z0-9_-]+$/.test(textOf(block["id"])))
+        return `${at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(block["name"])))
+        return `${at}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`;
+      if (!isFields(block["input"])) return `${at}.tool_use.input: Input should be a valid dictionary`;
+    }
+    if (block["type"] === "tool_result" && isBlank(block["content"]))
+      return `${at}.tool_result: content cannot be empty if \`is_error\` is true`;
+    if (block["type"] === "thinking" && block["signature"] !== OWN_SIGNATURE)
+      return `${at}: Invalid \`signature\` in \`thinking\` block`;
+  }
+  return undefined;
+}
+
+function checkPair({ role, blocks }: Turn, next: Turn | undefined, index: number): string | undefined {
+  const calls = role === "assistant" ? blocks.filter(isType("tool_use")).map(({ id }) => textOf(id)) : [];
+  if (calls.length === 0) return undefined;
+  const missing = (ids: readonly string[]) =>
+    `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
+  const lastText = blocks.findLastIndex(isType("text"));
+  if (lastText > blocks.findIndex(isType("tool_use"))) return missing(calls);
+  const following = next?.blocks ?? [];
+  const end = following.findIndex((block) => !isType("tool_result")(block));
+  const leading = (end < 0 ? following : following.slice(0, end)).map((block) =>
+    textOf(block["tool_use_id"]),
+  );
+  const open = calls.filter((id) => !leading.includes(id));
+  if (open.length > 0) return missing(open);
+  if (leading.length > calls.length)
+    return `messages.${index + 1}: Too many \`tool_result\` blocks found: ${leading.length}, expected ${calls.length}.`;
+  return undefined;
+}
+
+function checkOrphans(before: Turn | undefined, { blocks }: Turn, index: number): string | undefined {
+  const known = (before?.blocks ?? []).filter(isType("tool_use")).map(({ id }) => id);
+  const place = blocks.findIndex(
+    (block) => isType("tool_result")(block) && !known.includes(block["tool_use_id"]),
+  );
+  if (place < 0) return undefined;
+  return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${textOf(blocks[place]?.["tool_use_id"])}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+}
+
+function isType(type: string): (block: Fields) => boolean {
+  return (block) => block["type"] === type;
+}
+
+function isBlank(content: unknown): boolean {
+  return typeof content === "string" ? content.trim() === "" : listOf(content).length === 0;
+}
+
+function toTurn({ role, content }: Fields): Turn {
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+  return { role: textOf(role), blocks };
+}
+
+function merge(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = [];
+  for (const turn of turns) {
+    const before = merged.at(-1);
+    if (before?.role === turn.role)
+      merged[merged.length - 1] = { ...before, blocks: [...before.blocks, ...turn.blocks] };
+    else merged.push(turn);
+  }
+  return merged;
+}
+
+function refuse(message: string): Refusal {
+  return { status: 400, body: { type: "error", error: { type: "invalid_request_error", message } } };
+}

@@ -1,0 +1,84 @@
+/** Mistral's validator (mistral-common, `instruct/validator.py`), on the wire format of its API. */
+
+import { firstRepeated, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+
+const NEXT_ROLES: Readonly<Record<string, readonly string[]>> = {
+  system: ["user", "assistant", "system"],
+  user: ["assistant", "system", "user"],
+  assistant: ["assistant", "user", "tool"],
+  tool: ["assistant", "tool"],
+};
+
+export const checkMistral: RequestCheck = (body) => {
+  const messages = listOf(
+    typeof body === "object" && body !== null ? Reflect.get(body, "messages") : undefined,
+  );
+  if (messages.length === 0) return refuse("Conversation must have at least one message", "3230");
+  let expected: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    const role = textOf(message["role"]);
+    const before = messages[index - 1];
+    const beforeRole = textOf(before?.["role"]);
+    if (before !== undefined && NEXT_ROLES[beforeRole]?.includes(role) !== true)
+      return refuse(`Unexpected role '${role}' after role '${beforeRole}'`, "3230");
+    if (role === "tool") {
+      const id = textOf(message["tool_call_id"]);
+      if (!isId(id)) return refuse(badId(id), "3280");
+      if (!expected.includes(id)) return refuse(`Unexpected tool call id ${id} in tool results`, "3230");
+      expected = expected.filter((one) => one !== id);
+      continue;
+    }
+    if (expected.length > 0) return refuse("Not the same number of function calls and responses", "3230");
+    if (role !== "assistant") continue;
+    const calls = listOf(message["tool_calls"]);
+    if (calls.length === 0 && isEmpty(message["content"]))
+      return refuse("Assistant message must have either content or tool_calls, but not none.", "3240");
+    expected = calls.map(({ id }) => textOf(id));
+    const illegal = expected.find((id) => !isId(id));
+    if (illegal !== undefined) return refuse(badId(illegal), "3280");
+    const repeated = firstRepeated(expected);
+    if (repeated !== undefined)
+      return refuse(`Duplicate tool call id ${repeated} in assistant message`, "3230");
+    const name = calls
+      .map((call) => textOf(listOf([call["function"]])[0]?.["name"]))
+      .find((one) => !isName(one));
+    if (name !== undefined)
+      return refuse(
+        `Function name was ${name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.`,
+        "3280",
+      );
+  }
+  if (expected.length > 0) return refuse("Not the same number of function calls and responses", "3230");
+  const last = textOf(messages.at(-1)?.["role"]);
+  if (last === "assistant")
+    return refuse(
+      "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+      "3230",
+    );
+  return undefined;
+};
+
+function isId(id: string): boolean {
+  return /^[a-zA-Z0-9]{9}$/.test(id);
+}
+
+function isName(name: string): boolean {
+  return /^[a-zA-Z0-9_-]{1,64}$/.test(name);
+}
+
+function badId(id: string): string {
+  return `Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`;
+}
+
+function isEmpty(content: unknown): boolean {
+  return (
+    content === undefined ||
+    content === null ||
+    content === "" ||
+    (Array.isArray(content) && content.length === 0)
+  );
+}
+
+function refuse(message: string, code: string): Refusal {
+  return { status: 400, body: { object: "error", message, type: "invalid_request_message_order", code } };
+}

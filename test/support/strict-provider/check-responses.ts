@@ -1,0 +1,61 @@
+/** The Responses API, which knows the items that it has stored. */
+
+import { type Fields, firstRepeated, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+
+/** Of the items of `dialect-arbitraries.ts`, those that OpenAI's models made. */
+const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
+
+export const checkResponses: RequestCheck = (body) => {
+  const items = listOf(typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined);
+  const calls = items.filter(({ type }) => type === "function_call").map(({ call_id }) => textOf(call_id));
+  const outputs: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const fault = checkItem(item, index, items[index + 1]);
+    if (fault !== undefined) return refuse(fault);
+    if (item["type"] === "function_call_output") {
+      const id = textOf(item["call_id"]);
+      const before = items
+        .slice(0, index)
+        .filter(({ type, call_id }) => type === "function_call" && call_id === id);
+      if (before.length <= outputs.filter((output) => output === id).length)
+        return refuse(`No tool call found for function call output with call_id ${id}.`);
+      outputs.push(id);
+    }
+  }
+  const open = calls.find(
+    (id) => calls.filter((call) => call === id).length > outputs.filter((output) => output === id).length,
+  );
+  if (open !== undefined) return refuse(`No tool output found for function call ${open}.`);
+  const ids = items.map(({ id }) => textOf(id)).filter((id) => id !== "");
+  const repeated = firstRepeated(ids);
+  if (repeated !== undefined)
+    return refuse(
+      `Duplicate item found with id ${repeated}. Remove duplicate items from your input and try again.`,
+    );
+  return items.length === 0 ? refuse("Invalid 'input': empty array.") : undefined;
+};
+
+function checkItem(item: Fields, index: number, next: Fields | undefined): string | undefined {
+  const id = textOf(item["id"]);
+  if (item["role"] === "tool")
+    return "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.";
+  if (item["type"] === "function_call" && id !== "" && !id.startsWith("fc"))
+    return `Invalid 'input[${index}].id': '${id}'. Expected an ID that begins with 'fc'.`;
+  if (textOf(item["call_id"]).length > 64)
+    return `Invalid 'input[${index}].call_id': string too long. Expected a string with maximum length 64.`;
+  if ("call_id" in item && textOf(item["call_id"]) === "")
+    return `Invalid 'input[${index}].call_id': empty string.`;
+  if (id !== "" && !STORED.has(id)) return `Item with id '${id}' not found.`;
+  if (item["type"] === "function_call" && !/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(item["name"])))
+    return `Invalid 'input[${index}].name': string does not match pattern.`;
+  if (item["type"] === "reasoning" && next?.["type"] !== "function_call" && next?.["role"] !== "assistant")
+    return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
+  return undefined;
+}
+
+function refuse(message: string): Refusal {
+  return {
+    status: 400,
+    body: { error: { message, type: "invalid_request_error", param: "input", code: null } },
+  };
+}

@@ -1,0 +1,63 @@
+/** Generated histories with every fault, over HTTP through the real clients, to providers that refuse a bad history. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toModelInput } from "../../src/providers/to-model-input.js";
+import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import {
+  ANSWER,
+  type ProviderName,
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+import { clientOf, PROVIDERS } from "./clients.js";
+
+const RUNS = 90;
+const RAW_RUNS = 60;
+/** Of the raw histories at least so many are refused, else the check has no teeth. */
+const REFUSED_AT_LEAST = 0.6;
+
+let strict: StrictProvider;
+beforeAll(async () => {
+  strict = await startStrictProvider();
+});
+afterAll(() => strict.stop());
+
+async function streamedText(provider: ProviderName, input: BaseMessage[]): Promise<string> {
+  const client = await clientOf(provider, strict);
+  let text = "";
+  for await (const chunk of await client.stream(input)) text += chunk.text;
+  return text;
+}
+
+describe.each(PROVIDERS)("%s", (provider) => {
+  it("never refuses a model input of its dialect", async () => {
+    await fc.assert(
+      fc.asyncProperty(foreignHistories(), async (foreign) => {
+        const input = toModelInput(buildForeign(foreign), { dialect: provider });
+        expect(await streamedText(provider, input)).toBe(ANSWER);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("never refuses a strict one either", async () => {
+    await fc.assert(
+      fc.asyncProperty(foreignHistories(), async (foreign) => {
+        const input = toModelInput(buildForeign(foreign), {
+          dialect: provider === "deepseek" ? provider : "strict",
+        });
+        expect(await streamedText(provider, input)).toBe(ANSWER);
+      }),
+      { numRuns: RUNS / 3 },
+    );
+  });
+
+  it("often refuses the same histories as they are", async () => {
+    const histories = fc.sample(foreignHistories(), { numRuns: RAW_RUNS, seed: 7 }).map(buildForeign);
+    const answers = await Promise.allSettled(histories.map((history) => streamedText(provider, history)));
+    const refused = answers.filter(({ status }) => status === "rejected").length;
+    expect(refused / RAW_RUNS).toBeGreaterThan(REFUSED_AT_LEAST);
+  });
+});
