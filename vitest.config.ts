@@ -8,5 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
+    // LangChain takes a second to load, and no test changes what another one imports.
+    isolate: false,
   },
 });

@@ -9,7 +9,6 @@ import {
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { normalizeHistory } from "../history/normalize-history.js";
 import { listOf } from "../history/read-messages.js";
-import { reduceMessages } from "../history/reduce-messages.js";
 import { coverageOf } from "../history/summary.js";
 
 /** What is needed of a store. LangGraph's stores have it; a client of a server can be wrapped to have it. */
@@ -71,7 +70,7 @@ export async function readFullHistory(
   const known = await loadArchived(messages, { store, namespace: archiveNamespace(threadId) });
   const owners = new Map<string, string>();
   claim(ids, WHOLE_THREAD);
-  return reduceMessages([], flatten(ids, WHOLE_THREAD)).messages;
+  return [...normalizeHistory(flatten(ids, WHOLE_THREAD), () => {})];
 
   /** A message that several summaries list stands where the earliest one has it. */
   function claim(list: readonly string[], owner: string): void {

@@ -72,7 +72,8 @@ describe("In any thread, with any budget", () => {
       const input = inputOf(thread);
       expect(strictViolations(input)).toEqual([]);
       const request = thread.shadow.findLast(isUserMessage);
-      if (request !== undefined) expect(input).toContain(request);
+      // A dialect may join neighbouring messages of one role.
+      if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
     };
     await fc.assert(
       fc.asyncProperty(threads, async (one) => {

@@ -38,7 +38,7 @@ describe("A turn of a hundred tool steps", () => {
     expect(model.requests).toHaveLength(101);
     for (const { messages } of model.requests) {
       expect(tokensOf(messages) + toolTokens).toBeLessThanOrEqual(BUDGET);
-      expect(messages.filter(({ text }) => text === REQUEST)).toHaveLength(1);
+      expect(messages.filter(({ text }) => text.includes(REQUEST))).toHaveLength(1);
     }
     expect(summariser.requests.length).toBeGreaterThan(3);
     expect(summariser.requests.length).toBeLessThanOrEqual(20);

@@ -114,7 +114,7 @@ describe.skipIf(!areRecordingsThere).each(KINDS)(
         if (role === "user") request = content ?? "";
         if (role !== "assistant") continue;
         const texts = model?.requests[asked]?.messages.map(({ text }) => text);
-        expect(texts).toContain(request);
+        expect(texts?.some((text) => text.includes(request))).toBe(true);
         asked += 1;
       }
       expect(model?.requests).toHaveLength(asked);

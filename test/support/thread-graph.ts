@@ -51,11 +51,11 @@ export function messagesOf(values: unknown): BaseMessage[] {
   return Array.isArray(messages) ? messages : [];
 }
 
-/** The custom events of one run. */
+/** The custom events of one run, but for the one that every run ends with. */
 export async function eventsOf(graph: AgentGraph, input: object, config: object): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of await graph.stream(input as never, { ...config, streamMode: "custom" })) {
     events.push(event as AgentEvent);
   }
-  return events;
+  return events.filter(({ type }) => type !== "run-end");
 }
