@@ -3,7 +3,7 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
 
-export const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
+const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 
 /** The ids of stored items that the client would send with a message. */
 export function storedItemIds(message: BaseMessage): string[] {

@@ -1,7 +1,7 @@
 /** What a provider refuses in a history, and how well we know it. */
 
 /** Each rule, with the histories that break it. */
-export const RULES = {
+const RULES = {
   "empty-history": "There is nothing but system messages.",
   "missing-result": "A call has no result directly behind its message.",
   "orphan-result": "A result answers no call of the message before it.",

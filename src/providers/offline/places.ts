@@ -74,7 +74,7 @@ export function timeZoneOf(place: string): string {
   return ZONES.get(place.toLowerCase()) ?? place;
 }
 
-export function isKnownCity(name: string): boolean {
+function isKnownCity(name: string): boolean {
   return ZONES.has(name.toLowerCase());
 }
 

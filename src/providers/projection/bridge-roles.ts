@@ -10,9 +10,9 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { createSummaryNote } from "../../history/summary.js";
 import type { Step } from "./step.js";
 
-export const OPENING = "(The beginning of this conversation is not shown.)";
-export const AFTER_RESULTS = "I have the results.";
-export const CONTINUE = "Please continue.";
+const OPENING = "(The beginning of this conversation is not shown.)";
+const AFTER_RESULTS = "I have the results.";
+const CONTINUE = "Please continue.";
 
 export const bridgeRoles: Step = (messages, { dialect: { rules } }) => {
   const bridged: BaseMessage[] = [];

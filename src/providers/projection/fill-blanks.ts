@@ -15,7 +15,7 @@ import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
 export const NO_OUTPUT = "(no output)";
-export const EMPTY_MESSAGE = "(empty message)";
+const EMPTY_MESSAGE = "(empty message)";
 
 export const fillBlanks: Step = (messages, { dialect }) =>
   mapMessages(messages, (message) => filled(message, dialect.rules));
