@@ -12,7 +12,7 @@ import { InvalidCommandError } from "./errors.js";
 import type { MessagesUpdate } from "./history/messages-schema.js";
 import type { publicStateSchema } from "./nodes/agent-state.js";
 import { RunHandle } from "./nodes/run-handle.js";
-import type { RunContext } from "./nodes/settings.js";
+import type { RunContext } from "./settings/run-context.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
 

@@ -3,9 +3,9 @@ import { agentStateSchema, publicStateSchema } from "./nodes/agent-state.js";
 import { createModelNode, type ModelNodeOptions } from "./nodes/model.js";
 import { patch } from "./nodes/patch.js";
 import { createPatchedRoute, createStartRoute } from "./nodes/routes.js";
-import { runContextSchema } from "./nodes/settings.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "./nodes/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "./nodes/tools.js";
+import { runContextSchema } from "./settings/run-context.js";
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END

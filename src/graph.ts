@@ -5,10 +5,12 @@ import { AgentGraph } from "./agent-graph.js";
 import { drawGraph } from "./draw-graph.js";
 import { InvalidSettingError } from "./errors.js";
 import { checkTools } from "./nodes/check-tools.js";
-import { checkBuildSettings, readRunContext, resolveLimits } from "./nodes/settings.js";
 import { createSummaryPolicy } from "./nodes/summary-policy.js";
-import { type SummaryLanguage, summaryWording } from "./nodes/summary-prompts.js";
+import { summaryWording } from "./nodes/summary-prompts.js";
 import { createModel, parseModelName } from "./providers/create-model.js";
+import { checkBuildSettings, type SummaryLanguage } from "./settings/build-settings.js";
+import { resolveLimits } from "./settings/loop-limits.js";
+import { readRunContext } from "./settings/run-context.js";
 
 export interface AgentGraphOptions {
   /** A chat model, or `provider:model` as {@link createModel} takes it. */

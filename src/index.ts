@@ -23,9 +23,9 @@ export { type RepairedHistory, repairHistory } from "./history/repair-history.js
 export type { PlaceholderCause } from "./history/result.js";
 export type { AgentEvent } from "./nodes/agent-event.js";
 export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/archive.js";
-export type { RunContext } from "./nodes/settings.js";
 export { type CreateModelOptions, createModel } from "./providers/create-model.js";
 export { dialectOf } from "./providers/dialect-of.js";
 export type { DialectName } from "./providers/dialects.js";
 export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
+export type { RunContext } from "./settings/run-context.js";

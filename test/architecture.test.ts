@@ -11,6 +11,7 @@ const LAYERS = [
   "errors",
   "history",
   "providers",
+  "settings",
   "middleware",
   "nodes",
   "graph",

@@ -31,7 +31,7 @@ describe("the README", () => {
   });
 
   it("names every setting of the table that the code has", async () => {
-    const { BUILD_SETTING_NAMES } = await import("../src/nodes/settings.js");
+    const { BUILD_SETTING_NAMES } = await import("../src/settings/build-settings.js");
     for (const name of BUILD_SETTING_NAMES) expect(readme).toContain(`\`${name}\``);
   });
 });

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
-import { LONGEST_TIMEOUT } from "../nodes/settings.js";
+import { LONGEST_TIMEOUT } from "../settings/rule.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -7,9 +7,9 @@ import { callsOf } from "../history/call.js";
 import { groupMessages } from "../history/group.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { isResult } from "../history/result.js";
+import type { LoopLimits } from "../settings/loop-limits.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "./agent-state.js";
 import { unansweredCalls } from "./open-calls.js";
-import type { LoopLimits } from "./settings.js";
 import { shouldSummarize } from "./summary-due.js";
 
 export type GateDecision =

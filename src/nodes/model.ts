@@ -16,12 +16,13 @@ import { FinishHabit } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { toModelInput } from "../providers/to-model-input.js";
+import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
+import type { RunContext } from "../settings/run-context.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
 import { isArchived } from "./archive.js";
 import { decideAtGate } from "./gate.js";
 import { runHandleOf, stepsLeft } from "./run-handle.js";
-import { type LoopLimits, type RunContext, resolveLimits } from "./settings.js";
 import { type ToolTask, toolTasksOf } from "./tool-task.js";
 
 export interface ModelNodeOptions {

@@ -2,10 +2,10 @@
 
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SummaryPolicy } from "../history/plan-summary.js";
+import type { RunContext } from "../settings/run-context.js";
 import type { AgentState } from "./agent-state.js";
 import { unansweredCalls } from "./open-calls.js";
 import { runHandleOf } from "./run-handle.js";
-import type { RunContext } from "./settings.js";
 import { shouldSummarize } from "./summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;

@@ -1,7 +1,7 @@
 import type { ToolCall } from "@langchain/core/messages/tool";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { RunContext } from "./settings.js";
+import type { RunContext } from "../settings/run-context.js";
 import { withDeadline } from "./with-deadline.js";
 
 export class ToolTimeoutError extends Error {

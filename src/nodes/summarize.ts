@@ -5,12 +5,12 @@ import { countTokens } from "../history/count-tokens.js";
 import { measureInput, sumTokens } from "../history/measure-input.js";
 import { planSummary, type SummaryPolicy, TARGET } from "../history/plan-summary.js";
 import { type Coverage, createSummary } from "../history/summary.js";
+import type { RunContext } from "../settings/run-context.js";
 import { emitEvent } from "./agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./agent-state.js";
 import { archiveMessages, toPlain } from "./archive.js";
 import { coverPlan } from "./cover-plan.js";
 import { countStep } from "./run-handle.js";
-import type { RunContext } from "./settings.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
 

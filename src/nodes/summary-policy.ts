@@ -2,8 +2,8 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { countTextTokens } from "../history/count-tokens.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
+import type { RunContext } from "../settings/run-context.js";
 import { toJson } from "../to-json.js";
-import type { RunContext } from "./settings.js";
 
 /** The settings of a graph that a run's context may override. */
 export type SummarySettings = Pick<

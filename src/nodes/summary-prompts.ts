@@ -1,5 +1,7 @@
 /** What a summariser is told, and the heading under which its text stands. */
 
+import type { SummaryLanguage } from "../settings/build-settings.js";
+
 const PROMPTS = {
   en: {
     heading: "## Summary of the conversation so far",
@@ -21,11 +23,7 @@ const PROMPTS = {
     previous: "已有摘要：",
     transcript: "此后的对话：",
   },
-} as const;
-
-export type SummaryLanguage = keyof typeof PROMPTS;
-
-export const SUMMARY_LANGUAGES: readonly SummaryLanguage[] = ["en", "zh"];
+} as const satisfies Record<SummaryLanguage, unknown>;
 
 export interface SummaryWording {
   readonly heading: string;

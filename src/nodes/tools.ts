@@ -1,10 +1,10 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { RunContext } from "../settings/run-context.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import { countStep, runHandleOf } from "./run-handle.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
-import type { RunContext } from "./settings.js";
 import type { ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import type { AgentState, Turn } from "../../src/nodes/agent-state.js";
 import { decideAtGate } from "../../src/nodes/gate.js";
-import type { LoopLimits } from "../../src/nodes/settings.js";
+import type { LoopLimits } from "../../src/settings/loop-limits.js";
 
 const LIMITS: LoopLimits = { maxIterations: 3, maxFunctionCalls: 4, maxConsecutiveErrors: 2 };
 const ROOM = 100;

@@ -8,9 +8,9 @@ import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import type { AgentEvent } from "../../src/nodes/agent-event.js";
 import type { AgentState, SummaryAttempt } from "../../src/nodes/agent-state.js";
-import type { RunContext } from "../../src/nodes/settings.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/nodes/summarize.js";
 import { summaryWording } from "../../src/nodes/summary-prompts.js";
+import type { RunContext } from "../../src/settings/run-context.js";
 import type { FunctionModel } from "./function-model.js";
 import { policyOf } from "./long-histories.js";
 
