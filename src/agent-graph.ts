@@ -1,17 +1,23 @@
 /** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  type BaseCheckpointSaver,
-  type CheckpointTuple,
-  CompiledStateGraph,
-  isCommand,
-} from "@langchain/langgraph";
+import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
+import { messagesOfInput, withMessages } from "./agent-input.js";
+import { throughAgentMiddleware } from "./agent-run.js";
 import type { drawGraph } from "./draw-graph.js";
 import { InvalidCommandError } from "./errors.js";
 import type { MessagesUpdate } from "./history/messages-schema.js";
+import { AgentContext } from "./middleware/agent-context.js";
+import type { RunBag } from "./middleware/context.js";
+import {
+  joinMiddleware,
+  type Middleware,
+  type MiddlewareByKind,
+  sortMiddleware,
+} from "./middleware/middleware.js";
 import type { publicStateSchema } from "./nodes/agent-state.js";
-import { RunHandle } from "./nodes/run-handle.js";
+import { type GivenMessages, RunHandle } from "./nodes/run-handle.js";
+import { watchCheckpointer } from "./nodes/watch-checkpointer.js";
 import type { RunContext } from "./settings/run-context.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
@@ -27,12 +33,24 @@ class Base extends CompiledStateGraph<
 
 type StreamInput = Parameters<Base["_streamIterator"]>[0];
 type StreamOptions = NonNullable<Parameters<Base["_streamIterator"]>[1]>;
+type InvokeOptions = NonNullable<Parameters<Base["invoke"]>[1]>;
+type Chunk = Awaited<ReturnType<ReturnType<Base["_streamIterator"]>["next"]>>["value"];
+
+type ModeOptions<
+  Mode extends StreamMode | StreamMode[] | undefined,
+  Subgraphs extends boolean,
+  Encoding extends "text/event-stream" | undefined,
+> = Partial<
+  PregelOptions<Base["nodes"], Base["channels"], Record<string, unknown>, Mode, Subgraphs, Encoding>
+>;
 
 type GraphFields = ConstructorParameters<typeof Base>[0];
 
 export interface RunDefaults {
   /** Supersteps of a run, where its caller does not say. */
   readonly recursionLimit: number;
+  /** Of the graph; around that of a run. */
+  readonly middleware: MiddlewareByKind;
   /**
    * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
    * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
@@ -40,21 +58,36 @@ export interface RunDefaults {
   readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
 }
 
+/** What a library caller may add to the options of `invoke`, `stream` and `streamEvents`. */
+export interface RunOptions {
+  /** For this run only; inside the middleware of the graph. @default none */
+  readonly middleware?: readonly Middleware[] | undefined;
+}
+
+/** What is known of a run before it begins. */
+interface RunStart {
+  readonly isStreamed: boolean;
+  readonly middleware: MiddlewareByKind;
+}
+
 export class AgentGraph extends Base {
   readonly #defaults: RunDefaults;
+  #start: RunStart;
 
   /** @param defaults Kept apart from the fields of the graph, from which LangGraph makes copies of it. */
   constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
     super(fields);
     this.#defaults = defaults;
+    this.#start = { isStreamed: true, middleware: defaults.middleware };
     runDefaults.set(this.builder, defaults);
     this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
     // The server passes `recursionLimit: undefined`, which would win. Set here, as the method has four overloads.
     const { streamEvents } = Base.prototype;
-    this.streamEvents = ((input: never, options: { recursionLimit?: number }, streamOptions?: never) => {
-      const { recursionLimit, ...rest } = options;
-      const given = recursionLimit === undefined ? rest : options;
-      return streamEvents.call(this.withConfig({}), input, given as never, streamOptions) as never;
+    this.streamEvents = ((input: never, options: StreamOptions & RunOptions, streamOptions?: never) => {
+      const { run, rest } = this.#begin(options);
+      const { recursionLimit, ...others } = rest;
+      const given = recursionLimit === undefined ? others : rest;
+      return streamEvents.call(run, input, given as never, streamOptions) as never;
     }) as typeof streamEvents;
   }
 
@@ -65,22 +98,99 @@ export class AgentGraph extends Base {
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
+  override async invoke(input: StreamInput, options: InvokeOptions & RunOptions = {}) {
+    const { run, rest } = this.#begin(options, { isStreamed: false });
+    return run.#invoke(input, rest);
+  }
+
+  #invoke(input: StreamInput, options: InvokeOptions) {
+    return super.invoke(input, options);
+  }
+
+  override async stream<
+    Mode extends StreamMode | StreamMode[] | undefined,
+    Subgraphs extends boolean,
+    Encoding extends "text/event-stream" | undefined,
+  >(input: StreamInput, options: ModeOptions<Mode, Subgraphs, Encoding> & RunOptions = {}) {
+    const { run, rest } = this.#begin(options);
+    return run.#stream(input, rest);
+  }
+
+  #stream<
+    Mode extends StreamMode | StreamMode[] | undefined,
+    Subgraphs extends boolean,
+    Encoding extends "text/event-stream" | undefined,
+  >(input: StreamInput, options: ModeOptions<Mode, Subgraphs, Encoding>) {
+    return super.stream<Mode, Subgraphs, Encoding>(input, options);
+  }
+
+  /**
+   * A copy for one run, with the checkpointer of this moment: the server sets it anew on the shared graph for each run.
+   * Middleware of the run leaves the options here, before LangGraph hands them to what runs inside.
+   */
+  #begin<Options extends RunOptions>(options: Options, start: Partial<RunStart> = {}) {
+    const { middleware, ...rest } = options;
+    const run = this.withConfig({}) as AgentGraph;
+    run.#start = { ...this.#start, ...start };
+    if (middleware !== undefined) {
+      run.#start = {
+        ...run.#start,
+        middleware: joinMiddleware(run.#start.middleware, sortMiddleware(middleware)),
+      };
+    }
+    return { run, rest };
+  }
+
   /** The one door of a run: `invoke`, `stream`, `streamEvents`, the server and a parent graph all pass it. */
   override async *_streamIterator(
     input: StreamInput,
     options: StreamOptions = {},
   ): ReturnType<Base["_streamIterator"]> {
-    // A copy, with the checkpointer of this moment: the server sets it anew on the shared graph for each run.
-    const run = this.withConfig({});
+    const { run } = this.#begin({});
     refuseForgedCalls(input);
-    const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
-    const context = this.#defaults.readContext(options.context, isSubgraph);
-    const { handle, checkpointer } = watchCheckpointer(run.checkpointer);
+    const { middleware, isStreamed } = this.#start;
+    const configurable = { ...options.configurable };
+    const isSubgraph = configurable["__pregel_read"] !== undefined;
+    const readContext = (given: unknown) => this.#defaults.readContext(given, isSubgraph);
+    const bag: RunBag = { metadata: {} };
+    const { checkpoints, checkpointer } = watchCheckpointer(run.checkpointer);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
-    yield* super._streamIterator.call(run, input, {
-      ...options,
-      context,
-      configurable: { ...options.configurable, ...handle.toConfigurable() },
+
+    const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
+      const handle = new RunHandle({ bag, middleware, checkpoints, given });
+      const runOptions = { ...options, context, configurable: { ...own, ...handle.toConfigurable() } };
+      const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
+      return { handle, chunks };
+    };
+    const settings = readContext(options.context);
+    if (middleware.agent.length === 0) {
+      const { chunks, handle } = begin(input, settings, configurable);
+      yield* chunks;
+      if (handle.failure !== undefined) throw handle.failure.error;
+      return;
+    }
+    const threadId: unknown = configurable["thread_id"];
+    const context = new AgentContext({
+      bag,
+      messages: messagesOfInput(input),
+      options: { ...settings },
+      isStreamed,
+      threadId: typeof threadId === "string" ? threadId : undefined,
+      signal: options.signal,
+    });
+    // The run itself may have begun in the past of its thread; what is written behind it belongs to its end.
+    const { checkpoint_id: _, ...latest } = configurable;
+    const keepsHistory = checkpointer !== undefined && !isSubgraph;
+    yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
+      start: () => begin(withMessages(input, context.messages), readContext(context.options), configurable),
+      answer: (given) => {
+        const messages = isCommand(input)
+          ? { messages: context.messages }
+          : withMessages(input ?? {}, context.messages);
+        return begin(messages, readContext(context.options), configurable, given).chunks;
+      },
+      correct: (given, history) =>
+        begin({ messages: keepsHistory ? [] : history }, settings, latest, given).chunks,
     });
   }
 }
@@ -98,38 +208,9 @@ function defaultsOf({ builder }: GraphFields): RunDefaults {
 function refuseForgedCalls(input: StreamInput): void {
   if (!isCommand(input)) return;
   const targets = [input.goto].flat().map((target) => (typeof target === "string" ? target : target?.node));
-  if (targets.includes("tools")) {
+  if (targets.includes("tools") || targets.includes("approve")) {
     throw new InvalidCommandError(
-      "A run cannot be sent to `tools`: only calls that the model makes are run.",
+      "A run cannot be sent to `tools` or `approve`: only calls that the model makes are run.",
     );
   }
-}
-
-/** Remembers the first checkpoint that a run reads: the one that an earlier run may have left unfinished. */
-function watchCheckpointer(saver: unknown): { handle: RunHandle; checkpointer?: BaseCheckpointSaver } {
-  if (!isSaver(saver)) return { handle: new RunHandle() };
-  const handle = new RunHandle((config) => saver.getTuple(config));
-  let isFirst = true;
-  const getTuple = async (
-    config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
-  ): Promise<CheckpointTuple | undefined> => {
-    const remembers = isFirst;
-    isFirst = false;
-    const tuple = await saver.getTuple(config);
-    if (remembers) handle.abandoned = tuple;
-    return tuple;
-  };
-  const checkpointer = new Proxy(saver, {
-    get(target, name) {
-      if (name === "getTuple") return getTuple;
-      const value: unknown = Reflect.get(target, name, target);
-      // Bound, so that savers may have private fields.
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { handle, checkpointer };
-}
-
-function isSaver(value: unknown): value is BaseCheckpointSaver {
-  return typeof value === "object" && value !== null && "getTuple" in value;
 }

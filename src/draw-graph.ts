@@ -1,5 +1,6 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { agentStateSchema, publicStateSchema } from "./nodes/agent-state.js";
+import { type ApproveNodeOptions, createApproveNode } from "./nodes/approve.js";
 import { createModelNode, type ModelNodeOptions } from "./nodes/model.js";
 import { patch } from "./nodes/patch.js";
 import { createPatchedRoute, createStartRoute } from "./nodes/routes.js";
@@ -9,17 +10,22 @@ import { runContextSchema } from "./settings/run-context.js";
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
+ *                                        ├─► approve ─► tools
  *                                        └─► summarize ─► model
  *
- * A healthy turn goes from START to the model at once. The model node sends each call to a task of its own; the
- * plain edge behind the tools joins them again, and the gate in the model node sees all results.
+ * A healthy turn goes from START to the model at once. The model node sends each call to a task of its own, and all
+ * that need a human to one of `approve`; the plain edge behind the tools joins them again, and the gate in the model node
+ * sees all results.
  */
-export function drawGraph(options: ModelNodeOptions & ToolsNodeOptions & SummarizeNodeOptions) {
-  const ends = ["model", "summarize", "tools", END];
+export function drawGraph(
+  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
+) {
+  const ends = ["model", "summarize", "approve", "tools", END];
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
     .addNode("patch", patch, { input: agentStateSchema })
     .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
     .addNode("model", createModelNode(options), { input: agentStateSchema, ends })
+    .addNode("approve", createApproveNode(options), { ends: ["approve", "tools", "model"] })
     .addNode("tools", createToolsNode(options))
     .addConditionalEdges(START, createStartRoute(options.summaryPolicy), ["patch", "summarize", "model", END])
     .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])

@@ -11,6 +11,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
  * - `INVALID_MESSAGE`: a value written to the history is no message. Raised by the write; the history stays.
  * - `INVALID_COMMAND`: a run's `Command` would run a tool call that no model made. Raised when the run starts.
+ * - `MIDDLEWARE_MISUSED`: a middleware forgot to await `next()`, called it twice, left no result or one that is no
+ *   message. Raised in a run; what tools have returned stays.
  * - `MODEL_FAILED`: a model cannot do what is asked of it, or answered nothing. Raised in a run; the history stays.
  */
 export type TetherErrorCode =
@@ -19,6 +21,7 @@ export type TetherErrorCode =
   | "INVALID_MODEL"
   | "INVALID_MESSAGE"
   | "INVALID_COMMAND"
+  | "MIDDLEWARE_MISUSED"
   | "MODEL_FAILED";
 
 export class TetherError extends Error {
@@ -104,6 +107,15 @@ export class InvalidCommandError extends TetherError {
 
   constructor(message: string) {
     super("INVALID_COMMAND", message);
+  }
+}
+
+/** A middleware that broke its contract. */
+export class MiddlewareError extends TetherError {
+  override readonly name = "MiddlewareError";
+
+  constructor(message: string) {
+    super("MIDDLEWARE_MISUSED", message);
   }
 }
 

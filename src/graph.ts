@@ -1,16 +1,19 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { AgentGraph } from "./agent-graph.js";
 import { drawGraph } from "./draw-graph.js";
 import { InvalidSettingError } from "./errors.js";
-import { checkTools } from "./nodes/check-tools.js";
+import { type Middleware, sortMiddleware } from "./middleware/middleware.js";
+import { createCallPolicy, type RequireApproval } from "./nodes/call-policy.js";
+import { checkTools, toolName } from "./nodes/check-tools.js";
 import { createSummaryPolicy } from "./nodes/summary-policy.js";
 import { summaryWording } from "./nodes/summary-prompts.js";
 import { createModel, parseModelName } from "./providers/create-model.js";
 import { checkBuildSettings, type SummaryLanguage } from "./settings/build-settings.js";
 import { resolveLimits } from "./settings/loop-limits.js";
 import { readRunContext } from "./settings/run-context.js";
+import { readToolChoice, type ToolChoice } from "./settings/tool-choice.js";
 
 export interface AgentGraphOptions {
   /** A chat model, or `provider:model` as {@link createModel} takes it. */
@@ -58,6 +61,25 @@ export interface AgentGraphOptions {
   readonly maxFunctionCalls?: number | undefined;
   /** Rounds in a row in which every call failed, 1 or more; then a closing answer with tools off. @default 3 */
   readonly maxConsecutiveErrors?: number | undefined;
+  /** Whether the model may, must or must not call a tool. A run may choose otherwise. @default "auto" */
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Made by `agentMiddleware`, `chatMiddleware` and `functionMiddleware`; the first of a kind is outermost. @default none */
+  readonly middleware?: readonly Middleware[] | undefined;
+  /**
+   * Whether the graph runs the calls of its model. If not, a run ends with them: the caller sends the results as
+   * input, and the model goes on when all are there. @default true
+   */
+  readonly autoInvoke?: boolean | undefined;
+  /** Tools that the model may call and the caller runs, as with `autoInvoke: false`. @default none */
+  readonly additionalTools?: readonly BindToolsInput[] | undefined;
+  /** Whether a call of a tool that is not there ends the run. Else the model is told, and goes on. @default false */
+  readonly terminateOnUnknownCalls?: boolean | undefined;
+  /**
+   * The tools whose calls wait for a human's approval, or a predicate on a call. All of one batch are one interrupt.
+   *
+   * @default none
+   */
+  readonly requireApproval?: RequireApproval | undefined;
   /** Whether the model is told what a tool threw, or only that it failed. @default false */
   readonly includeDetailedErrors?: boolean | undefined;
   /** Milliseconds after which a call ends with an error, 1 or more. @default no limit */
@@ -85,18 +107,30 @@ const STREAM_FALLBACK_ATTEMPTS = 3;
  */
 export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   checkBuildSettings(options);
-  const tools = checkTools(options.tools ?? []);
+  const { tools, additionalTools } = checkTools(options.tools ?? [], options.additionalTools ?? []);
+  const offered = [...tools, ...additionalTools];
+  const offeredNames = offered.map(toolName);
+  const toolChoice = readToolChoice(options.toolChoice ?? "auto", offeredNames);
+  const middleware = sortMiddleware(options.middleware ?? []);
   const limits = resolveLimits(options);
   const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? []);
   const summaryModel =
     options.summaryModel === undefined ? undefined : prepareModels(options.summaryModel, []);
   const compiled = drawGraph({
     tools,
+    offered,
+    callPolicy: createCallPolicy({
+      autoInvoke: options.autoInvoke ?? true,
+      toolNames: tools.map(toolName),
+      additionalNames: additionalTools.map(toolName),
+      requireApproval: options.requireApproval ?? [],
+    }),
+    toolChoice,
     limits,
     resolveModel,
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
-    summaryPolicy: createSummaryPolicy(options, tools),
+    summaryPolicy: createSummaryPolicy(options, offered),
     summaryWording: summaryWording(options.summaryLanguage ?? "en", {
       heading: options.summaryHeading,
       instructions: options.summaryPrompt,
@@ -105,6 +139,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     coveredMessages: options.coveredMessages ?? "keep",
     systemPrompt: options.systemPrompt,
     maxToolCallsFromHistory: options.maxToolCallsFromHistory,
+    terminateOnUnknownCalls: options.terminateOnUnknownCalls ?? false,
     includeDetailedErrors: options.includeDetailedErrors ?? false,
     toolTimeoutMs: options.toolTimeoutMs,
     maxStreamFallbackAttempts: options.maxStreamFallbackAttempts ?? STREAM_FALLBACK_ATTEMPTS,
@@ -114,10 +149,12 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     name: "agent",
   });
   return AgentGraph.from(compiled, {
+    middleware,
     recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });
       checkModel(own.model);
+      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, offeredNames);
       return own;
     },
   });

@@ -1,12 +1,13 @@
 /** The public door. Nobody inside imports it; adding a name is a decision. */
 
-export type { AgentGraph } from "./agent-graph.js";
+export type { AgentGraph, RunOptions } from "./agent-graph.js";
 export {
   InvalidCommandError,
   InvalidMessageError,
   InvalidModelError,
   InvalidSettingError,
   InvalidToolError,
+  MiddlewareError,
   ModelError,
   TetherError,
   type TetherErrorCode,
@@ -21,11 +22,31 @@ export { type ReducedMessages, reduceMessages } from "./history/reduce-messages.
 export type { Repair, RepairKind } from "./history/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
 export type { PlaceholderCause } from "./history/result.js";
+export type { AgentContext } from "./middleware/agent-context.js";
+export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";
+export type { Next } from "./middleware/compose.js";
+export type { FunctionCall, FunctionContext } from "./middleware/function-context.js";
+export {
+  type AgentMiddleware,
+  agentMiddleware,
+  type ChatMiddleware,
+  type ChatMiddlewareOptions,
+  chatMiddleware,
+  type FunctionMiddleware,
+  type FunctionMiddlewareOptions,
+  functionMiddleware,
+  type Middleware,
+  type MiddlewareOptions,
+} from "./middleware/middleware.js";
+export { MiddlewareTermination } from "./middleware/termination.js";
 export type { AgentEvent } from "./nodes/agent-event.js";
+export type { ApprovalRequest, Decision } from "./nodes/approval-request.js";
 export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/archive.js";
+export type { ApprovalCall, RequireApproval } from "./nodes/call-policy.js";
 export { type CreateModelOptions, createModel } from "./providers/create-model.js";
 export { dialectOf } from "./providers/dialect-of.js";
 export type { DialectName } from "./providers/dialects.js";
 export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { RunContext } from "./settings/run-context.js";
+export type { ToolChoice } from "./settings/tool-choice.js";

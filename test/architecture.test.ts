@@ -21,7 +21,13 @@ const LAYERS = [
 type Layer = (typeof LAYERS)[number];
 
 /** Files of the graph that stand beside the folders. */
-const GRAPH_FILES = new Set(["graph.ts", "agent-graph.ts", "draw-graph.ts"]);
+const GRAPH_FILES = new Set([
+  "graph.ts",
+  "agent-graph.ts",
+  "agent-run.ts",
+  "agent-input.ts",
+  "draw-graph.ts",
+]);
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {

@@ -37,6 +37,19 @@ export function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined;
 }
 
+/** Marks, in `additional_kwargs`, a result after which the model is not asked again. */
+const ENDS_RUN_KEY = "tether_ends_run";
+
+export function endingRun(result: ToolMessage): ToolMessage {
+  return copyMessage(result, {
+    additional_kwargs: { ...result.additional_kwargs, [ENDS_RUN_KEY]: true },
+  });
+}
+
+export function endsRun(message: BaseMessage): boolean {
+  return isResult(message) && message.additional_kwargs?.[ENDS_RUN_KEY] === true;
+}
+
 /** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({

@@ -36,6 +36,8 @@ const turnSchema = z.object({
   /** Rounds in a row in which every call failed. */
   consecutiveErrors: z.number(),
   closing: closingReasonSchema.optional(),
+  /** The required call was made: what follows its results. `"auto"`: the model decides, as its caller gave them. */
+  afterRequired: z.enum(["end", "answer", "auto"]).optional(),
 });
 
 export type Turn = z.infer<typeof turnSchema>;

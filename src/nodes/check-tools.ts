@@ -1,3 +1,4 @@
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidToolError } from "../errors.js";
 
@@ -6,8 +7,14 @@ const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 /** OpenAI's limit of tools in one request. */
 const MOST_TOOLS = 128;
 
+export interface Tools {
+  readonly tools: readonly StructuredToolInterface[];
+  /** Declared to the model, and run by the caller of the run. */
+  readonly additionalTools: readonly BindToolsInput[];
+}
+
 /** @throws InvalidToolError for something that is no tool, a name that no provider would accept, or a name used twice. */
-export function checkTools(tools: readonly unknown[]): readonly StructuredToolInterface[] {
+export function checkTools(tools: readonly unknown[], additionalTools: readonly unknown[]): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     if (!isTool(tool)) {
@@ -16,19 +23,16 @@ export function checkTools(tools: readonly unknown[]): readonly StructuredToolIn
         `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`.`,
       );
     }
-    if (!TOOL_NAME.test(tool.name)) {
+    addName(tool.name, names);
+  }
+  for (const [index, tool] of additionalTools.entries()) {
+    if (!isObject(tool) || toolName(tool) === "") {
       throw new InvalidToolError(
-        tool.name,
-        `No provider would accept the tool name \`${tool.name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+        "",
+        `Expected \`additionalTools[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.`,
       );
     }
-    if (names.has(tool.name)) {
-      throw new InvalidToolError(
-        tool.name,
-        `Two tools are named \`${tool.name}\`. A call could not tell them apart.`,
-      );
-    }
-    names.add(tool.name);
+    addName(toolName(tool), names);
   }
   if (names.size > MOST_TOOLS) {
     throw new InvalidToolError(
@@ -36,7 +40,34 @@ export function checkTools(tools: readonly unknown[]): readonly StructuredToolIn
       `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
     );
   }
-  return tools.filter(isTool);
+  return {
+    tools: tools.filter(isTool),
+    additionalTools: additionalTools.filter(isObject) as BindToolsInput[],
+  };
+}
+
+function addName(name: string, names: Set<string>): void {
+  if (!TOOL_NAME.test(name)) {
+    throw new InvalidToolError(
+      name,
+      `No provider would accept the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+    );
+  }
+  if (names.has(name)) {
+    throw new InvalidToolError(name, `Two tools are named \`${name}\`. A call could not tell them apart.`);
+  }
+  names.add(name);
+}
+
+/** The name of a tool, or of a definition in OpenAI's form. */
+export function toolName(tool: object): string {
+  const definition: unknown = Reflect.get(tool, "function");
+  const name: unknown = Reflect.get(isObject(definition) ? definition : tool, "name");
+  return typeof name === "string" ? name : "";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function isTool(value: unknown): value is StructuredToolInterface {

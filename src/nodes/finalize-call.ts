@@ -1,13 +1,14 @@
 /** The one place where the result of a call is made, however the call ended. */
 
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, isCommand } from "@langchain/langgraph";
+import { type Command, isCommand } from "@langchain/langgraph";
 import { coerceMessage } from "../history/coerce-message.js";
 import { copyMessage } from "../history/copy-message.js";
 import { deriveId } from "../history/message-id.js";
 import { isResult } from "../history/result.js";
 import { toJson } from "../to-json.js";
 import type { AgentUpdate } from "./agent-state.js";
+import { commandWithMessages } from "./command-with-messages.js";
 import type { ToolTask } from "./tool-task.js";
 
 /** Every way in which a call can end. */
@@ -16,20 +17,39 @@ export type CallOutcome =
   | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
   | { readonly kind: "invalid-arguments"; readonly detail: string }
   | { readonly kind: "timed-out"; readonly milliseconds: number }
-  | { readonly kind: "threw"; readonly error: unknown };
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** A middleware ended the run before the tool was called. */
+  | { readonly kind: "ended" }
+  /** A human did not approve the call. */
+  | { readonly kind: "declined"; readonly reason: string | undefined };
 
 export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
+
+export interface FinalizedCall {
+  readonly result: ToolMessage;
+  /** What the call's task writes, with another result in the place of its own. */
+  readonly updateWith: (result: ToolMessage) => ToolsUpdate;
+}
 
 /** Providers refuse an empty result. */
 const NO_OUTPUT = "(no output)";
 
 /** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
-export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): ToolsUpdate {
-  if (outcome.kind !== "returned") {
-    return { messages: [failedResult(task, describeFailure(task.call.name, outcome, includesDetails))] };
+export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): FinalizedCall {
+  if (outcome.kind === "returned" && isCommand(outcome.value)) {
+    return finalizeCommand(task, outcome.value, includesDetails);
   }
-  if (isCommand(outcome.value)) return finalizeCommand(task, outcome.value, includesDetails);
-  return { messages: [returnedResult(task, outcome.value)] };
+  if (outcome.kind === "returned") return alone(returnedResult(task, outcome.value));
+  return alone(failedResult(task, describeFailure(task.call.name, outcome, includesDetails)));
+}
+
+/** A result that a middleware gives: it answers this call, whatever it says that it answers. */
+export function replaceResult(task: ToolTask, result: ToolMessage): ToolMessage {
+  return returnedResult(task, result);
+}
+
+function alone(result: ToolMessage): FinalizedCall {
+  return { result, updateWith: (given) => ({ messages: [given] }) };
 }
 
 function describeFailure(
@@ -44,6 +64,12 @@ function describeFailure(
       return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
     case "timed-out":
       return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
+    case "ended":
+      return `Error: \`${name}\` was not run: the run was ended before it.`;
+    case "declined": {
+      const reason = outcome.reason?.trim() ?? "";
+      return `Error: \`${name}\` was not approved, so it was not run.${reason === "" ? "" : ` Reason: ${reason}`}`;
+    }
     case "threw":
       return includesDetails
         ? `Error: \`${name}\` failed: ${messageOf(outcome.error)}`
@@ -58,30 +84,29 @@ function messageOf(error: unknown): string {
 }
 
 /** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
-function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): ToolsUpdate {
+function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): FinalizedCall {
   const { update } = command;
   const written = isRecord(update) && "messages" in update ? [update["messages"]].flat() : [];
   const messages = written.map(coerceMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command whose messages are not all messages");
-    return {
-      messages: [
-        failedResult(task, describeFailure(task.call.name, { kind: "threw", error }, includesDetails)),
-      ],
-    };
+    return finalizeCall(task, { kind: "threw", error }, includesDetails);
   }
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
-  if (!own.some(isOurs)) return [{ messages: [returnedResult(task, NO_OUTPUT)] }, command];
-  const answered = own.map((message) => (isOurs(message) ? returnedResult(task, message) : message));
-  return new Command({ ...commandFields(command), update: { ...Object(update), messages: answered } });
-}
-
-function commandFields({ graph, goto, resume }: Command): ConstructorParameters<typeof Command>[0] {
+  const first = own.find(isOurs);
+  if (first === undefined) {
+    return {
+      result: returnedResult(task, NO_OUTPUT),
+      updateWith: (given) => [{ messages: [given] }, command],
+    };
+  }
   return {
-    ...(graph !== undefined && { graph }),
-    ...(goto !== undefined && { goto }),
-    ...(resume !== undefined && { resume }),
+    result: returnedResult(task, first),
+    updateWith: (given) => {
+      const answered = own.map((message) => (isOurs(message) ? given : message));
+      return commandWithMessages(command, answered);
+    },
   };
 }
 

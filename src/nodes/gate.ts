@@ -3,10 +3,11 @@
  * an edge behind parallel tasks is evaluated once for each task and sees that task's write only.
  */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../history/call.js";
 import { groupMessages } from "../history/group.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { isResult } from "../history/result.js";
+import { endsRun, isResult } from "../history/result.js";
 import type { LoopLimits } from "../settings/loop-limits.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "./agent-state.js";
 import { unansweredCalls } from "./open-calls.js";
@@ -15,10 +16,12 @@ import { shouldSummarize } from "./summary-due.js";
 export type GateDecision =
   /** Calls of the open group are in flight, or there is nothing to answer. */
   | { readonly kind: "wait" }
+  /** The group is complete, and the run ends with it: a middleware said so, or the required call was made. */
+  | { readonly kind: "end" }
   | { readonly kind: "summarize" }
   | { readonly kind: "call"; readonly turn: Turn }
   /** Called with tools off, for a closing answer. */
-  | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason };
+  | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
 
 /** Supersteps of one more round: the tools, and the model's answer to them. */
 const STEPS_OF_A_ROUND = 2;
@@ -36,11 +39,22 @@ export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: G
   const last = state.messages.at(-1);
   if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
   if (last.type === "ai") return { kind: "wait" };
+  if (isResult(last) && isGroupEnded(state)) return { kind: "end" };
   if (stepsLeft >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
   const turn = countRound(turnOf(state), state);
   const reason = turn.closing ?? closingReason(turn, limits, stepsLeft);
   if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };
+  if (turn.afterRequired === "answer") return { kind: "close", turn, reason: "after-required" };
   return { kind: "call", turn: { ...turn, iterations: turn.iterations + 1 } };
+}
+
+function isGroupEnded(state: AgentState): boolean {
+  return turnOf(state).afterRequired === "end" || lastResults(state).some(endsRun);
+}
+
+/** The results at the end of the history. */
+function lastResults({ messages }: AgentState): readonly BaseMessage[] {
+  return messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
 }
 
 function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {

@@ -9,7 +9,7 @@ import type { CheckpointTuple } from "@langchain/langgraph";
 import { coerceMessage } from "../history/coerce-message.js";
 import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
 import type { UnansweredCall } from "./open-calls.js";
-import type { RunHandle } from "./run-handle.js";
+import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
 /** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
 const CHECKPOINTS_TO_READ = 20;
@@ -20,10 +20,10 @@ const CHECKPOINTS_TO_READ = 20;
  */
 export async function harvestResults(
   calls: readonly UnansweredCall[],
-  handle: RunHandle | undefined,
+  checkpoints: WatchedCheckpoints | undefined,
 ): Promise<(ToolMessage | undefined)[]> {
   const found = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
-  let checkpoint = handle?.abandoned;
+  let checkpoint = checkpoints?.abandoned;
   /** The run's own input discards the writes of the checkpoint that it begins on. */
   let isDiscarded = true;
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
@@ -33,7 +33,7 @@ export async function harvestResults(
     if (isDiscarded) fillInOrder(found, calls, stored, messagesWritten(checkpoint).filter(isResult));
     if (!found.includes(undefined)) break;
     isDiscarded = checkpoint.metadata?.source === "input";
-    checkpoint = checkpoint.parentConfig && (await handle?.readCheckpoint?.(checkpoint.parentConfig));
+    checkpoint = checkpoint.parentConfig && (await checkpoints?.read?.(checkpoint.parentConfig));
   }
   return found;
 }

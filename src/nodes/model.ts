@@ -1,33 +1,35 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface } from "@langchain/core/tools";
-import { concat } from "@langchain/core/utils/stream";
-import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
-import { ModelError } from "../errors.js";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { coerceMessage } from "../history/coerce-message.js";
-import { copyMessage } from "../history/copy-message.js";
-import { deriveUnusedId } from "../history/message-id.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { coverageOf } from "../history/summary.js";
-import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
-import { identityOf } from "../providers/dialect-of.js";
+import { reduceMessages } from "../history/reduce-messages.js";
 import { FinishHabit } from "../providers/finish-habit.js";
-import { type Askable, guardModel } from "../providers/guard-model.js";
-import type { StreamGuardOptions } from "../providers/stream-guard.js";
-import { toModelInput } from "../providers/to-model-input.js";
 import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
 import type { RunContext } from "../settings/run-context.js";
+import type { ToolChoice } from "../settings/tool-choice.js";
 import { emitEvent } from "./agent-event.js";
-import type { AgentState, AgentUpdate, ClosingReason, Turn } from "./agent-state.js";
-import { isArchived } from "./archive.js";
-import { decideAtGate } from "./gate.js";
-import { runHandleOf, stepsLeft } from "./run-handle.js";
-import { type ToolTask, toolTasksOf } from "./tool-task.js";
+import type { AgentState, Turn } from "./agent-state.js";
+import { askModel, type ModelRequest } from "./ask-model.js";
+import type { CallPolicy } from "./call-policy.js";
+import {
+  type Dispatched,
+  dispatchCalls,
+  type ModelCommand,
+  refuseAfterTermination,
+} from "./dispatch-calls.js";
+import { withFreshId } from "./fresh-id.js";
+import { decideAtGate, type GateDecision } from "./gate.js";
+import { retractMessages } from "./retract-messages.js";
+import { type GivenMessages, runHandleOf, stepsLeft } from "./run-handle.js";
+import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 
 export interface ModelNodeOptions {
-  readonly tools: readonly StructuredToolInterface[];
+  /** What the model is offered: the tools of the graph, and the additional ones. */
+  readonly offered: readonly BindToolsInput[];
+  readonly callPolicy: CallPolicy;
   readonly limits: LoopLimits;
+  readonly toolChoice: ToolChoice;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken answer is asked for again, without streaming. */
@@ -37,161 +39,136 @@ export interface ModelNodeOptions {
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
 
-/** What the user reads if a closing answer has no text of its own. */
-const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
-  "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
-  "max-function-calls": "I stopped here: the limit of tool calls for one turn is reached.",
-  "max-consecutive-errors": "I stopped here: the tools failed several times in a row.",
-  "recursion-limit": "I stopped here: the run's recursion limit is reached.",
-};
+type Config = LangGraphRunnableConfig<RunContext>;
 
-type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "tools" | typeof END>;
-
-/** Passes the gate, asks the model, and sends its calls to their tools. */
+/** Passes the gate, asks the model, and sends its calls where they belong. */
 export function createModelNode(options: ModelNodeOptions) {
   const habits = new WeakMap<BaseChatModel, FinishHabit>();
-  return async function model(
-    state: AgentState,
-    config: LangGraphRunnableConfig<RunContext>,
-  ): Promise<ModelCommand> {
+
+  async function ask(state: AgentState, decision: AskDecision, config: Config): Promise<Dispatched> {
+    const context = config.context ?? {};
+    const model = await options.resolveModel(context.model);
+    const habit = habits.get(model) ?? new FinishHabit();
+    habits.set(model, habit);
+    const toolsOff = toolsOffReason(decision, options, context);
+    const toolChoice = toolChoiceOf(decision.turn, options, context);
+    const answer = await askModel(
+      {
+        model,
+        habit,
+        history: state.messages,
+        input: inputOptions(options, context),
+        tools: options.offered,
+        toolChoice: toolsOff === undefined ? toolChoice : "none",
+        maxFallbackAttempts: options.maxStreamFallbackAttempts,
+      },
+      config,
+    );
+    const { turn } = decision;
+    if (answer.message === undefined) return endWith([], turn);
+    const message = await withFreshId(answer.message, state.messages, config);
+    runHandleOf(config)?.tally.addAnswer(message);
+    const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
+    if (off !== undefined) return endWith([withoutStrayCalls(message, off)], turn);
+    if (callsOf(message).length === 0) return endWith([message], turn);
+    if (answer.isTerminated) return refuseAfterTermination(message, turn);
+    const { maxFunctionCalls } = resolveLimits(context, options.limits);
+    return dispatchCalls(message, turn, {
+      policy: options.callPolicy,
+      maxFunctionCalls,
+      toolChoice: answer.toolChoice,
+    });
+  }
+
+  async function decide(state: AgentState, config: Config): Promise<Dispatched> {
+    const left = stepsLeft(config);
+    const handle = runHandleOf(config);
+    if (handle?.given !== undefined) return endWith(await writeGiven(handle.given, state, config));
+    if (handle?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const policy = options.summaryPolicy(context);
-    const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
-    if (decision.kind === "wait") return new Command({ goto: END });
-    if (decision.kind === "summarize") return new Command({ goto: "summarize" });
-
-    const chatModel = await options.resolveModel(context.model);
-    const input = toModelInput(state.messages, {
-      ...identityOf(chatModel),
-      systemPrompt: context.systemPrompt ?? options.systemPrompt,
-      maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? options.maxToolCallsFromHistory,
-      maxTokens: policy.maxTokens > 0 ? Math.max(policy.maxTokens - policy.toolTokens, 1) : undefined,
-    });
-    const isClosing = decision.kind === "close";
-    if (isClosing && options.tools.length > 0)
-      emitEvent(config, { type: "limit-reached", limit: decision.reason });
-    const habit = habits.get(chatModel) ?? new FinishHabit();
-    habits.set(chatModel, habit);
-    const guard = createGuard(state.messages, habit, options, config);
-    const model = await guardModel(offerTools(chatModel, options.tools, isClosing), guard, config);
-    const answer = await withFreshId(await ask(model, input, config), state.messages, config);
-    const message = isClosing ? withoutStrayCalls(answer, decision.reason) : answer;
-    const tally = runHandleOf(config)?.tally;
-    tally?.addAnswer(message);
-    const tasks = toolTasksOf(message);
-    if (!isClosing && tasks.length > 0) {
-      const functionCalls = decision.turn.functionCalls + tasks.length;
-      if (functionCalls <= limits.maxFunctionCalls)
-        return dispatchCalls(message, tasks, { ...decision.turn, functionCalls });
-      tally?.addResults(tasks.length);
-      return refuseCalls(message, decision.turn);
+    const decision = decideAtGate(state, { limits, policy: options.summaryPolicy(context), stepsLeft: left });
+    switch (decision.kind) {
+      case "wait":
+        return wait();
+      case "end":
+        return endWith([]);
+      case "summarize":
+        return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
+      case "close":
+        if (decision.reason !== "after-required" && options.offered.length > 0)
+          emitEvent(config, { type: "limit-reached", limit: decision.reason });
+        return ask(state, decision, config);
+      case "call":
+        return ask(state, decision, config);
     }
-    if (tally !== undefined) emitEvent(config, tally.end());
-    return new Command({ update: { messages: [message], turn: decision.turn }, goto: END });
+  }
+
+  return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
+    const handle = runHandleOf(config);
+    if (handle !== undefined) handle.history = state.messages;
+    const { command, refused, isEnd } = await decide(state, config);
+    if (handle === undefined) return command;
+    handle.tally.addResults(refused);
+    handle.history = reduceMessages(state.messages, messagesOf(command)).messages;
+    if (isEnd && handle.given?.kind !== "correction") emitEvent(config, handle.tally.end());
+    return command;
   };
 }
 
-function offerTools(
-  model: BaseChatModel,
-  tools: readonly StructuredToolInterface[],
-  isClosing: boolean,
-): Askable {
-  if (tools.length === 0) return model;
-  if (model.bindTools === undefined) {
-    throw new ModelError(
-      "This model cannot call tools: it has no `bindTools`. Choose another one, or no tools.",
-    );
-  }
-  // The tools stay declared: some providers refuse a history with calls where no tool is.
-  return model.bindTools([...tools], isClosing ? { tool_choice: "none" } : {});
+/** A message that takes the place of another is a new one, under an id of its own. */
+async function writeGiven(
+  { messages }: GivenMessages,
+  state: AgentState,
+  config: Config,
+): Promise<BaseMessage[]> {
+  const removed = messages.filter(({ type }) => type === "remove");
+  await retractMessages(removed, config);
+  const answers = messages.filter(isAIMessage);
+  return [
+    ...removed,
+    ...(await Promise.all(answers.map((answer) => withFreshId(answer, state.messages, config)))),
+  ];
 }
 
-function createGuard(
-  history: readonly BaseMessage[],
-  habit: FinishHabit,
-  { maxStreamFallbackAttempts }: ModelNodeOptions,
-  config: LangGraphRunnableConfig,
-): StreamGuardOptions {
+type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
+
+function wait(): Dispatched {
+  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
+}
+
+function endWith(messages: readonly BaseMessage[], turn?: Turn): Dispatched {
+  const update = { messages: [...messages], ...(turn !== undefined && { turn }) };
+  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+function messagesOf({ update }: ModelCommand): readonly BaseMessageLike[] {
+  return (update !== undefined && "messages" in update && update.messages) || [];
+}
+
+function toolsOffReason(
+  decision: AskDecision,
+  { offered, toolChoice }: ModelNodeOptions,
+  context: RunContext,
+): ToolsOffReason | undefined {
+  if (decision.kind === "close") return decision.reason;
+  if (offered.length === 0) return "no-tools";
+  return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
+}
+
+/** What is required is required once in a turn. */
+function toolChoiceOf(turn: Turn, { toolChoice }: ModelNodeOptions, context: RunContext): ToolChoice {
+  return turn.afterRequired === undefined ? (context.toolChoice ?? toolChoice) : "auto";
+}
+
+function inputOptions(
+  { systemPrompt, maxToolCallsFromHistory, summaryPolicy }: ModelNodeOptions,
+  context: RunContext,
+): ModelRequest["input"] {
+  const { maxTokens, toolTokens } = summaryPolicy(context);
   return {
-    maxFallbackAttempts: maxStreamFallbackAttempts,
-    habit,
-    isTaken: (id) => history.some((message) => message.id === id),
-    onBroken: ({ reason, usage }) => {
-      runHandleOf(config)?.tally.addBroken(usage);
-      emitEvent(config, { type: "answer-broken", reason });
-    },
+    systemPrompt: context.systemPrompt ?? systemPrompt,
+    maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
+    maxTokens: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
   };
-}
-
-/** Streams, whether or not anybody listens: `invoke` of some clients downloads a tokenizer when they stream. */
-async function ask(
-  model: Askable,
-  input: BaseMessage[],
-  config: LangGraphRunnableConfig,
-): Promise<AIMessage> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of await model.stream(input, config)) {
-    whole = whole === undefined ? chunk : concat(whole, chunk);
-  }
-  const message = coerceMessage(whole);
-  if (
-    message === undefined ||
-    !isAIMessage(message) ||
-    (callsOf(message).length === 0 && isBlankMessage(message))
-  ) {
-    throw new ModelError("The model answered nothing: neither text nor a tool call.");
-  }
-  return message;
-}
-
-/**
- * Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message, be it
- * in the state or in the archive.
- */
-async function withFreshId(
-  message: AIMessage,
-  history: readonly BaseMessage[],
-  { store, configurable }: LangGraphRunnableConfig,
-): Promise<AIMessage> {
-  const isTaken = (id: string) => history.some((earlier) => earlier.id === id);
-  const threadId: unknown = configurable?.["thread_id"];
-  const mayBeArchived =
-    store !== undefined && typeof threadId === "string" && history.some(isArchivedSummary);
-  if (message.id !== undefined && !isTaken(message.id)) {
-    if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
-  }
-  return copyMessage(message, { id: deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken) });
-}
-
-function isArchivedSummary(message: BaseMessage): boolean {
-  return coverageOf(message)?.kind === "archive";
-}
-
-function withoutStrayCalls(message: AIMessage, reason: ClosingReason): AIMessage {
-  if (callsOf(message).length === 0) return message;
-  const rest = withoutCalls(message, () => true);
-  return isBlankMessage(rest) ? copyMessage(rest, { content: CLOSING_TEXTS[reason] }) : rest;
-}
-
-function dispatchCalls(message: AIMessage, tasks: readonly ToolTask[], turn: Turn): ModelCommand {
-  return new Command({
-    update: { messages: [message], turn },
-    goto: tasks.map((task) => new Send("tools", task)),
-  });
-}
-
-/** A batch that would exceed the budget is answered instead of run, and the model closes the turn. */
-function refuseCalls(message: AIMessage, turn: Turn): ModelCommand {
-  const refusals = callsOf(message).map(
-    ({ id, name }) =>
-      new ToolMessage({
-        content: "Not run: the limit of tool calls for one turn is reached.",
-        tool_call_id: id,
-        name,
-        status: "error",
-      }),
-  );
-  const closed: Turn = { ...turn, closing: "max-function-calls" };
-  return new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" });
 }

@@ -20,15 +20,19 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     state: AgentState,
     config: Config,
   ): "patch" | "summarize" | "model" | typeof END {
+    const handle = runHandleOf(config);
+    if (handle !== undefined) handle.history = state.messages;
     const { dangling, pending } = unansweredCalls(state.messages);
     if (dangling.length > 0) return "patch";
-    if (pending.length > 0) return runHandleOf(config)?.abandoned?.pendingWrites?.length ? "patch" : END;
+    if (handle?.given !== undefined) return pending.length > 0 ? "patch" : "model";
+    if (pending.length > 0) return handle?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
     return leadToModel(state, config, summaryPolicy, 0);
   };
 }
 
 export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
   return function routePatched(state: AgentState, config: Config): "summarize" | "model" | typeof END {
+    if (runHandleOf(config)?.given !== undefined) return "model";
     if (unansweredCalls(state.messages).pending.length > 0) return END;
     return leadToModel(state, config, summaryPolicy, 1);
   };

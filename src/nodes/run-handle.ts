@@ -4,25 +4,50 @@
  * instance of this class counts.
  */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { CheckpointTuple } from "@langchain/langgraph";
+import { type Interrupt, isGraphInterrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { RunBag, RunScope } from "../middleware/context.js";
+import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { RunTally } from "./run-tally.js";
+import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
 const HANDLE_KEY = "__tether_run";
 
-/** Reads a checkpoint of the run's thread. */
-export type ReadCheckpoint = (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
+/** What the model node writes instead of asking the model. */
+export interface GivenMessages {
+  /** An agent middleware has answered without its run, or has changed the answer of the run behind it. */
+  readonly kind: "answer" | "correction";
+  readonly messages: readonly BaseMessage[];
+}
+
+export interface RunHandleFields {
+  readonly bag: RunBag;
+  readonly middleware: MiddlewareByKind;
+  readonly checkpoints: WatchedCheckpoints;
+  readonly given?: GivenMessages | undefined;
+}
 
 export class RunHandle {
-  /** The checkpoint that the run began on, with what its unfinished tasks had written. */
-  abandoned: CheckpointTuple | undefined;
   /** The run's first superstep. Steps are counted over the whole thread. */
   firstStep: number | undefined;
-  readonly readCheckpoint: ReadCheckpoint | undefined;
+  /** The history as the run left it; undefined until a node has seen it. */
+  history: readonly BaseMessage[] | undefined;
+  /** What a function middleware threw. It ends the run, and reaches its caller when the siblings are done. */
+  failure: { readonly error: unknown } | undefined;
+  /** What the run waits for. */
+  readonly interrupts: Interrupt[] = [];
   readonly tally = new RunTally();
+  readonly checkpoints: WatchedCheckpoints;
+  readonly bag: RunBag;
+  readonly middleware: MiddlewareByKind;
+  readonly given: GivenMessages | undefined;
 
-  constructor(readCheckpoint?: ReadCheckpoint) {
-    this.readCheckpoint = readCheckpoint;
+  constructor({ bag, middleware, checkpoints, given }: RunHandleFields) {
+    this.bag = bag;
+    this.middleware = middleware;
+    this.checkpoints = checkpoints;
+    this.given = given;
   }
 
   toConfigurable(): Record<string, RunHandle> {
@@ -33,6 +58,27 @@ export class RunHandle {
 export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   const handle: unknown = config.configurable?.[HANDLE_KEY];
   return handle instanceof RunHandle ? handle : undefined;
+}
+
+/** Where a middleware's context belongs. A node that is run alone has a bag of its own. */
+export function scopeOf(config: LangGraphRunnableConfig): RunScope {
+  const threadId: unknown = config.configurable?.["thread_id"];
+  return {
+    bag: runHandleOf(config)?.bag ?? { metadata: {} },
+    threadId: typeof threadId === "string" ? threadId : undefined,
+    signal: config.signal,
+  };
+}
+
+/** Does what a node does, and tells the run of the interrupt that it may end with. */
+export async function noteInterrupts<T>(config: RunnableConfig, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (typeof error === "object" && error !== null && isGraphInterrupt(error))
+      runHandleOf(config)?.interrupts.push(...error.interrupts);
+    throw error;
+  }
 }
 
 /** To be called by every node, so that the first one of the run is known. Returns the supersteps taken so far. */

@@ -2,6 +2,7 @@ import type { ToolCall } from "@langchain/core/messages/tool";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { RunContext } from "../settings/run-context.js";
+import { readHistory } from "./read-history.js";
 import { withDeadline } from "./with-deadline.js";
 
 export class ToolTimeoutError extends Error {
@@ -33,7 +34,7 @@ export async function runTool(
         ...config,
         signal,
         config,
-        state: readState(config),
+        state: readHistory(config),
         toolCall: call,
         toolCallId: call.id ?? "",
         writer: config.writer ?? null,
@@ -45,10 +46,4 @@ export async function runTool(
       timeoutError: (milliseconds) => new ToolTimeoutError(milliseconds),
     },
   );
-}
-
-/** The task of a call is sent the call alone; LangGraph's own reader of channels gives the state beside it. */
-function readState(config: LangGraphRunnableConfig): unknown {
-  const read: unknown = config.configurable?.["__pregel_read"];
-  return typeof read === "function" ? read(["messages"]) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { countTextTokens } from "../history/count-tokens.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
@@ -22,7 +22,7 @@ const DEFAULT_MESSAGES_TO_KEEP = 20;
 /** The policy of a run: what its context says, else what its graph was built with. */
 export function createSummaryPolicy(
   settings: SummarySettings,
-  tools: readonly StructuredToolInterface[],
+  tools: readonly BindToolsInput[],
 ): (context: RunContext) => SummaryPolicy {
   const toolTokens = countToolTokens(tools);
   return (context) => {
@@ -40,6 +40,6 @@ export function createSummaryPolicy(
   };
 }
 
-function countToolTokens(tools: readonly StructuredToolInterface[]): number {
+function countToolTokens(tools: readonly BindToolsInput[]): number {
   return tools.reduce((sum, tool) => sum + countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""), 0);
 }

@@ -5,6 +5,8 @@ import { type Call, callsOf } from "../history/call.js";
 
 export interface ToolTask {
   readonly call: Call;
+  /** Which of its message's calls it is. */
+  readonly index: number;
   /** Tells the call apart from every other of its thread: the id of its message, and which of its calls it is. */
   readonly place: string;
   /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
@@ -19,6 +21,7 @@ export function toolTasksOf(message: AIMessage): ToolTask[] {
   const invalid = message.invalid_tool_calls ?? [];
   return callsOf(message).map((call, index) => ({
     call,
+    index,
     place: `${message.id ?? ""}:${index}`,
     args: valid[index]?.args,
     parseError: invalid[index - valid.length]?.error,

@@ -1,10 +1,10 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { ToolInputParsingException } from "@langchain/core/tools";
-import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { endingRun } from "../history/result.js";
 import type { RunContext } from "../settings/run-context.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
-import { countStep, runHandleOf } from "./run-handle.js";
-import { runTool, ToolTimeoutError } from "./run-tool.js";
+import { callThroughMiddleware } from "./function-layer.js";
+import { countStep, noteInterrupts, runHandleOf } from "./run-handle.js";
 import type { ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
@@ -12,6 +12,8 @@ export interface ToolsNodeOptions {
   /** Whether the model is told what a tool threw, or only that it failed. */
   readonly includeDetailedErrors: boolean;
   readonly toolTimeoutMs: number | undefined;
+  /** Whether a call of a tool that is not there ends the run. */
+  readonly terminateOnUnknownCalls: boolean;
 }
 
 /**
@@ -25,41 +27,35 @@ export function createToolsNode(options: ToolsNodeOptions) {
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<ToolsUpdate> {
     countStep(config);
-    const tool = toolsByName.get(task.call.name);
-    const outcome: CallOutcome =
-      tool === undefined
-        ? { kind: "unknown-tool", known: [...toolsByName.keys()] }
-        : await executeCall(task, tool, config, options.toolTimeoutMs);
-    const update = finalizeCall(task, outcome, options.includeDetailedErrors);
+    const update = await noteInterrupts(config, () => answerCall(task, toolsByName, options, config));
     runHandleOf(config)?.tally.addResults(1);
     return update;
   };
 }
 
-async function executeCall(
-  { call, args, parseError }: ToolTask,
-  tool: StructuredToolInterface,
+/** No middleware sees a call that cannot be run: there is no tool, or nothing to call it with. */
+async function answerCall(
+  task: ToolTask,
+  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
+  { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls }: ToolsNodeOptions,
   config: LangGraphRunnableConfig<RunContext>,
-  timeoutMs: number | undefined,
-): Promise<CallOutcome> {
+): Promise<ToolsUpdate> {
+  const { call, args, parseError } = task;
+  const fail = (outcome: CallOutcome) => finalizeCall(task, outcome, includeDetailedErrors);
+  const tool = toolsByName.get(call.name);
+  if (tool === undefined) {
+    const { result, updateWith } = fail({ kind: "unknown-tool", known: [...toolsByName.keys()] });
+    return updateWith(terminateOnUnknownCalls ? endingRun(result) : result);
+  }
   if (args === undefined) {
     const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
-    return { kind: "invalid-arguments", detail };
+    const { result, updateWith } = fail({ kind: "invalid-arguments", detail });
+    return updateWith(result);
   }
-  try {
-    const toolCall = { id: call.id, name: call.name, args, type: "tool_call" } as const;
-    return { kind: "returned", value: await runTool(tool, toolCall, config, timeoutMs) };
-  } catch (error) {
-    if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
-    if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
-    // Its message names the field that does not fit the tool's schema.
-    if (error instanceof ToolInputParsingException)
-      return { kind: "invalid-arguments", detail: error.message };
-    return { kind: "threw", error };
-  }
-}
-
-/** LangGraph's own check reads a field of whatever was thrown. */
-function isLangGraphSignal(error: unknown): boolean {
-  return typeof error === "object" && error !== null && isGraphBubbleUp(error);
+  const layer = {
+    layers: runHandleOf(config)?.middleware.function ?? [],
+    includesDetails: includeDetailedErrors,
+    timeoutMs: toolTimeoutMs,
+  };
+  return callThroughMiddleware(task, { id: call.id, name: call.name, args }, tool, layer, config);
 }

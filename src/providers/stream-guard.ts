@@ -5,6 +5,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../errors.js";
+import { isAIMessage } from "../history/call.js";
+import { coerceMessage } from "../history/coerce-message.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
 import { BROKEN_REASONS, type BrokenReason, finishReasonOf, judgeAnswer } from "./stream-verdict.js";
@@ -17,6 +19,11 @@ export interface StreamGuardOptions {
   readonly habit: FinishHabit;
   /** Whether a message of the thread has this id. */
   readonly isTaken: (id: string) => boolean;
+  /**
+   * Contract: is handed the whole answer before the client has any of it; resolves to what the client gets in its
+   * place. Undefined: the answer goes to the client while it comes.
+   */
+  readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: is told of every broken answer before it is asked for again; must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
 }
@@ -28,10 +35,11 @@ export interface BrokenAnswer {
   readonly cause?: unknown;
 }
 
-type Answer =
+type WholeAnswer =
   | { readonly kind: "streamed"; readonly message: AIMessageChunk }
-  | { readonly kind: "whole"; readonly message: AIMessage }
-  | ({ readonly kind: "broken" } & BrokenAnswer);
+  | { readonly kind: "whole"; readonly message: AIMessage };
+
+type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
@@ -51,7 +59,8 @@ export async function* guardedChunks(
   options: CallOptions,
   run?: CallbackManagerForLLMRun,
 ): AsyncGenerator<ChatGenerationChunk> {
-  const client = new ClientStream(run, guard.isTaken);
+  const { settle } = guard;
+  const client = new ClientStream(settle === undefined ? run : undefined, guard.isTaken);
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
   const ask = () => askWhole(unstreamed(model), guard, messages, options);
   let answer = mayStream(model) ? await askStreaming(model, guard, messages, options, client) : await ask();
@@ -61,8 +70,21 @@ export async function* guardedChunks(
     options.signal?.throwIfAborted();
     answer = await ask();
   }
-  const message = answer.kind === "streamed" ? answer.message : await client.replaceBy(answer.message);
+  const message =
+    settle === undefined
+      ? await finish(answer, client)
+      : await new ClientStream(run, guard.isTaken).replaceBy(await settle(storedForm(answer.message)));
   yield new ChatGenerationChunk({ text: message.text, message });
+}
+
+async function finish(answer: WholeAnswer, client: ClientStream): Promise<AIMessageChunk> {
+  return answer.kind === "streamed" ? answer.message : client.replaceBy(answer.message);
+}
+
+function storedForm(answer: AIMessage): AIMessage {
+  const stored = coerceMessage(answer);
+  if (stored === undefined || !isAIMessage(stored)) throw new ModelError("The model's answer is no message.");
+  return stored;
 }
 
 async function askStreaming(

@@ -39,12 +39,14 @@ export function afterRequired(choice: ToolChoice): "end" | "answer" | undefined 
   return choice === "required" ? "end" : undefined;
 }
 
-/** @throws InvalidSettingError if the choice requires what no tool is there for. */
-export function checkToolChoice(choice: ToolChoice | undefined, toolNames: readonly string[]): void {
-  if (choice === undefined || afterRequired(choice) === undefined) return;
+/** @throws InvalidSettingError for what is no choice, or one that requires what no tool is there for. */
+export function readToolChoice(given: unknown, toolNames: readonly string[]): ToolChoice {
+  const { success, data: choice } = toolChoiceSchema.safeParse(given);
+  if (!success) throw InvalidSettingError.expected("toolChoice", toolChoiceRule.expectation, given);
+  if (afterRequired(choice) === undefined) return choice;
   const name = requiredFunctionOf(choice);
   const isKnown = name === undefined ? toolNames.length > 0 : toolNames.includes(name);
-  if (isKnown) return;
+  if (isKnown) return choice;
   const known = toolNames.length > 0 ? `The tools are: ${toolNames.join(", ")}.` : "This graph has no tool.";
   const wanted = name === undefined ? "`toolChoice` requires a call" : `\`toolChoice\` requires \`${name}\``;
   throw new InvalidSettingError("toolChoice", `${wanted}, and there is no such tool. ${known}`);

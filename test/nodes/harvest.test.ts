@@ -3,7 +3,7 @@ import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { harvestResults } from "../../src/nodes/harvest.js";
 import { unansweredCalls } from "../../src/nodes/open-calls.js";
-import { RunHandle } from "../../src/nodes/run-handle.js";
+import type { WatchedCheckpoints } from "../../src/nodes/watch-checkpointer.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({
@@ -29,7 +29,7 @@ function storedMessages(saved: readonly Saved[]): unknown[] {
 }
 
 /** A chain of checkpoints, the newest first, with what their tasks wrote to the messages. */
-function chain(...saved: readonly Saved[]): { handle: RunHandle; reads: string[] } {
+function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; reads: string[] } {
   const reads: string[] = [];
   const tuples = saved.map(({ source, writes }, index): CheckpointTuple => {
     const configOf = (place: number) => ({ configurable: { thread_id: "1", checkpoint_id: String(place) } });
@@ -45,22 +45,24 @@ function chain(...saved: readonly Saved[]): { handle: RunHandle; reads: string[]
       ...(index + 1 < saved.length ? { parentConfig: configOf(index + 1) } : {}),
     };
   });
-  const handle = new RunHandle(async (config) => {
-    const id = String(config.configurable?.["checkpoint_id"]);
-    reads.push(id);
-    return tuples[Number(id)];
-  });
-  handle.abandoned = tuples[0];
-  return { handle, reads };
+  const checkpoints: WatchedCheckpoints = {
+    abandoned: tuples[0],
+    read: async (config) => {
+      const id = String(config.configurable?.["checkpoint_id"]);
+      reads.push(id);
+      return tuples[Number(id)];
+    },
+  };
+  return { checkpoints, reads };
 }
 
 const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
 const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
 /** The contents that are found for the unanswered calls of a history. */
-async function harvest(history: readonly BaseMessage[], handle: RunHandle | undefined) {
+async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
   const { dangling, pending } = unansweredCalls(history);
-  const found = await harvestResults([...dangling, ...pending], handle);
+  const found = await harvestResults([...dangling, ...pending], checkpoints);
   return found.map((one) => one?.text);
 }
 
@@ -68,22 +70,26 @@ describe("harvestResults", () => {
   const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
 
   it("finds what the tasks of the abandoned checkpoint had written, each in its place", async () => {
-    const { handle } = chain(loop([result("3")], [result("1")]), loop([calling("a", "1", "2", "3")]));
-    expect(await harvest(batch, handle)).toEqual(["result 1", undefined, "result 3"]);
+    const { checkpoints } = chain(loop([result("3")], [result("1")]), loop([calling("a", "1", "2", "3")]));
+    expect(await harvest(batch, checkpoints)).toEqual(["result 1", undefined, "result 3"]);
   });
 
   it("reads results in whatever form they were written", async () => {
     const plain = { type: "tool", content: "plain", tool_call_id: "2" };
-    const { handle } = chain(
+    const { checkpoints } = chain(
       loop(result("1"), plain, [[]], null, "text"),
       loop([calling("a", "1", "2", "3")]),
     );
-    expect(await harvest(batch, handle)).toEqual(["result 1", "plain", undefined]);
+    expect(await harvest(batch, checkpoints)).toEqual(["result 1", "plain", undefined]);
   });
 
   it("finds nothing where there is no checkpointer, and nothing in a first run", async () => {
     expect(await harvest(batch, undefined)).toEqual([undefined, undefined, undefined]);
-    expect(await harvest(batch, new RunHandle())).toEqual([undefined, undefined, undefined]);
+    expect(await harvest(batch, { abandoned: undefined, read: undefined })).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it("leaves a placeholder where it is", async () => {
@@ -92,50 +98,50 @@ describe("harvestResults", () => {
       tool_call_id: "1",
       additional_kwargs: { tether_placeholder: "unrecorded" },
     });
-    const { handle } = chain(loop([placeholder]), loop([calling("a", "1", "2", "3")]));
-    expect(await harvest(batch, handle)).toEqual([undefined, undefined, undefined]);
+    const { checkpoints } = chain(loop([placeholder]), loop([calling("a", "1", "2", "3")]));
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 
   it("walks past checkpoints of runs that died before they patched", async () => {
-    const { handle } = chain(
+    const { checkpoints } = chain(
       input([human("second try")]),
       input([human("first try")]),
       loop([result("2")]),
       loop([calling("a", "1", "2", "3")]),
     );
-    expect(await harvest(batch, handle)).toEqual([undefined, "result 2", undefined]);
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
   });
 
   it("does not read further than the checkpoint that made the calls", async () => {
-    const { handle, reads } = chain(
+    const { checkpoints, reads } = chain(
       loop([result("2")]),
       loop([calling("a", "1", "2", "3")]),
       input([human("h")]),
       loop([result("1", "of another turn")]),
     );
-    expect(await harvest(batch, handle)).toEqual([undefined, "result 2", undefined]);
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
     expect(reads).toEqual(["1"]);
   });
 
   it("gives one result to one call only, where a group uses an id twice", async () => {
     const twice = [calling("a", "1", "1"), human("next")];
-    const { handle } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
-    expect(await harvest(twice, handle)).toEqual(["once", undefined]);
+    const { checkpoints } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
+    expect(await harvest(twice, checkpoints)).toEqual(["once", undefined]);
   });
 
   it("gives a result to the latest of several groups with calls of its id", async () => {
     const reused = [calling("a", "1"), human("between"), calling("b", "1"), human("next")];
-    const { handle } = chain(loop([result("1", "of b")]), loop([calling("b", "1")]));
-    expect(await harvest(reused, handle)).toEqual([undefined, "of b"]);
+    const { checkpoints } = chain(loop([result("1", "of b")]), loop([calling("b", "1")]));
+    expect(await harvest(reused, checkpoints)).toEqual([undefined, "of b"]);
   });
 
   it("takes nothing that was applied: where it is gone, somebody removed it", async () => {
-    const { handle } = chain(
+    const { checkpoints } = chain(
       { source: "update", writes: [] },
       loop(new AIMessage({ id: "b", content: "done" })),
       loop([result("1")], [result("2")], [result("3")]),
       loop([calling("a", "1", "2", "3")]),
     );
-    expect(await harvest(batch, handle)).toEqual([undefined, undefined, undefined]);
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 });

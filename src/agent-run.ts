@@ -1,0 +1,90 @@
+/** One run of an agent graph, through its agent middleware. */
+
+import { TransformStream } from "node:stream/web";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { isAIMessage } from "./history/call.js";
+import { copyMessage } from "./history/copy-message.js";
+import type { AgentContext } from "./middleware/agent-context.js";
+import type { AgentMiddleware } from "./middleware/middleware.js";
+import { runOnion } from "./middleware/run-onion.js";
+import type { GivenMessages, RunHandle } from "./nodes/run-handle.js";
+import { toJson } from "./to-json.js";
+
+/** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
+export interface GraphRuns<Chunk> {
+  /** With the messages and options that the context has now. */
+  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly handle: RunHandle };
+  /** Takes the input, and writes an answer instead of asking the model. */
+  readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
+  /** Changes what a run has left, which is the given history. */
+  readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncIterable<Chunk>;
+}
+
+/**
+ * The chunks of a run, while its middleware goes on beside them: what a middleware does after `next()` it does when the
+ * chunks of the graph have ended.
+ */
+export async function* throughAgentMiddleware<Chunk>(
+  layers: readonly AgentMiddleware[],
+  context: AgentContext,
+  runs: GraphRuns<Chunk>,
+): AsyncGenerator<Chunk> {
+  const { readable, writable } = new TransformStream<Chunk, Chunk>();
+  const writer = writable.getWriter();
+  const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
+    for await (const chunk of chunks) await writer.write(chunk);
+  };
+  // A middleware that does not heed the signal is not waited for.
+  const { signal } = context;
+  const abort = () => void writer.abort(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", abort, { once: true });
+  // A reader that has left has closed the writer, too.
+  const working = runLayers(layers, context, runs, send)
+    .then(
+      () => writer.close(),
+      (error) => writer.abort(error),
+    )
+    .catch(() => {});
+  try {
+    yield* readable;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    if (signal?.aborted !== true) await working;
+  }
+}
+
+async function runLayers<Chunk>(
+  layers: readonly AgentMiddleware[],
+  context: AgentContext,
+  runs: GraphRuns<Chunk>,
+  send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
+): Promise<void> {
+  let handle: RunHandle | undefined;
+  /** The result as the thread has it. */
+  let last: BaseMessage | undefined;
+  const core = async (): Promise<void> => {
+    const run = runs.start();
+    handle = run.handle;
+    await send(run.chunks);
+    last = handle.history?.at(-1);
+    // A copy: what a middleware writes into it must be seen as a change.
+    context.settle(last && copyMessage(last, {}), handle.interrupts);
+    if (handle.failure !== undefined) throw handle.failure.error;
+  };
+  const exit = await runOnion({ layers, core }, context);
+  if (exit.kind === "threw") throw exit.error;
+  const { result } = context;
+  if (handle === undefined) {
+    await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
+  } else if (result !== undefined && toJson(result) !== toJson(last)) {
+    const history = handle.history ?? context.messages;
+    await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
+  }
+}
+
+/** The result of a tool stays, and the answer comes behind it. */
+function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
+  return last?.id === undefined || !isAIMessage(last)
+    ? [result]
+    : [new RemoveMessage({ id: last.id }), result];
+}

@@ -1,0 +1,130 @@
+/** The three kinds of middleware, and the door through which a list of them comes in. */
+
+import { InvalidSettingError } from "../errors.js";
+import { checkSettings, flag, type Rules, text } from "../settings/rule.js";
+import type { AgentContext } from "./agent-context.js";
+import type { ChatContext } from "./chat-context.js";
+import type { Handler, Layer } from "./compose.js";
+import type { FunctionContext } from "./function-context.js";
+
+interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
+  readonly kind: Kind;
+}
+
+export interface AgentMiddleware extends MiddlewareOf<"agent", AgentContext> {}
+export interface ChatMiddleware extends MiddlewareOf<"chat", ChatContext> {
+  readonly keepsResult: boolean;
+}
+export interface FunctionMiddleware extends MiddlewareOf<"function", FunctionContext> {}
+
+export type Middleware = AgentMiddleware | ChatMiddleware | FunctionMiddleware;
+
+export interface MiddlewareOptions {
+  /** What errors call it. @default the function's name */
+  readonly name?: string;
+}
+
+export interface ChatMiddlewareOptions extends MiddlewareOptions {
+  /**
+   * Says that the middleware never changes `context.result`. If no chat middleware of a run does, the answer goes to
+   * the client while it comes; else it goes out when all of them have seen it. A result that is changed all the same is
+   * a `MiddlewareError`.
+   *
+   * @default false
+   */
+  readonly keepsResult?: boolean;
+}
+
+export interface FunctionMiddlewareOptions extends MiddlewareOptions {
+  /** Whether it may call `next()` again, when it has returned, to have the call done once more. @default false */
+  readonly retry?: boolean;
+}
+
+/** Wraps one run of the graph, however it is started. */
+export function agentMiddleware(
+  handle: Handler<AgentContext>,
+  options: MiddlewareOptions = {},
+): AgentMiddleware {
+  checkFactory("agentMiddleware", handle, options, { name: text });
+  return { kind: "agent", name: nameOf(handle, options), handle, mayRetry: false };
+}
+
+/** Wraps one model call. */
+export function chatMiddleware(
+  handle: Handler<ChatContext>,
+  options: ChatMiddlewareOptions = {},
+): ChatMiddleware {
+  checkFactory("chatMiddleware", handle, options, { name: text, keepsResult: flag });
+  const { keepsResult = false } = options;
+  return { kind: "chat", name: nameOf(handle, options), handle, mayRetry: false, keepsResult };
+}
+
+/** Wraps one call of a tool. */
+export function functionMiddleware(
+  handle: Handler<FunctionContext>,
+  options: FunctionMiddlewareOptions = {},
+): FunctionMiddleware {
+  checkFactory("functionMiddleware", handle, options, { name: text, retry: flag });
+  const { retry = false } = options;
+  return { kind: "function", name: nameOf(handle, options), handle, mayRetry: retry };
+}
+
+export interface MiddlewareByKind {
+  readonly agent: readonly AgentMiddleware[];
+  readonly chat: readonly ChatMiddleware[];
+  readonly function: readonly FunctionMiddleware[];
+}
+
+/**
+ * Sorts a list by kind; within a kind the first one is outermost.
+ *
+ * @throws InvalidSettingError for what is no middleware, or one of an unknown kind.
+ */
+export function sortMiddleware(list: unknown): MiddlewareByKind {
+  if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
+  for (const [index, entry] of list.entries()) {
+    if (isMiddleware(entry)) continue;
+    const expectation = "made by agentMiddleware, chatMiddleware or functionMiddleware";
+    throw InvalidSettingError.expected(`middleware[${index}]`, expectation, entry);
+  }
+  const middleware = list.filter(isMiddleware);
+  return {
+    agent: middleware.filter((entry) => entry.kind === "agent"),
+    chat: middleware.filter((entry) => entry.kind === "chat"),
+    function: middleware.filter((entry) => entry.kind === "function"),
+  };
+}
+
+/** Those of the graph go around those of the run. */
+export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind): MiddlewareByKind {
+  return {
+    agent: [...outer.agent, ...inner.agent],
+    chat: [...outer.chat, ...inner.chat],
+    function: [...outer.function, ...inner.function],
+  };
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat", "function"]);
+
+function isMiddleware(value: unknown): value is Middleware {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "kind" in value &&
+    KINDS.has(value.kind) &&
+    "name" in value &&
+    "handle" in value &&
+    typeof value.handle === "function"
+  );
+}
+
+/** @throws InvalidSettingError for a handler that is no function, an unknown option or one of the wrong type. */
+function checkFactory(factory: string, handle: unknown, options: unknown, rules: Rules): void {
+  checkSettings(options, rules, `options of ${factory}`);
+  if (typeof handle === "function") return;
+  throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
+}
+
+function nameOf(handle: { readonly name: string }, { name }: MiddlewareOptions): string {
+  return name ?? (handle.name || "(unnamed)");
+}

@@ -1,0 +1,10 @@
+import type { ToolTask } from "./tool-task.js";
+
+/** What the approve node is sent: the calls of one batch that need a human. JSON: it is stored in the checkpoint. */
+export interface ApprovalTask {
+  /** The message of the calls. */
+  readonly messageId: string;
+  readonly tasks: readonly ToolTask[];
+  /** What was wrong with the last answer; it is asked again. */
+  readonly problem?: string | undefined;
+}

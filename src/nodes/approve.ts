@@ -1,0 +1,128 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
+import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { isAIMessage } from "../history/call.js";
+import { withArguments } from "../history/with-arguments.js";
+import type { AgentUpdate } from "./agent-state.js";
+import {
+  approvalRequest,
+  type Decision,
+  type ReadAnswer,
+  readAnswer,
+  refuseAnswer,
+} from "./approval-request.js";
+import type { ApprovalTask } from "./approval-task.js";
+import { toPlain } from "./archive.js";
+import { type CallOutcome, finalizeCall } from "./finalize-call.js";
+import { readHistory } from "./read-history.js";
+import { countStep, noteInterrupts, runHandleOf } from "./run-handle.js";
+import type { ToolTask } from "./tool-task.js";
+
+export interface ApproveNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+}
+
+type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
+
+/**
+ * Asks a human about the calls of one batch, in one interrupt: with several of them pending, LangGraph gives the one
+ * answer that a client sends to all. What is decided is done at once; what is not, or not in a form that can be
+ * understood, is asked again, in an interrupt of its own.
+ */
+export function createApproveNode({ tools }: ApproveNodeOptions) {
+  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+  return async function approve(
+    { messageId, tasks, problem }: ApprovalTask,
+    config: LangGraphRunnableConfig,
+  ): Promise<ApproveCommand> {
+    countStep(config);
+    const request = approvalRequest(tasks, problem);
+    const given: unknown = await noteInterrupts(config, async () => interrupt(request));
+    const answer = await checkEdits(readAnswer(given, tasks), toolsByName);
+    if (answer.kind === "refused") {
+      return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
+    }
+    const decided = tasks.slice(0, answer.decisions.length).map((task, index) => ({
+      task,
+      decision: answer.decisions[index],
+    }));
+    const rest = tasks.slice(answer.decisions.length);
+    const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
+    runHandleOf(config)?.tally.addResults(results.length);
+    const sends = [
+      ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
+      ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),
+    ];
+    return new Command({
+      update: { messages: [...editedMessage(messageId, decided, config), ...results] },
+      goto: sends.length > 0 ? sends : "model",
+    });
+  };
+}
+
+interface Decided {
+  readonly task: ToolTask;
+  readonly decision: Decision | undefined;
+}
+
+function sendsOf(task: ToolTask, decision: Decision | undefined): Send<"tools", ToolTask>[] {
+  if (decision?.type === "approve") return [sendToTools(task)];
+  if (decision?.type === "edit") {
+    const edited: ToolTask = { ...task, args: decision.edited_action.args };
+    return [sendToTools(edited)];
+  }
+  return [];
+}
+
+function resultOf(task: ToolTask, decision: Decision | undefined): BaseMessage[] {
+  const finalize = (outcome: CallOutcome) => [finalizeCall(task, outcome, false).result];
+  if (decision?.type === "reject") return finalize({ kind: "declined", reason: decision.message });
+  if (decision?.type === "respond") return finalize({ kind: "returned", value: decision.message });
+  return [];
+}
+
+function sendToTools(task: ToolTask) {
+  return new Send<"tools", ToolTask>("tools", task);
+}
+
+function sendToApprove(task: ApprovalTask) {
+  return new Send<"approve", ApprovalTask>("approve", task);
+}
+
+/** The message as it was edited, so that the model reads its results beside the arguments that they belong to. */
+function editedMessage(
+  messageId: string,
+  decided: readonly Decided[],
+  config: LangGraphRunnableConfig,
+): ReturnType<typeof toPlain>[] {
+  const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
+  if (asked === undefined || !isAIMessage(asked)) return [];
+  let message = asked;
+  for (const { task, decision } of decided) {
+    if (decision?.type === "edit") message = withArguments(message, task.index, decision.edited_action.args);
+  }
+  // A plain object: LangGraph would show a message instance in the chat stream once more.
+  return message === asked ? [] : [toPlain(message)];
+}
+
+/** Arguments that the tool would refuse are asked for again: it was not the model that wrote them. */
+async function checkEdits(
+  answer: ReadAnswer,
+  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
+): Promise<ReadAnswer> {
+  if (answer.kind === "refused") return answer;
+  for (const [index, decision] of answer.decisions.entries()) {
+    if (decision.type !== "edit") continue;
+    const { name, args } = decision.edited_action;
+    const schema: unknown = toolsByName.get(name)?.schema;
+    if (!isInteropZodSchema(schema)) continue;
+    const { success, error } = await interopSafeParseAsync(schema, args);
+    if (success) continue;
+    const [issue] = error.issues;
+    return refuseAnswer(
+      `\`${["decisions", index, "edited_action", "args", ...(issue?.path ?? [])].join(".")}\`: ${issue?.message}`,
+    );
+  }
+  return answer;
+}

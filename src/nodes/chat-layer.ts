@@ -1,0 +1,72 @@
+/** One model call, through the chat middleware of its run. */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { MiddlewareError } from "../errors.js";
+import type { ChatContext } from "../middleware/chat-context.js";
+import type { ChatMiddleware } from "../middleware/middleware.js";
+import { runOnion } from "../middleware/run-onion.js";
+import { toJson } from "../to-json.js";
+
+/** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
+export type Settle = (answer: AIMessage) => Promise<AIMessage>;
+
+/**
+ * Contract: makes the model call that the context describes and resolves to its answer. With `settle`, nothing goes to
+ * the client before that has resolved, and what it resolves to is the answer.
+ */
+export type ModelCall = (context: ChatContext, settle: Settle | undefined) => Promise<AIMessage>;
+
+export interface ChatOutcome {
+  /** Undefined if a middleware ended the run without a result. */
+  readonly message: AIMessage | undefined;
+  /** Whether the run ends with it. */
+  readonly isTerminated: boolean;
+}
+
+/**
+ * The model's stream stands still between its last piece and its end while the middleware does what it does after
+ * `next()`. So all that listens to the stream, tracers too, is told of the request that was sent and of the answer that
+ * stands: one that a middleware changes leaves no trace.
+ *
+ * @throws what a middleware throws, or the model, or MiddlewareError.
+ */
+export async function callModelThroughMiddleware(
+  layers: readonly ChatMiddleware[],
+  context: ChatContext,
+  call: ModelCall,
+): Promise<ChatOutcome> {
+  const mayChange = layers.some(({ keepsResult }) => !keepsResult);
+  let streaming: Promise<AIMessage> | undefined;
+  let hasSettled = false;
+  let shown: string | undefined;
+  const core = async (): Promise<void> => {
+    const answer = await new Promise<AIMessage>((resolve, reject) => {
+      const settle: Settle = async (whole) => {
+        hasSettled = true;
+        resolve(whole);
+        return (await leaving).message ?? whole;
+      };
+      streaming = call(context, mayChange ? settle : undefined);
+      streaming.then(resolve, reject);
+    });
+    context.result = answer;
+    if (!mayChange) shown = toJson(answer);
+  };
+  const leave = async (): Promise<ChatOutcome> => {
+    const exit = await runOnion({ layers, core }, context);
+    if (exit.kind === "threw") throw exit.error;
+    const message = context.result;
+    if (shown !== undefined && toJson(message) !== shown) throw new MiddlewareError(CHANGED);
+    if (message === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
+    return { message, isTerminated: exit.kind === "terminated" };
+  };
+  const leaving = leave();
+  const outcome = await leaving.finally(() => Promise.allSettled([streaming]));
+  // With the id under which the client has it. A middleware may also have answered for a model that failed.
+  const streamed = hasSettled ? await streaming?.catch(() => undefined) : undefined;
+  return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };
+}
+
+const CHANGED =
+  "A chat middleware made with `{ keepsResult: true }` changed `context.result`, which the client already has.";
+const MISSING = "The chat middleware left no `context.result`.";

@@ -1,0 +1,39 @@
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { ToolInputParsingException } from "@langchain/core/tools";
+import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { RunContext } from "../settings/run-context.js";
+import type { CallOutcome } from "./finalize-call.js";
+import { runTool, ToolTimeoutError } from "./run-tool.js";
+
+export interface WantedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** Runs a tool once. Throws nothing but LangGraph's own signals and the abort of the run. */
+export async function executeCall(
+  call: WantedCall,
+  tool: StructuredToolInterface,
+  config: LangGraphRunnableConfig<RunContext>,
+  timeoutMs: number | undefined,
+): Promise<CallOutcome> {
+  try {
+    return {
+      kind: "returned",
+      value: await runTool(tool, { ...call, type: "tool_call" }, config, timeoutMs),
+    };
+  } catch (error) {
+    if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
+    if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
+    // Its message names the field that does not fit the tool's schema.
+    if (error instanceof ToolInputParsingException)
+      return { kind: "invalid-arguments", detail: error.message };
+    return { kind: "threw", error };
+  }
+}
+
+/** LangGraph's own check reads a field of whatever was thrown. */
+export function isLangGraphSignal(error: unknown): boolean {
+  return typeof error === "object" && error !== null && isGraphBubbleUp(error);
+}
