@@ -69,8 +69,8 @@ export function createModelNode(options: ModelNodeOptions) {
     const message = await withFreshId(answer.message, state.messages, config);
     runHandleOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
-    if (off !== undefined) return endWith([withoutStrayCalls(message, off)], turn);
     if (callsOf(message).length === 0) return endWith([message], turn);
+    if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
     const { maxFunctionCalls } = resolveLimits(context, options.limits);
     return dispatchCalls(message, turn, {

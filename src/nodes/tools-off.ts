@@ -1,10 +1,12 @@
 /** Why the model may call no tool. Whatever the reason, a call that it makes all the same is removed, not run. */
 
-import type { AIMessage } from "@langchain/core/messages";
-import { callsOf } from "../history/call.js";
+import { type AIMessage, RemoveMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { copyMessage } from "../history/copy-message.js";
+import { deriveId } from "../history/message-id.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
 import type { ClosingReason } from "./agent-state.js";
+import { retractMessages } from "./retract-messages.js";
 
 export type ToolsOffReason =
   | ClosingReason
@@ -26,8 +28,15 @@ const TEXTS: Readonly<Record<ToolsOffReason, string>> = {
   "no-tools": "I stopped here: there is no tool that I could call.",
 };
 
-export function withoutStrayCalls(message: AIMessage, reason: ToolsOffReason): AIMessage {
-  if (callsOf(message).length === 0) return message;
+/** Clients have been sent the calls already: that message is taken back, and the rest comes under an id of its own. */
+export async function withoutStrayCalls(
+  message: AIMessage,
+  reason: ToolsOffReason,
+  config: RunnableConfig,
+): Promise<AIMessage> {
+  const { id = "" } = message;
+  await retractMessages([new RemoveMessage({ id })], config);
   const rest = withoutCalls(message, () => true);
-  return isBlankMessage(rest) ? copyMessage(rest, { content: TEXTS[reason] }) : rest;
+  const answer = isBlankMessage(rest) ? copyMessage(rest, { content: TEXTS[reason] }) : rest;
+  return copyMessage(answer, { id: deriveId(answer, id) });
 }
