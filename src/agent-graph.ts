@@ -18,6 +18,7 @@ import {
 import type { publicStateSchema } from "./nodes/agent-state.js";
 import { type GivenMessages, RunHandle } from "./nodes/run-handle.js";
 import { watchCheckpointer } from "./nodes/watch-checkpointer.js";
+import { checkSettings, countFrom } from "./settings/rule.js";
 import type { RunContext } from "./settings/run-context.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
@@ -148,6 +149,9 @@ export class AgentGraph extends Base {
   ): ReturnType<Base["_streamIterator"]> {
     const { run } = this.#begin({});
     refuseForgedCalls(input);
+    const { maxConcurrency = Number.POSITIVE_INFINITY } = options;
+    if (maxConcurrency !== Number.POSITIVE_INFINITY)
+      checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
     const { middleware, isStreamed } = this.#start;
     const configurable = { ...options.configurable };
     const isSubgraph = configurable["__pregel_read"] !== undefined;
@@ -157,8 +161,14 @@ export class AgentGraph extends Base {
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
 
     const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
-      const handle = new RunHandle({ bag, middleware, checkpoints, given });
-      const runOptions = { ...options, context, configurable: { ...own, ...handle.toConfigurable() } };
+      const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency });
+      // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
+      const runOptions = {
+        ...options,
+        maxConcurrency: Number.POSITIVE_INFINITY,
+        context,
+        configurable: { ...own, ...handle.toConfigurable() },
+      };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };
     };

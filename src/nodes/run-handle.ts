@@ -7,6 +7,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Interrupt, isGraphInterrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import pLimit, { type LimitFunction } from "p-limit";
 import type { RunBag, RunScope } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { RunTally } from "./run-tally.js";
@@ -26,6 +27,8 @@ export interface RunHandleFields {
   readonly middleware: MiddlewareByKind;
   readonly checkpoints: WatchedCheckpoints;
   readonly given?: GivenMessages | undefined;
+  /** Calls that may run at once; Infinity: all. */
+  readonly maxConcurrency: number;
 }
 
 export class RunHandle {
@@ -35,6 +38,8 @@ export class RunHandle {
   history: readonly BaseMessage[] | undefined;
   /** What a function middleware threw. It ends the run, and reaches its caller when the siblings are done. */
   failure: { readonly error: unknown } | undefined;
+  /** Lets as many calls run at once as the run's `maxConcurrency` says. */
+  readonly limitCalls: LimitFunction;
   /** What the run waits for. */
   readonly interrupts: Interrupt[] = [];
   readonly tally = new RunTally();
@@ -43,11 +48,12 @@ export class RunHandle {
   readonly middleware: MiddlewareByKind;
   readonly given: GivenMessages | undefined;
 
-  constructor({ bag, middleware, checkpoints, given }: RunHandleFields) {
+  constructor({ bag, middleware, checkpoints, given, maxConcurrency }: RunHandleFields) {
     this.bag = bag;
     this.middleware = middleware;
     this.checkpoints = checkpoints;
     this.given = given;
+    this.limitCalls = pLimit(maxConcurrency);
   }
 
   toConfigurable(): Record<string, RunHandle> {

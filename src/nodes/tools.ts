@@ -27,8 +27,14 @@ export function createToolsNode(options: ToolsNodeOptions) {
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<ToolsUpdate> {
     countStep(config);
-    const update = await noteInterrupts(config, () => answerCall(task, toolsByName, options, config));
-    runHandleOf(config)?.tally.addResults(1);
+    const handle = runHandleOf(config);
+    const answer = async (): Promise<ToolsUpdate> => {
+      // A call that waited for its place must not begin when its run has ended.
+      config.signal?.throwIfAborted();
+      return answerCall(task, toolsByName, options, config);
+    };
+    const update = await noteInterrupts(config, () => handle?.limitCalls(answer) ?? answer());
+    handle?.tally.addResults(1);
     return update;
   };
 }

@@ -243,4 +243,23 @@ describe("maxConcurrency of a run", () => {
     expect(pairedScript(await graph.invoke(user("go"), limit))).toHaveLength(7);
     expect(most).toBe(expected);
   });
+
+  it.each([0, -1, 1.5, "2"])("refuses %j", async (maxConcurrency) => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const run = graph.invoke(user("go"), { maxConcurrency: maxConcurrency as number });
+    await expect(run).rejects.toThrow("`maxConcurrency`");
+  });
+
+  it("begins no call when the run has been aborted", async () => {
+    const probe = createProbe();
+    const model = scripted(calls(["heedful"], ["heedful"], ["heedful"]));
+    const graph = createAgentGraph({ model, tools: [probe.heedful] });
+    const abort = new AbortController();
+    const run = graph.invoke(user("go"), { maxConcurrency: 1, signal: abort.signal });
+    await probe.hasBegun(1);
+    abort.abort();
+    await expect(run).rejects.toThrow();
+    await delay(20);
+    expect(probe.runs).toHaveLength(1);
+  });
 });
