@@ -165,6 +165,9 @@ export class AgentGraph extends Base {
       // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
       const runOptions = {
         ...options,
+        ...(given?.kind === "correction" && { runId: undefined }),
+        // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
+        ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
         maxConcurrency: Number.POSITIVE_INFINITY,
         context,
         configurable: { ...own, ...handle.toConfigurable() },

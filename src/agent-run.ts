@@ -1,10 +1,10 @@
 /** One run of an agent graph, through its agent middleware. */
 
-import { TransformStream } from "node:stream/web";
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { isAIMessage } from "./history/call.js";
 import { copyMessage } from "./history/copy-message.js";
 import type { AgentContext } from "./middleware/agent-context.js";
+import { Handoff } from "./middleware/handoff.js";
 import type { AgentMiddleware } from "./middleware/middleware.js";
 import { runOnion } from "./middleware/run-onion.js";
 import type { GivenMessages, RunHandle } from "./nodes/run-handle.js";
@@ -29,24 +29,20 @@ export async function* throughAgentMiddleware<Chunk>(
   context: AgentContext,
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
-  const { readable, writable } = new TransformStream<Chunk, Chunk>();
-  const writer = writable.getWriter();
+  const handoff = new Handoff<Chunk>();
   const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
-    for await (const chunk of chunks) await writer.write(chunk);
+    for await (const chunk of chunks) await handoff.give(chunk);
   };
   // A middleware that does not heed the signal is not waited for.
   const { signal } = context;
-  const abort = () => void writer.abort(signal?.reason).catch(() => {});
+  const abort = () => handoff.fail(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
-  // A reader that has left has closed the writer, too.
-  const working = runLayers(layers, context, runs, send)
-    .then(
-      () => writer.close(),
-      (error) => writer.abort(error),
-    )
-    .catch(() => {});
+  const working = runLayers(layers, context, runs, send).then(
+    () => handoff.end(),
+    (error) => handoff.fail(error),
+  );
   try {
-    yield* readable;
+    yield* handoff.take();
   } finally {
     signal?.removeEventListener("abort", abort);
     if (signal?.aborted !== true) await working;

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Handoff, HandoffClosedError } from "../../src/middleware/handoff.js";
+
+describe("a handoff", () => {
+  it("lets the giver go on only when the taker comes back", async () => {
+    const handoff = new Handoff<number>();
+    const log: string[] = [];
+    const giving = (async () => {
+      for (const value of [1, 2]) {
+        log.push(`give ${value}`);
+        await handoff.give(value);
+      }
+      log.push("end");
+      handoff.end();
+    })();
+    for await (const value of handoff.take()) {
+      log.push(`take ${value}`);
+      await delay(5);
+      log.push(`leave ${value}`);
+    }
+    await giving;
+    expect(log).toEqual(["give 1", "take 1", "leave 1", "give 2", "take 2", "leave 2", "end"]);
+  });
+
+  it("gives an error after what was given", async () => {
+    const handoff = new Handoff<number>();
+    const boom = new Error("boom");
+    void handoff.give(1).then(() => handoff.fail(boom));
+    const taken: number[] = [];
+    const taking = (async () => {
+      for await (const value of handoff.take()) taken.push(value);
+    })();
+    await expect(taking).rejects.toBe(boom);
+    expect(taken).toEqual([1]);
+  });
+
+  it.each(["while a value is with the taker", "when it failed before"])(
+    "tells the giver that the taker has left, %s",
+    async (when) => {
+      const handoff = new Handoff<number>();
+      if (when.startsWith("when")) handoff.fail(new Error("boom"));
+      const giving = handoff.give(1);
+      const leave = async () => {
+        for await (const _ of handoff.take()) break;
+      };
+      await leave().catch(() => {});
+      await expect(giving).rejects.toBeInstanceOf(HandoffClosedError);
+      await expect(handoff.give(2)).rejects.toBeInstanceOf(HandoffClosedError);
+    },
+  );
+});
