@@ -1,6 +1,7 @@
 /** How a model is asked without streaming, whatever it was set to. */
 
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { partsOf, viewOf } from "./model-view.js";
 
 /** Whether a model can stream and may: its maker may have said `streaming: false` or `disableStreaming`. */
 export function mayStream(model: BaseChatModel): boolean {
@@ -16,18 +17,6 @@ export function mayStream(model: BaseChatModel): boolean {
  */
 export function unstreamed(model: BaseChatModel): BaseChatModel {
   if (Reflect.get(model, "streaming") !== true) return model;
-  const parts = Object.entries(model).filter((entry): entry is [string, BaseChatModel] => isModel(entry[1]));
-  const fields = {
-    streaming: false,
-    ...Object.fromEntries(parts.map(([name, part]) => [name, unstreamed(part)])),
-  };
-  const view: BaseChatModel = Object.create(model);
-  for (const [name, value] of Object.entries(fields)) {
-    Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
-  }
-  return view;
-}
-
-function isModel(value: unknown): value is BaseChatModel {
-  return typeof value === "object" && value !== null && "_generate" in value && "streaming" in value;
+  const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
+  return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }

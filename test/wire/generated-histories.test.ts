@@ -45,9 +45,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
   it("never refuses a strict one either", async () => {
     await fc.assert(
       fc.asyncProperty(foreignHistories(), async (foreign) => {
-        const input = toModelInput(buildForeign(foreign), {
-          dialect: provider === "deepseek" ? provider : "strict",
-        });
+        const input = toModelInput(buildForeign(foreign), { dialect: "strict" });
         expect(await streamedText(provider, input)).toBe(ANSWER);
       }),
       { numRuns: RUNS / 3 },

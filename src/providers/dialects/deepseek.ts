@@ -45,7 +45,7 @@ export const deepseek = {
   assistantBlocks: ["text"],
   ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
   stateBlocks: [],
-  stateFields: [{ place: "additional_kwargs", name: "reasoning_content" }],
+  stateFields: [],
   blocksIn: [],
   userBlocks: "any",
   makers: ["deepseek"],

@@ -68,7 +68,7 @@ export type CallPlace =
   /** Items of the stored answer, `response_metadata.output`, which are sent in place of the message. */
   | "output";
 
-/** A field that holds what only the model that wrote it can read: signatures, ids of stored items, reasoning. */
+/** A field that holds what only the model that wrote it can read: signatures, ids of stored items. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;

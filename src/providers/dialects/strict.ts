@@ -57,6 +57,10 @@ export const strict = {
     "call-position": gemini.rules["call-position"],
     "foreign-state": anthropic.rules["foreign-state"],
     "item-id": openaiResponses.rules["item-id"],
+    "missing-reasoning": confirmed(
+      deepseek.rules["missing-reasoning"].text,
+      "https://github.com/danny-avila/LibreChat/issues/13366",
+    ),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
@@ -65,7 +69,7 @@ export const strict = {
   ignoredBlocks: [],
   stateBlocks: [],
   // No maker is known, so nobody may send what only a maker can read.
-  stateFields: [...openaiResponses.stateFields, ...deepseek.stateFields, ...gemini.stateFields],
+  stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
   userBlocks: "any",
   makers: [],
