@@ -81,6 +81,16 @@ const DEEPSEEK: ChatProvider = {
   },
 };
 
+/** A host that speaks OpenAI's protocol and takes no field that it does not know. */
+const GROQ: ChatProvider = {
+  ...OPENAI,
+  further: (message, index) =>
+    "reasoning_content" in message
+      ? `'messages.${index}' : for 'role:assistant' the following must be satisfied[('messages.${index}' : property 'reasoning_content' is unsupported)]`
+      : OPENAI.further(message, index),
+};
+
+export const checkGroq: RequestCheck = (body) => checkMessages(body, GROQ);
 export const checkOpenAI: RequestCheck = (body) => checkMessages(body, OPENAI);
 export const checkDashScope: RequestCheck = (body) => checkMessages(body, DASHSCOPE);
 export const checkDeepSeek: RequestCheck = (body) => checkMessages(body, DEEPSEEK);
