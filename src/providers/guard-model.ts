@@ -3,6 +3,7 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { catchGeminiResponse } from "./clients/catch-gemini-response.js";
 import { sendReasoning } from "./clients/send-reasoning.js";
 import { isChatModel } from "./model-view.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
@@ -35,7 +36,7 @@ export async function guardModel(
 }
 
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Askable {
-  const asked = sendReasoning(model);
+  const asked = catchGeminiResponse(sendReasoning(model));
   const chunks = (
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],

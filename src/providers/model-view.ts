@@ -1,13 +1,13 @@
-/** Views of chat models: a model with some of its members replaced, while all others are read from the model itself. */
+/** Views of chat models and their clients: some members replaced, while all others are read from the object itself. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 
 /**
- * Methods of the model run on the view, so they find what is replaced. The model is not changed. Not for classes with
- * `#private` fields, which no view has; LangChain's clients have none.
+ * Methods run on the view, so they find what is replaced. The object is not changed. Not for classes with `#private`
+ * fields, which no view has; LangChain's clients have none.
  */
-export function viewOf(model: BaseChatModel, members: object): BaseChatModel {
-  const view: BaseChatModel = Object.create(model);
+export function viewOf<T extends object>(target: T, members: object): T {
+  const view: T = Object.create(target);
   for (const [name, value] of Object.entries(members)) {
     Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
   }

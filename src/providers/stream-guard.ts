@@ -55,11 +55,16 @@ export async function* guardedChunks(
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
   const ask = () => askWhole(unstreamed(model), guard, messages, options);
   let answer = mayStream(model) ? await askStreaming(model, guard, messages, options, client) : await ask();
-  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
-    guard.onBroken(answer);
-    if (attempts >= guard.maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
-    options.signal?.throwIfAborted();
-    answer = await ask();
+  try {
+    for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+      guard.onBroken(answer);
+      if (attempts >= guard.maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+      options.signal?.throwIfAborted();
+      answer = await ask();
+    }
+  } catch (error) {
+    if (options.signal?.aborted !== true) await client.takeBack();
+    throw error;
   }
   const message = answer.kind === "streamed" ? answer.message : await client.replaceBy(answer.message);
   yield new ChatGenerationChunk({ text: message.text, message });
