@@ -8,7 +8,13 @@ import { ModelError } from "../errors.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
 import { BROKEN_REASONS, type BrokenReason, finishReasonOf, judgeAnswer } from "./stream-verdict.js";
-import { isAbortError, isConnectError, isRefusal, isTransportError } from "./transport-error.js";
+import {
+  isAbortError,
+  isConnectError,
+  isEmptyAnswer,
+  isRefusal,
+  isTransportError,
+} from "./transport-error.js";
 import { mayStream, unstreamed } from "./unstreamed.js";
 
 export interface StreamGuardOptions {
@@ -28,10 +34,10 @@ export interface BrokenAnswer {
   readonly cause?: unknown;
 }
 
-type Answer =
+type WholeAnswer =
   | { readonly kind: "streamed"; readonly message: AIMessageChunk }
-  | { readonly kind: "whole"; readonly message: AIMessage }
-  | ({ readonly kind: "broken" } & BrokenAnswer);
+  | { readonly kind: "whole"; readonly message: AIMessage };
+type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
@@ -54,20 +60,32 @@ export async function* guardedChunks(
   const client = new ClientStream(run, guard.isTaken);
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
   const ask = () => askWhole(unstreamed(model), guard, messages, options);
-  let answer = mayStream(model) ? await askStreaming(model, guard, messages, options, client) : await ask();
-  try {
-    for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
-      guard.onBroken(answer);
-      if (attempts >= guard.maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
-      options.signal?.throwIfAborted();
-      answer = await ask();
-    }
-  } catch (error) {
+  const answer = await insistOnWhole(guard, options.signal, {
+    first: () => (mayStream(model) ? askStreaming(model, guard, messages, options, client) : ask()),
+    again: ask,
+  }).catch(async (error: unknown) => {
+    // Who aborts a run may want to read what came.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
-  }
+  });
   const message = answer.kind === "streamed" ? answer.message : await client.replaceBy(answer.message);
   yield new ChatGenerationChunk({ text: message.text, message });
+}
+
+/** Asks, and asks again while the answer is broken. */
+async function insistOnWhole(
+  { maxFallbackAttempts, onBroken }: StreamGuardOptions,
+  signal: AbortSignal | undefined,
+  ask: { readonly first: () => Promise<Answer>; readonly again: () => Promise<Answer> },
+): Promise<WholeAnswer> {
+  let answer = await ask.first();
+  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+    onBroken(answer);
+    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+    signal?.throwIfAborted();
+    answer = await ask.again();
+  }
+  return answer;
 }
 
 async function askStreaming(
@@ -121,6 +139,7 @@ async function askWhole(
       message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     }
   } catch (error) {
+    if (isEmptyAnswer(error)) return { kind: "broken", reason: "empty", usage: undefined };
     const isLost = isTransportError(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
     return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };

@@ -125,3 +125,34 @@ describe.each(Object.keys(CALL_BREAKS) as ProviderName[])("%s: what never comes 
     expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
   });
 });
+
+describe("Gemini", () => {
+  it("is asked again after a malformed call that comes without streaming too", async () => {
+    fault = { at: "call", broken: malformedCall };
+    unstreamed = { body: { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] } };
+    const thread = await createThread("gemini");
+    const { error, events } = await thread.send(chainWish([["Oslo"]]));
+    expect(error).toBeInstanceOf(ModelError);
+    expect(events.map((event) => "reason" in event && event.reason)).toEqual([
+      "no-finish-reason",
+      ...Array(3).fill("empty"),
+    ]);
+    expect(thread.looked).toEqual([]);
+  });
+
+  it("has its own error for a prompt that it blocks, and is not asked again", async () => {
+    fault = { at: "answer", broken: () => [] };
+    unstreamed = { body: { promptFeedback: { blockReason: "SAFETY" } } };
+    const { error } = await (await createThread("gemini")).send(chainWish([]));
+    expect(String(error)).toContain("SAFETY");
+    expect(streams()).toEqual([true, false]);
+  });
+
+  it("is asked again if its stream ends within the first event", async () => {
+    fault = { at: "answer", broken: ([first = ""]) => [first.slice(0, 30)] };
+    const thread = await createThread("gemini");
+    const { error } = await thread.send(chainWish([]));
+    expect(error).toBeUndefined();
+    expect((await thread.read()).at(-1)?.text).toBe(answerTo([]));
+  });
+});

@@ -61,7 +61,7 @@ export async function startStrictProvider(
     const { text, calls = [], reasoning, finish } = reply;
     const toolCalls = calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) }));
     return {
-      ...(text !== undefined && { content: text }),
+      ...((text !== undefined || calls.length === 0) && { content: text ?? "" }),
       ...(calls.length > 0 && { toolCalls }),
       ...(reasoning !== undefined && { reasoning }),
       ...(finish !== undefined && { finishReason: finish }),
