@@ -1,7 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { concat } from "@langchain/core/utils/stream";
 import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
@@ -14,6 +13,7 @@ import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
 import { identityOf } from "../providers/dialect-of.js";
 import { FinishHabit } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
+import { joinChunks } from "../providers/join-chunks.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { toModelInput } from "../providers/to-model-input.js";
 import { emitEvent } from "./agent-event.js";
@@ -129,11 +129,7 @@ async function ask(
   input: BaseMessage[],
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of await model.stream(input, config)) {
-    whole = whole === undefined ? chunk : concat(whole, chunk);
-  }
-  const message = coerceMessage(whole);
+  const message = coerceMessage(await joinChunks(await model.stream(input, config)));
   if (
     message === undefined ||
     !isAIMessage(message) ||

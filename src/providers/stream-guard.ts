@@ -7,7 +7,13 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../errors.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
-import { BROKEN_REASONS, type BrokenReason, finishReasonOf, judgeAnswer } from "./stream-verdict.js";
+import {
+  BROKEN_REASONS,
+  type BrokenReason,
+  finishReasonOf,
+  judgeAnswer,
+  judgeWholeText,
+} from "./stream-verdict.js";
 import {
   isAbortError,
   isConnectError,
@@ -21,6 +27,8 @@ export interface StreamGuardOptions {
   /** How often a broken answer is asked for again. 0: never. */
   readonly maxFallbackAttempts: number;
   readonly habit: FinishHabit;
+  /** A `whole-text` is asked for without streaming from the first, and must not end at a token limit. @default "answer" */
+  readonly wants?: "answer" | "whole-text";
   /** Whether a message of the thread has this id. */
   readonly isTaken: (id: string) => boolean;
   /** Contract: is told of every broken answer before it is asked for again; must not throw. */
@@ -61,7 +69,10 @@ export async function* guardedChunks(
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
   const ask = () => askWhole(unstreamed(model), guard, messages, options);
   const answer = await insistOnWhole(guard, options.signal, {
-    first: () => (mayStream(model) ? askStreaming(model, guard, messages, options, client) : ask()),
+    first: () =>
+      mayStream(model) && guard.wants !== "whole-text"
+        ? askStreaming(model, guard, messages, options, client)
+        : ask(),
     again: ask,
   }).catch(async (error: unknown) => {
     // Who aborts a run may want to read what came.
@@ -124,7 +135,7 @@ async function askStreaming(
 
 async function askWhole(
   model: BaseChatModel,
-  { habit }: StreamGuardOptions,
+  { habit, wants }: StreamGuardOptions,
   messages: BaseMessage[],
   options: CallOptions,
 ): Promise<Answer> {
@@ -145,7 +156,7 @@ async function askWhole(
     return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
   }
   if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
-  const verdict = judgeAnswer(message);
+  const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
   habit.note(finishReasonOf(message), true);
   return { kind: "whole", message };

@@ -1,7 +1,7 @@
 /** How a model is asked without streaming, whatever it was set to. */
 
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AsyncCaller } from "@langchain/core/utils/async_caller";
+import { unstreamedMistral } from "./clients/unstreamed-mistral.js";
 import { partsOf, viewOf } from "./model-view.js";
 
 /** Whether a model can stream and may: its maker may have said `streaming: false` or `disableStreaming`. */
@@ -21,17 +21,4 @@ export function unstreamed(model: BaseChatModel): BaseChatModel {
   if (Reflect.get(model, "streaming") !== true) return model;
   const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
-}
-
-/** Mistral's client streams in `_generate` as soon as it is given a signal, of which it makes no other use. */
-function unstreamedMistral(model: BaseChatModel): BaseChatModel {
-  const onlyOnce = new AsyncCaller({ maxRetries: 0 });
-  return viewOf(model, {
-    streaming: false,
-    _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
-      const { signal, timeout: _, ...others } = options;
-      const generate = () => model._generate.call(this, messages, others, run);
-      return onlyOnce.callWithOptions({ ...(signal && { signal }) }, generate);
-    },
-  });
 }

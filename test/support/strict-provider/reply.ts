@@ -15,8 +15,8 @@ export interface Reply {
   readonly finish?: string;
   /** Changes the events of a stream. */
   readonly broken?: (events: readonly string[]) => readonly string[];
-  /** The body that is sent where the request does not stream, instead of one with this reply. */
-  readonly body?: object;
+  /** What is sent where the request does not stream, instead of a body with this reply. A string goes as it is. */
+  readonly body?: object | string;
 }
 
 export interface Asked {

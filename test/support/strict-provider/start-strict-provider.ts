@@ -92,7 +92,7 @@ export async function startStrictProvider(
     if (host === "dashscope-native") {
       reply = respond({ messages: messagesOf(body), streams });
       if (streams) sendEvents(response, nativeEvents(reply), reply);
-      else sendJson(response, reply.body ? JSON.stringify(reply.body) : nativeBody(reply));
+      else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
       return;
     }
     const answered = await fetch(`${mock.url}/${path.join("/")}`, {
@@ -105,7 +105,7 @@ export async function startStrictProvider(
       if (id !== undefined) stored.add(id);
     const events = written.split(/(?<=\n\n)/);
     if (streams) sendEvents(response, host === "mistral" ? asMistralEvents(events) : events, reply);
-    else sendJson(response, reply.body ? JSON.stringify(reply.body) : written, answered.status);
+    else sendJson(response, bodyOf(reply) ?? written, answered.status);
   }
 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -134,6 +134,10 @@ function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boo
 function messagesOf(body: unknown): SentMessage[] {
   const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
   return listOf(listOf([input])[0]?.["messages"]) as unknown as SentMessage[];
+}
+
+function bodyOf({ body }: Reply): string | undefined {
+  return typeof body === "object" ? JSON.stringify(body) : body;
 }
 
 function sendJson(response: ServerResponse, text: string, status = 200): void {
