@@ -47,6 +47,6 @@ export const deepseek = {
   stateBlocks: [],
   stateFields: [],
   blocksIn: [],
-  userBlocks: "any",
+  media: "none",
   makers: ["deepseek"],
 } as const satisfies Dialect;

@@ -29,6 +29,11 @@ export const checkMistral: RequestCheck = (body) => {
       continue;
     }
     if (expected.length > 0) return refuse("Not the same number of function calls and responses", "3230");
+    if (
+      role === "user" &&
+      listOf(message["content"]).some(({ type }) => type !== "text" && type !== "image_url")
+    )
+      return refuse("Input should be a valid content chunk", "3000");
     if (role !== "assistant") continue;
     const calls = listOf(message["tool_calls"]);
     if (calls.length === 0 && isEmpty(message["content"]))

@@ -53,6 +53,13 @@ function checkItem(
   if (id !== "" && !STORED.has(id) && !stored.has(id)) return `Item with id '${id}' not found.`;
   if (item["type"] === "function_call" && !/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(item["name"])))
     return `Invalid 'input[${index}].name': string does not match pattern.`;
+  const parts = item["role"] === "user" ? listOf(item["content"]) : [];
+  const foreign = parts.find(
+    ({ type }) => !["input_text", "input_image", "input_file"].includes(textOf(type)),
+  );
+  if (foreign !== undefined) return `Invalid value: '${textOf(foreign["type"])}'.`;
+  if (item["role"] === "user" && Array.isArray(item["content"]) && parts.length === 0)
+    return `Invalid 'input[${index}].content': empty array.`;
   if (item["type"] === "reasoning" && next?.["type"] !== "function_call" && next?.["role"] !== "assistant")
     return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
   return undefined;
