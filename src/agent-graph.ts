@@ -163,9 +163,11 @@ export class AgentGraph extends Base {
     const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
       const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency });
       // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
+      const { runId, ...rest } = options;
       const runOptions = {
-        ...options,
-        ...(given?.kind === "correction" && { runId: undefined }),
+        ...rest,
+        // Tracers must not be told twice of one run.
+        ...(runId !== undefined && given?.kind !== "correction" && { runId }),
         // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
         ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
         maxConcurrency: Number.POSITIVE_INFINITY,

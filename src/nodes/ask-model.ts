@@ -1,8 +1,7 @@
 /** One request to the model: what it is sent, what it is offered, and its whole answer. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
-import { concat } from "@langchain/core/utils/stream";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
@@ -13,6 +12,7 @@ import { ChatContext } from "../middleware/chat-context.js";
 import { identityOf } from "../providers/dialect-of.js";
 import type { FinishHabit } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
+import { joinChunks } from "../providers/join-chunks.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { type ModelInputOptions, toModelInput } from "../providers/to-model-input.js";
 import type { RunContext } from "../settings/run-context.js";
@@ -96,11 +96,7 @@ async function streamAnswer(
 ): Promise<AIMessage> {
   const offered = offerTools(request.model, request.tools, toolChoice);
   const model = await guardModel(offered, createGuard(request, settle, config), config);
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of await model.stream(messages, { ...config, ...parameters })) {
-    whole = whole === undefined ? chunk : concat(whole, chunk);
-  }
-  const message = coerceMessage(whole);
+  const message = coerceMessage(await joinChunks(await model.stream(messages, { ...config, ...parameters })));
   if (
     message === undefined ||
     !isAIMessage(message) ||

@@ -20,6 +20,8 @@ export interface SummarizeNodeOptions {
   readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
   readonly summaryWording: SummaryWording;
   readonly summaryTimeoutMs: number;
+  /** How often the summariser is asked again if its answer is not whole. */
+  readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
 }
 
@@ -46,6 +48,7 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
         model: await options.resolveSummaryModel(context.model),
         wording: options.summaryWording,
         timeoutMs: options.summaryTimeoutMs,
+        maxFallbackAttempts: options.maxStreamFallbackAttempts,
         tokensPerStep: Math.max(policy.maxTokens, LEAST_TOKENS_PER_STEP),
         mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
       };

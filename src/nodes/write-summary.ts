@@ -6,6 +6,10 @@ import { countTextTokens } from "../history/count-tokens.js";
 import { sumTokens } from "../history/measure-input.js";
 import type { SummaryPlan } from "../history/plan-summary.js";
 import { renderTranscript } from "../history/render-transcript.js";
+import { FinishHabit } from "../providers/finish-habit.js";
+import { guardModel } from "../providers/guard-model.js";
+import { joinChunks } from "../providers/join-chunks.js";
+import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { withDeadline } from "./with-deadline.js";
 
@@ -17,18 +21,12 @@ export interface SummaryWriter {
   /** A longer summary is refused: it would leave no room for what comes. */
   readonly mostTokens: number;
   readonly timeoutMs: number;
+  /** How often an answer that is empty, cut off or lost on its way is asked for again. */
+  readonly maxFallbackAttempts: number;
 }
 
 /** LangGraph shows no tokens of a model with this tag in the chat stream. */
 const HIDDEN = ["nostream", "langsmith:nostream"];
-/** Finish reasons of an answer that was cut off, in the words of the providers. */
-const CUT_OFF: ReadonlySet<unknown> = new Set([
-  "length",
-  "max_tokens",
-  "MAX_TOKENS",
-  "max_output_tokens",
-  "model_length",
-]);
 
 /**
  * Has all of the plan read, in steps where it is long; each step folds in the summary so far.
@@ -60,35 +58,35 @@ export async function writeSummary(
 
 async function askSummariser(
   request: string,
-  { model, wording, timeoutMs }: SummaryWriter,
+  { model, wording, timeoutMs, maxFallbackAttempts }: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
+  const guard: StreamGuardOptions = {
+    wants: "whole-text",
+    maxFallbackAttempts,
+    habit: new FinishHabit(),
+    isTaken: () => false,
+    onBroken: () => {},
+  };
+  const summariser = await guardModel(model, guard, config);
   const answer = await withDeadline(
-    (signal) => model.invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+    async (signal) =>
+      joinChunks(
+        await summariser.stream(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+      ),
     {
       signal: config.signal,
       timeoutMs,
       timeoutError: (milliseconds) => new Error(`the summariser did not answer within ${milliseconds} ms`),
     },
   );
-  if (finishReasonsOf(answer.response_metadata).some((reason) => CUT_OFF.has(reason))) {
-    throw new Error("the summariser was cut off at its token limit");
-  }
-  const text = withoutHeading(contentText(answer).trim(), wording.heading);
+  const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
   if (text === "") throw new Error("the summariser answered nothing");
   return text;
 }
 
-/** Each provider has a field of its own for it. */
-function finishReasonsOf(metadata: Record<string, unknown> = {}): unknown[] {
-  const { finish_reason, stop_reason, finishReason, stopReason, done_reason, incomplete_details } = metadata;
-  const details =
-    typeof incomplete_details === "object" && incomplete_details !== null ? incomplete_details : {};
-  const incomplete = "reason" in details ? details.reason : undefined;
-  return [finish_reason, stop_reason, finishReason, stopReason, done_reason, incomplete];
-}
-
 function withoutHeading(text: string, heading: string): string {
-  return text.startsWith(heading) ? text.slice(heading.length).trim() : text.trim();
+  const trimmed = text.trim();
+  return trimmed.startsWith(heading) ? trimmed.slice(heading.length).trim() : trimmed;
 }

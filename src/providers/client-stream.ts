@@ -53,12 +53,17 @@ export class ClientStream {
       return toChunk(answer, this.#id);
     }
     // Taken back only now: as long as nothing better is there, the reader keeps what came.
-    if (this.#id !== undefined && sent !== undefined)
-      await this.#send("", new RemoveMessage({ id: this.#id }));
+    await this.takeBack();
     this.#id = this.#freshId(answer.id);
     const whole = toChunk(answer, this.#id);
     await this.#send(whole.text, whole);
     return toChunk(answer, this.#id);
+  }
+
+  /** Removes what was sent. */
+  async takeBack(): Promise<void> {
+    if (this.#id !== undefined && this.#sent !== undefined)
+      await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
   async #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {

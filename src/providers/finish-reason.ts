@@ -30,6 +30,7 @@ const KINDS: ReadonlyMap<string, FinishKind> = new Map(
       "model_length",
       "model_context_window_exceeded",
       "error_limit",
+      "incomplete",
     ],
     withheld: [
       "content_filter",

@@ -3,6 +3,9 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { catchGeminiResponse } from "./clients/catch-gemini-response.js";
+import { sendReasoning } from "./clients/send-reasoning.js";
+import { isChatModel } from "./model-view.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -33,11 +36,12 @@ export async function guardModel(
 }
 
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Askable {
+  const asked = catchGeminiResponse(sendReasoning(model));
   const chunks = (
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],
     run?: CallbackManagerForLLMRun,
-  ) => guardedChunks(model, guard, messages, options, run);
+  ) => guardedChunks(asked, guard, messages, options, run);
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;
@@ -47,8 +51,4 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Ask
       return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;
     },
   });
-}
-
-function isChatModel(model: object): model is BaseChatModel {
-  return "_generate" in model && "_streamResponseChunks" in model;
 }

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { bridgeRoles } from "./projection/bridge-roles.js";
+import { carryMedia } from "./projection/carry-media.js";
 import { cleanContent } from "./projection/clean-content.js";
 import { fillBlanks } from "./projection/fill-blanks.js";
 import { fitStoredItems } from "./projection/fit-stored-items.js";
@@ -15,6 +16,7 @@ import type { Step, Target } from "./projection/step.js";
 const STEPS: readonly Step[] = [
   listCalls,
   keepOwnState,
+  carryMedia,
   cleanContent,
   nameTools,
   fillBlanks,

@@ -9,14 +9,28 @@ import { isAIMessage } from "../history/call.js";
 import { coerceMessage } from "../history/coerce-message.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
-import { BROKEN_REASONS, type BrokenReason, finishReasonOf, judgeAnswer } from "./stream-verdict.js";
-import { isAbortError, isConnectError, isRefusal, isTransportError } from "./transport-error.js";
+import {
+  BROKEN_REASONS,
+  type BrokenReason,
+  finishReasonOf,
+  judgeAnswer,
+  judgeWholeText,
+} from "./stream-verdict.js";
+import {
+  isAbortError,
+  isConnectError,
+  isEmptyAnswer,
+  isRefusal,
+  isTransportError,
+} from "./transport-error.js";
 import { mayStream, unstreamed } from "./unstreamed.js";
 
 export interface StreamGuardOptions {
   /** How often a broken answer is asked for again. 0: never. */
   readonly maxFallbackAttempts: number;
   readonly habit: FinishHabit;
+  /** A `whole-text` is asked for without streaming from the first, and must not end at a token limit. @default "answer" */
+  readonly wants?: "answer" | "whole-text";
   /** Whether a message of the thread has this id. */
   readonly isTaken: (id: string) => boolean;
   /**
@@ -63,13 +77,17 @@ export async function* guardedChunks(
   const client = new ClientStream(settle === undefined ? run : undefined, guard.isTaken);
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
   const ask = () => askWhole(unstreamed(model), guard, messages, options);
-  let answer = mayStream(model) ? await askStreaming(model, guard, messages, options, client) : await ask();
-  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
-    guard.onBroken(answer);
-    if (attempts >= guard.maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
-    options.signal?.throwIfAborted();
-    answer = await ask();
-  }
+  const answer = await insistOnWhole(guard, options.signal, {
+    first: () =>
+      mayStream(model) && guard.wants !== "whole-text"
+        ? askStreaming(model, guard, messages, options, client)
+        : ask(),
+    again: ask,
+  }).catch(async (error: unknown) => {
+    // Who aborts a run may want to read what came.
+    if (options.signal?.aborted !== true) await client.takeBack();
+    throw error;
+  });
   const message =
     settle === undefined
       ? await finish(answer, client)
@@ -85,6 +103,22 @@ function storedForm(answer: AIMessage): AIMessage {
   const stored = coerceMessage(answer);
   if (stored === undefined || !isAIMessage(stored)) throw new ModelError("The model's answer is no message.");
   return stored;
+}
+
+/** Asks, and asks again while the answer is broken. */
+async function insistOnWhole(
+  { maxFallbackAttempts, onBroken }: StreamGuardOptions,
+  signal: AbortSignal | undefined,
+  ask: { readonly first: () => Promise<Answer>; readonly again: () => Promise<Answer> },
+): Promise<WholeAnswer> {
+  let answer = await ask.first();
+  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+    onBroken(answer);
+    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+    signal?.throwIfAborted();
+    answer = await ask.again();
+  }
+  return answer;
 }
 
 async function askStreaming(
@@ -123,7 +157,7 @@ async function askStreaming(
 
 async function askWhole(
   model: BaseChatModel,
-  { habit }: StreamGuardOptions,
+  { habit, wants }: StreamGuardOptions,
   messages: BaseMessage[],
   options: CallOptions,
 ): Promise<Answer> {
@@ -138,12 +172,13 @@ async function askWhole(
       message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     }
   } catch (error) {
+    if (isEmptyAnswer(error)) return { kind: "broken", reason: "empty", usage: undefined };
     const isLost = isTransportError(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
     return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
   }
   if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
-  const verdict = judgeAnswer(message);
+  const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
   habit.note(finishReasonOf(message), true);
   return { kind: "whole", message };

@@ -12,6 +12,7 @@ export const BROKEN_REASONS = {
   "no-finish-reason": "ended before it was finished",
   "cut-off-arguments": "ended in the middle of a call's arguments",
   "cut-off-calls": "was cut off at its token limit or by a filter, and calls tools",
+  "cut-off-text": "was cut off at its token limit or by a filter",
   "missing-calls": "announced tool calls and has none",
   empty: "is empty: neither text nor a tool call",
   "leaked-markup": "has tool calls as markup in its text",
@@ -54,6 +55,14 @@ export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: Stre
   if (!hasCalls && isBlankMessage(message)) return broken("empty");
   if (hasLeakedMarkup(message.text)) return broken("leaked-markup");
   return { kind: "complete" };
+}
+
+/** The same for a text that is kept only if it is whole, as a summary is. It comes as one body. */
+export function judgeWholeText(message: AIMessage): Verdict {
+  const reason = finishReasonOf(message);
+  const finish = reason === undefined ? undefined : finishKindOf(reason);
+  if (finish === "limit" || finish === "withheld") return broken("cut-off-text");
+  return judgeAnswer(message);
 }
 
 /** What the last chunk that gives a reason says, or the whole message. */

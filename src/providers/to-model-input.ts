@@ -1,4 +1,5 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { countTextTokens } from "../history/count-tokens.js";
 import { filterToolCalls } from "../history/filter-tool-calls.js";
 import { repairHistory } from "../history/repair-history.js";
 import { shortenResults } from "../history/shorten-results.js";
@@ -7,6 +8,7 @@ import { flattenVisible, visibleHistory } from "../history/visible-history.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import { projectMessages } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
+import { reasoningOf } from "./reasoning-field.js";
 
 export interface ModelInputOptions {
   /** Instructions that stand before the conversation. */
@@ -23,9 +25,9 @@ export interface ModelInputOptions {
 
 /**
  * What one model request is sent: derived from the history, never stored. A summary stands for what it covers, every
- * call has its result, old calls are left out, long results are shortened where a budget demands it, all system
- * messages stand at the front as one, and what a provider of the dialect would refuse is put into the form that it
- * takes: {@link validateHistory} finds nothing in it.
+ * call has its result, old calls are left out, all system messages stand at the front as one, and what a provider of
+ * the dialect would refuse is put into the form that it takes: {@link validateHistory} finds nothing in it. Long
+ * results are shortened where a budget demands it.
  */
 export function toModelInput(
   history: readonly BaseMessage[],
@@ -37,8 +39,16 @@ export function toModelInput(
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
   const input = withSystemFirst(filtered, systemPrompt);
-  const fitting = maxTokens === undefined ? input : shortenResults(input, maxTokens);
-  return projectMessages(fitting, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
+  const projected = projectMessages(input, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
+  // At the end, so that the words that the projection adds count too.
+  return maxTokens === undefined
+    ? projected
+    : shortenResults(projected, maxTokens - reasoningTokens(projected));
+}
+
+/** Reasoning that is passed back in a field of its own. */
+function reasoningTokens(messages: readonly BaseMessage[]): number {
+  return messages.reduce((sum, message) => sum + countTextTokens(reasoningOf(message) ?? ""), 0);
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {

@@ -8,7 +8,9 @@ const CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
 ]);
-const MESSAGES = /^(terminated|premature close|socket hang up|other side closed|network error)$/i;
+/** The last one is Google's, for a stream that ends within an event. */
+const MESSAGES =
+  /^(terminated|premature close|socket hang up|other side closed|network error|\[GoogleGenerativeAI Error\]: Failed to parse stream)$/i;
 /** The request got no answer at all, which the client has tried for often enough by itself. */
 const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
   "APIConnectionError",
@@ -35,6 +37,17 @@ export function isAbortError(error: unknown): boolean {
 /** Whether a provider has refused the request. What may be retried, its client has retried. */
 export function isRefusal(error: unknown): boolean {
   return causesOf(error).some(({ status }) => typeof status === "number" && status >= 400);
+}
+
+/**
+ * Whether a client throws for an answer without content. Gemini's does, as for a call that the model could not write
+ * down; not if its prompt was blocked, which asking again does not change.
+ */
+export function isEmptyAnswer(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return (
+    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined
+  );
 }
 
 interface Facts {

@@ -1,6 +1,8 @@
 /** How a model is asked without streaming, whatever it was set to. */
 
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { unstreamedMistral } from "./clients/unstreamed-mistral.js";
+import { partsOf, viewOf } from "./model-view.js";
 
 /** Whether a model can stream and may: its maker may have said `streaming: false` or `disableStreaming`. */
 export function mayStream(model: BaseChatModel): boolean {
@@ -15,19 +17,8 @@ export function mayStream(model: BaseChatModel): boolean {
  * OpenAI's downloads a tokenizer to count what it did. A client may be made of others, which have the field as well.
  */
 export function unstreamed(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() === "mistral_ai") return unstreamedMistral(model);
   if (Reflect.get(model, "streaming") !== true) return model;
-  const parts = Object.entries(model).filter((entry): entry is [string, BaseChatModel] => isModel(entry[1]));
-  const fields = {
-    streaming: false,
-    ...Object.fromEntries(parts.map(([name, part]) => [name, unstreamed(part)])),
-  };
-  const view: BaseChatModel = Object.create(model);
-  for (const [name, value] of Object.entries(fields)) {
-    Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
-  }
-  return view;
-}
-
-function isModel(value: unknown): value is BaseChatModel {
-  return typeof value === "object" && value !== null && "_generate" in value && "streaming" in value;
+  const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
+  return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }

@@ -1,4 +1,3 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -6,8 +5,7 @@ import { initChatModel } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import type { AgentEvent } from "../../src/nodes/agent-event.js";
-import { pairedMessagesOf, user } from "../fixtures/thread.js";
+import { openThread } from "../support/client-thread.js";
 import { type ModelServer, type Respond, startModelServer } from "../support/model-server.js";
 import {
   answerFor,
@@ -39,29 +37,14 @@ function createThread(server: ModelServer, fields: Partial<ModelFields> = {}, op
     ...fields,
   } as ModelFields);
   const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
-  const config = { configurable: { thread_id: "1" } };
+  const thread = openThread(graph);
   return {
-    graph,
-    read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),
-    /** One run, as a client sees it that knows the stream only. */
+    ...thread,
+    /** One run, which fails as it does for its caller. */
     send: async (text: string, signal?: AbortSignal) => {
-      const client = new PlainClient();
-      const events: AgentEvent[] = [];
-      const parts: BaseMessage[] = [];
-      const stream = await graph.stream(user(text), {
-        ...config,
-        streamMode: ["messages", "custom"],
-        ...(signal && { signal }),
-      });
-      for await (const [mode, data] of stream) {
-        if (mode === "custom") events.push(data as AgentEvent);
-        else {
-          const [message] = data as unknown as [BaseMessage];
-          parts.push(message);
-          client.add(message);
-        }
-      }
-      return { messages: client.messages, events, parts };
+      const run = await thread.send(text, signal);
+      if (run.error !== undefined) throw run.error;
+      return run;
     },
   };
 }

@@ -63,6 +63,26 @@ const CONTENTS: readonly unknown[] = [
   ],
 ];
 
+/** What a user shows, in the words of each provider and of LangChain. */
+const SHOWN: readonly (readonly object[])[] = [
+  [{ type: "image", mimeType: "image/png", data: "cGlj" }],
+  [
+    { type: "text", text: "see" },
+    { type: "image", source_type: "base64", mime_type: "image/png", data: "cGlj" },
+  ],
+  [{ type: "image_url", image_url: { url: "data:image/png;base64,cGlj" } }],
+  [{ type: "image_url", image_url: "data:image/png;base64,cGlj" }],
+  [{ type: "image", source: { type: "base64", media_type: "image/png", data: "cGlj" } }],
+  [{ type: "image", fileId: "file_1" }],
+  [{ type: "media", mimeType: "image/png", data: "cGlj" }],
+  [{ type: "inlineData", inlineData: { mimeType: "audio/wav", data: "c291bmQ=" } }],
+  [{ type: "input_audio", input_audio: { data: "c291bmQ=", format: "wav" } }],
+  [{ type: "input_image", image_url: "data:image/png;base64,cGlj" }],
+  [{ type: "file", mimeType: "application/pdf", data: "cGRm" }],
+  [{ type: "document", source: { type: "text", media_type: "text/plain", data: "words" } }],
+  [{ type: "unheard_of", value: 1 }],
+];
+
 const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc" };
 
 /** What each provider's models leave in their messages. */
@@ -114,7 +134,9 @@ const twist: fc.Arbitrary<Twist> = fc.record({
   change: fc.oneof(
     {
       weight: 4,
-      arbitrary: fc.constantFrom(...CONTENTS).map((content) => ({ kind: "content" as const, content })),
+      arbitrary: fc
+        .constantFrom(...CONTENTS, ...SHOWN)
+        .map((content) => ({ kind: "content" as const, content })),
     },
     { weight: 4, arbitrary: fc.constantFrom(...STATES).map((state) => ({ kind: "state" as const, state })) },
     {

@@ -40,6 +40,7 @@ export async function summarizeOnce(
     summaryPolicy: () => policyOf(policy),
     summaryWording: summaryWording("en", {}),
     summaryTimeoutMs: 1_000,
+    maxStreamFallbackAttempts: 0,
     coveredMessages: "keep",
     ...options,
   });

@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import {
@@ -45,9 +46,11 @@ describe.each(PROVIDERS)("%s", (provider) => {
   it("never refuses a strict one either", async () => {
     await fc.assert(
       fc.asyncProperty(foreignHistories(), async (foreign) => {
-        const input = toModelInput(buildForeign(foreign), {
-          dialect: provider === "deepseek" ? provider : "strict",
-        });
+        const input = toModelInput(buildForeign(foreign), { dialect: "strict" });
+        // Pictures are what no denominator has: most hosts take them, and who takes none is known by its client.
+        fc.pre(
+          DIALECTS[provider].media !== "none" || input.every(({ content }) => typeof content === "string"),
+        );
         expect(await streamedText(provider, input)).toBe(ANSWER);
       }),
       { numRuns: RUNS / 3 },

@@ -111,6 +111,6 @@ export const anthropic = {
   ],
   stateFields: [],
   blocksIn: ["human", "ai", "tool"],
-  userBlocks: "any",
+  media: "anthropic",
   makers: ["anthropic"],
 } as const satisfies Dialect;

@@ -55,9 +55,9 @@ export const dashscope = {
   stateBlocks: [],
   stateFields: [],
   blocksIn: ["human"],
-  userBlocks: "any",
+  media: "image-url",
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 
 /** DashScope's own protocol. `ChatAlibabaTongyi` throws for content that is no string. */
-export const dashscopeNative = { ...dashscope, blocksIn: [] } as const satisfies Dialect;
+export const dashscopeNative = { ...dashscope, blocksIn: [], media: "none" } as const satisfies Dialect;

@@ -45,8 +45,8 @@ export const deepseek = {
   assistantBlocks: ["text"],
   ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
   stateBlocks: [],
-  stateFields: [{ place: "additional_kwargs", name: "reasoning_content" }],
+  stateFields: [],
   blocksIn: [],
-  userBlocks: "any",
+  media: "none",
   makers: ["deepseek"],
 } as const satisfies Dialect;

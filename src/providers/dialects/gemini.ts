@@ -77,6 +77,6 @@ export const gemini = {
     { place: "additional_kwargs", name: "signatures" },
   ],
   blocksIn: ["human", "ai"],
-  userBlocks: "any",
+  media: "gemini",
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;

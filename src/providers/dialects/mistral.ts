@@ -53,6 +53,6 @@ export const mistral = {
   stateBlocks: [],
   stateFields: [],
   blocksIn: ["human"],
-  userBlocks: ["text", "image_url"],
+  media: "image-url",
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;

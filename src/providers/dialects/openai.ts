@@ -66,8 +66,9 @@ export const openai = {
   ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
   stateBlocks: [],
   stateFields: [],
-  blocksIn: ["human", "ai", "tool"],
-  userBlocks: "any",
+  // A list in a result may have texts only; as one text it says the same.
+  blocksIn: ["human", "ai"],
+  media: "openai",
   makers: ["openai"],
 } as const satisfies Dialect;
 
@@ -118,6 +119,6 @@ export const openaiResponses = {
     { place: "response_metadata", name: "output" },
   ],
   blocksIn: ["human", "ai", "tool"],
-  userBlocks: "any",
+  media: "openai-responses",
   makers: ["openai"],
 } as const satisfies Dialect;

@@ -1,5 +1,7 @@
 /** What a provider refuses in a history, and how well we know it. */
 
+import type { MediaFormName } from "../media/media-forms.js";
+
 /** Each rule, with the histories that break it. */
 const RULES = {
   "empty-history": "There is nothing but system messages.",
@@ -68,7 +70,7 @@ export type CallPlace =
   /** Items of the stored answer, `response_metadata.output`, which are sent in place of the message. */
   | "output";
 
-/** A field that holds what only the model that wrote it can read: signatures, ids of stored items, reasoning. */
+/** A field that holds what only the model that wrote it can read: signatures, ids of stored items. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
@@ -89,8 +91,8 @@ export interface Dialect {
   readonly stateFields: readonly StateField[];
   /** In which messages content may be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
-  /** Blocks of a user's content that may be sent, where the client throws for others. */
-  readonly userBlocks: readonly string[] | "any";
+  /** How a user's pictures and files are written. Other blocks than those and text are told in words. */
+  readonly media: MediaFormName;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
 }

@@ -2,6 +2,9 @@
  * The common denominator: a history that breaks none of these rules is accepted by every provider of the table, and
  * by the hosts that have no entry of their own (Bedrock, Kimi, GLM, MiniMax, vLLM). Used where the provider is not
  * known. Each rule names a provider that demands it.
+ *
+ * Pictures are the exception: they are sent in the form that most hosts take, though some take none. Those are known by
+ * their clients.
  */
 
 import { anthropic } from "./anthropic.js";
@@ -57,6 +60,10 @@ export const strict = {
     "call-position": gemini.rules["call-position"],
     "foreign-state": anthropic.rules["foreign-state"],
     "item-id": openaiResponses.rules["item-id"],
+    "missing-reasoning": confirmed(
+      deepseek.rules["missing-reasoning"].text,
+      "https://github.com/danny-avila/LibreChat/issues/13366",
+    ),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
@@ -65,8 +72,8 @@ export const strict = {
   ignoredBlocks: [],
   stateBlocks: [],
   // No maker is known, so nobody may send what only a maker can read.
-  stateFields: [...openaiResponses.stateFields, ...deepseek.stateFields, ...gemini.stateFields],
+  stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
-  userBlocks: "any",
+  media: "image-url",
   makers: [],
 } as const satisfies Dialect;

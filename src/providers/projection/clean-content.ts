@@ -10,6 +10,9 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { contentText } from "../../history/content-text.js";
 import { copyMessage } from "../../history/copy-message.js";
 import type { Dialect } from "../dialects/rule.js";
+import { MEDIA_FORMS } from "../media/media-forms.js";
+import type { Block } from "../media/read-media.js";
+import { blockType, isFields, textOf } from "../validation/sent-message.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
@@ -18,23 +21,6 @@ export const cleanContent: Step = (messages, { dialect }) =>
     const content = cleanedContent(message, dialect);
     return content === message.content ? message : copyMessage(message, { content });
   });
-
-type Block = Exclude<MessageContent, string>[number];
-
-/** Blocks that belong into an assistant's message or a result, and that no provider takes from a user. */
-const NOT_FROM_USERS: ReadonlySet<unknown> = new Set([
-  "tool_use",
-  "tool_call",
-  "tool_call_chunk",
-  "invalid_tool_call",
-  "function_call",
-  "tool_result",
-  "functionCall",
-  "functionResponse",
-  "reasoning",
-  "thinking",
-  "redacted_thinking",
-]);
 
 function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
   const content: unknown = message.content;
@@ -60,16 +46,11 @@ function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
 }
 
 function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): block is Block {
-  if (typeof block !== "object" || block === null || !("type" in block)) return false;
-  if (block.type === "text")
-    return "text" in block && typeof block.text === "string" && block.text.trim() !== "";
-  if (type !== "ai") {
-    const { userBlocks } = dialect;
-    return (
-      !NOT_FROM_USERS.has(block.type) && (userBlocks === "any" || userBlocks.includes(String(block.type)))
-    );
-  }
-  return dialect.assistantBlocks.includes(String(block.type));
+  if (!isFields(block)) return false;
+  if (block["type"] === "text") return textOf(block)?.trim() !== "";
+  if (type === "system") return false;
+  if (type !== "ai") return MEDIA_FORMS[dialect.media].takes(block);
+  return dialect.assistantBlocks.includes(blockType(block));
 }
 
 function textBlock(block: Block): Block[] {

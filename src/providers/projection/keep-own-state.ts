@@ -10,7 +10,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/copy-message.js";
 import { STATE_BLOCKS, STATE_FIELDS } from "../dialects.js";
-import { isSameModel, readMaker } from "../maker.js";
+import { mayHaveWritten } from "../maker.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step, Target } from "./step.js";
 
@@ -28,12 +28,9 @@ function withoutVersion(message: BaseMessage): BaseMessage {
   return copyMessage(message, { response_metadata });
 }
 
-function isOwn(message: BaseMessage, { dialect, modelId }: Target): boolean {
+function isOwn(message: BaseMessage, target: Target): boolean {
   if (!isAIMessage(message) || message.response_metadata?.[VERSION_FIELD] === "v1") return false;
-  const maker = readMaker(message);
-  if (dialect.makers.length === 0) return false;
-  if (maker.provider !== undefined && !dialect.makers.includes(maker.provider)) return false;
-  return maker.model === undefined || modelId === undefined || isSameModel(maker.model, modelId);
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target);
 }
 
 function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AIMessage {

@@ -1,7 +1,9 @@
 /** What messages say. */
 
+import type { Dialect } from "../dialects/rule.js";
+import { MEDIA_FORMS } from "../media/media-forms.js";
 import type { Check, Fault } from "./check.js";
-import { blockType, isBlank, type SentMessage, textOf } from "./sent-message.js";
+import { blockType, isBlank, isFields, type SentMessage, textOf } from "./sent-message.js";
 
 export const checkContent: Check = (messages, dialect) =>
   messages.flatMap((sent) => {
@@ -15,13 +17,16 @@ export const checkContent: Check = (messages, dialect) =>
       const foreign = content.map(blockType).find((type) => !dialect.assistantBlocks.includes(type));
       if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: foreign });
     }
-    const { userBlocks } = dialect;
-    if (role === "user" && Array.isArray(content) && userBlocks !== "any") {
-      const foreign = content.map(blockType).find((type) => !userBlocks.includes(type));
-      if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: foreign });
+    if (role === "user" && Array.isArray(content)) {
+      const foreign = content.find((block) => !isFields(block) || !isTaken(block, dialect));
+      if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: blockType(foreign) });
     }
     return [...faults, ...checkBlanks(sent), ...checkBlockOrder(sent)];
   });
+
+function isTaken(block: Readonly<Record<string, unknown>>, { media }: Dialect): boolean {
+  return block["type"] === "text" || MEDIA_FORMS[media].takes(block);
+}
 
 function checkBlanks({ content, calls, index, role }: SentMessage): Fault[] {
   const blank = isBlank(content);

@@ -2,6 +2,7 @@
 
 import { isAIMessage } from "../../history/call.js";
 import { readMaker } from "../maker.js";
+import { reasoningOf } from "../reasoning-field.js";
 import { storedItemIds } from "../stored-items.js";
 import type { Check, Fault } from "./check.js";
 import { blockType } from "./sent-message.js";
@@ -24,8 +25,7 @@ export const checkState: Check = (messages, { stateFields, stateBlocks, makers }
     const carried = field?.name ?? block;
     if (isForeign && carried !== undefined) faults.push({ rule: "foreign-state", index, id: carried });
     if (isForeign && message.id?.startsWith("msg_")) faults.push({ rule: "item-id", index, id: message.id });
-    if (typeof message.additional_kwargs?.["reasoning_content"] !== "string")
-      faults.push({ rule: "missing-reasoning", index });
+    if (reasoningOf(message) === undefined) faults.push({ rule: "missing-reasoning", index });
   }
   return faults;
 };

@@ -59,6 +59,8 @@ function checkMessage({ role, blocks }: Turn, index: number): string | undefined
         return `${at}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`;
       if (!isFields(block["input"])) return `${at}.tool_use.input: Input should be a valid dictionary`;
     }
+    if ((block["type"] === "image" || block["type"] === "document") && !isSource(block["source"]))
+      return `${at}.${block["type"]}.source: Input should be a valid source`;
     if (block["type"] === "tool_result" && isBlank(block["content"]))
       return `${at}.tool_result: content cannot be empty if \`is_error\` is true`;
     if (block["type"] === "thinking" && block["signature"] !== OWN_SIGNATURE)
@@ -93,6 +95,13 @@ function checkOrphans(before: Turn | undefined, { blocks }: Turn, index: number)
   );
   if (place < 0) return undefined;
   return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${textOf(blocks[place]?.["tool_use_id"])}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+}
+
+function isSource(source: unknown): boolean {
+  if (!isFields(source)) return false;
+  const { type, media_type, data, url, file_id } = source;
+  if (type === "base64" || type === "text") return textOf(media_type).includes("/") && textOf(data) !== "";
+  return (type === "url" && textOf(url) !== "") || (type === "file" && textOf(file_id) !== "");
 }
 
 function isType(type: string): (block: Fields) => boolean {

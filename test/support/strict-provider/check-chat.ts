@@ -71,7 +71,9 @@ const DEEPSEEK: ChatProvider = {
   answer: (message) => ({
     error: { message, type: "invalid_request_error", param: null, code: "invalid_request_error" },
   }),
-  further: (message) => {
+  further: (message, index) => {
+    if (listOf(message["content"]).some(({ type }) => type !== "text"))
+      return `Failed to deserialize the JSON body into the target type: messages[${index}]: unknown variant \`image_url\`, expected \`text\``;
     if (message["role"] !== "assistant") return undefined;
     if (textOf(message["content"]) === "" && listOf(message["tool_calls"]).length === 0)
       return "Invalid assistant message: content or tool_calls must be set";
@@ -81,6 +83,16 @@ const DEEPSEEK: ChatProvider = {
   },
 };
 
+/** A host that speaks OpenAI's protocol and takes no field that it does not know. */
+const GROQ: ChatProvider = {
+  ...OPENAI,
+  further: (message, index) =>
+    "reasoning_content" in message
+      ? `'messages.${index}' : for 'role:assistant' the following must be satisfied[('messages.${index}' : property 'reasoning_content' is unsupported)]`
+      : OPENAI.further(message, index),
+};
+
+export const checkGroq: RequestCheck = (body) => checkMessages(body, GROQ);
 export const checkOpenAI: RequestCheck = (body) => checkMessages(body, OPENAI);
 export const checkDashScope: RequestCheck = (body) => checkMessages(body, DASHSCOPE);
 export const checkDeepSeek: RequestCheck = (body) => checkMessages(body, DEEPSEEK);
@@ -142,12 +154,26 @@ function checkCommon(message: Fields, index: number): string | undefined {
     if (foreign !== undefined)
       return `Invalid value: '${textOf(foreign["type"])}'. Supported values are: 'text' and 'refusal'.`;
   }
+  if (message["role"] === "user" && Array.isArray(content)) {
+    const foreign = listOf(content).find((part) => !isUserPart(part));
+    if (foreign !== undefined)
+      return `Invalid value: '${textOf(foreign["type"])}'. Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'.`;
+  }
+  if (message["role"] === "tool" && listOf(content).some(({ type }) => type !== "text"))
+    return "Invalid value. Supported values are: 'text'.";
   for (const call of calls) {
     const name = textOf(functionOf(call)?.["name"]);
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
       return `Invalid 'messages[${index}].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`;
   }
   return undefined;
+}
+
+function isUserPart({ type, text, image_url, input_audio, file }: Fields): boolean {
+  if (type === "text") return typeof text === "string";
+  if (type === "image_url") return textOf(listOf([image_url])[0]?.["url"]) !== "";
+  if (type === "input_audio") return ["wav", "mp3"].includes(textOf(listOf([input_audio])[0]?.["format"]));
+  return type === "file" && listOf([file]).length > 0;
 }
 
 function functionOf(call: Fields): Fields | undefined {

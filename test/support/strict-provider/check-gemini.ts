@@ -27,6 +27,11 @@ function checkTurn(before: Turn | undefined, turn: Turn, next: Turn | undefined)
   if (parts.length === 0 || parts.some((part) => Object.keys(part).length === 0))
     return "contents.parts must not be empty";
   if (parts.some((part) => part["text"] === "")) return "contents.parts must not be empty";
+  const media = parts.flatMap(({ inlineData, fileData }) => listOf([inlineData, fileData]));
+  if (
+    media.some(({ mimeType, data, fileUri }) => !textOf(mimeType).includes("/") || !textOf(data ?? fileUri))
+  )
+    return "Unable to submit request because it has a mimeType parameter with an unsupported value.";
   const calls = named(turn, "functionCall");
   const responses = named(turn, "functionResponse");
   for (const name of [...calls, ...responses]) {

@@ -1,6 +1,6 @@
 /** Mistral's validator (mistral-common, `instruct/validator.py`), on the wire format of its API. */
 
-import { firstRepeated, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+import { firstRepeated, isJsonObject, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
 
 const NEXT_ROLES: Readonly<Record<string, readonly string[]>> = {
   system: ["user", "assistant", "system"],
@@ -29,6 +29,11 @@ export const checkMistral: RequestCheck = (body) => {
       continue;
     }
     if (expected.length > 0) return refuse("Not the same number of function calls and responses", "3230");
+    if (
+      role === "user" &&
+      listOf(message["content"]).some(({ type }) => type !== "text" && type !== "image_url")
+    )
+      return refuse("Input should be a valid content chunk", "3000");
     if (role !== "assistant") continue;
     const calls = listOf(message["tool_calls"]);
     if (calls.length === 0 && isEmpty(message["content"]))
@@ -57,6 +62,29 @@ export const checkMistral: RequestCheck = (body) => {
     );
   return undefined;
 };
+
+/**
+ * The mock's events as Mistral sends them, whose client takes no others: all calls in one event, each whole, and the
+ * usage beside the finish reason. (The client drops a last event without usage, and the reason with it.)
+ */
+export function asMistralEvents(events: readonly string[]): string[] {
+  const calls: { function: { name: string; arguments: string } }[] = [];
+  return events.flatMap((event) => {
+    const data = event.slice("data: ".length);
+    const chunk = isJsonObject(data) ? JSON.parse(data) : undefined;
+    const choice = chunk?.choices[0];
+    for (const { index, ...piece } of choice?.delta.tool_calls ?? []) {
+      const call = calls[index];
+      if (call === undefined) calls[index] = piece;
+      else call.function.arguments += piece.function.arguments;
+    }
+    if (choice?.delta.tool_calls !== undefined) return [];
+    if (choice?.finish_reason == null) return [event];
+    const delta = { content: "", ...(calls.length > 0 && { tool_calls: calls }) };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    return [`data: ${JSON.stringify({ ...chunk, usage, choices: [{ ...choice, delta }] })}\n\n`];
+  });
+}
 
 function isId(id: string): boolean {
   return /^[a-zA-Z0-9]{9}$/.test(id);

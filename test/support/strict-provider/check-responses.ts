@@ -5,12 +5,12 @@ import { type Fields, firstRepeated, listOf, type Refusal, type RequestCheck, te
 /** Of the items of `dialect-arbitraries.ts`, those that OpenAI's models made. */
 const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
 
-export const checkResponses: RequestCheck = (body) => {
+export const checkResponses: RequestCheck = (body, stored) => {
   const items = listOf(typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined);
   const calls = items.filter(({ type }) => type === "function_call").map(({ call_id }) => textOf(call_id));
   const outputs: string[] = [];
   for (const [index, item] of items.entries()) {
-    const fault = checkItem(item, index, items[index + 1]);
+    const fault = checkItem(item, index, items[index + 1], stored);
     if (fault !== undefined) return refuse(fault);
     if (item["type"] === "function_call_output") {
       const id = textOf(item["call_id"]);
@@ -35,7 +35,12 @@ export const checkResponses: RequestCheck = (body) => {
   return items.length === 0 ? refuse("Invalid 'input': empty array.") : undefined;
 };
 
-function checkItem(item: Fields, index: number, next: Fields | undefined): string | undefined {
+function checkItem(
+  item: Fields,
+  index: number,
+  next: Fields | undefined,
+  stored: ReadonlySet<string>,
+): string | undefined {
   const id = textOf(item["id"]);
   if (item["role"] === "tool")
     return "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.";
@@ -45,9 +50,16 @@ function checkItem(item: Fields, index: number, next: Fields | undefined): strin
     return `Invalid 'input[${index}].call_id': string too long. Expected a string with maximum length 64.`;
   if ("call_id" in item && textOf(item["call_id"]) === "")
     return `Invalid 'input[${index}].call_id': empty string.`;
-  if (id !== "" && !STORED.has(id)) return `Item with id '${id}' not found.`;
+  if (id !== "" && !STORED.has(id) && !stored.has(id)) return `Item with id '${id}' not found.`;
   if (item["type"] === "function_call" && !/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(item["name"])))
     return `Invalid 'input[${index}].name': string does not match pattern.`;
+  const parts = item["role"] === "user" ? listOf(item["content"]) : [];
+  const foreign = parts.find(
+    ({ type }) => !["input_text", "input_image", "input_file"].includes(textOf(type)),
+  );
+  if (foreign !== undefined) return `Invalid value: '${textOf(foreign["type"])}'.`;
+  if (item["role"] === "user" && Array.isArray(item["content"]) && parts.length === 0)
+    return `Invalid 'input[${index}].content': empty array.`;
   if (item["type"] === "reasoning" && next?.["type"] !== "function_call" && next?.["role"] !== "assistant")
     return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
   return undefined;

@@ -5,8 +5,12 @@ export interface Refusal {
   readonly body: object;
 }
 
-/** Contract: finds the first fault of a request's history, and answers it as the provider would. */
-export type RequestCheck = (body: unknown) => Refusal | undefined;
+/**
+ * Contract: finds the first fault of a request's history, and answers it as the provider would.
+ *
+ * @param stored The ids of the items that this provider gave out.
+ */
+export type RequestCheck = (body: unknown, stored: ReadonlySet<string>) => Refusal | undefined;
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -6,12 +6,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { LLMock } from "@copilotkit/aimock";
+import { nativeBody, nativeEvents } from "./answer-natively.js";
 import { checkAnthropic } from "./check-anthropic.js";
-import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkOpenAI } from "./check-chat.js";
+import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOpenAI } from "./check-chat.js";
 import { checkGemini } from "./check-gemini.js";
-import { checkMistral } from "./check-mistral.js";
+import { asMistralEvents, checkMistral } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
-import type { RequestCheck } from "./refusal.js";
+import { listOf, type RequestCheck } from "./refusal.js";
+import type { Reply, Respond, SentMessage } from "./reply.js";
 
 const CHECKS = {
   openai: checkOpenAI,
@@ -22,13 +24,25 @@ const CHECKS = {
   anthropic: checkAnthropic,
   gemini: checkGemini,
   mistral: checkMistral,
+  groq: checkGroq,
 } as const satisfies Readonly<Record<string, RequestCheck>>;
 
-export type ProviderName = keyof typeof CHECKS;
+/** Who answers. Of these, Groq has no dialect of its own: it is one of the hosts that are not known. */
+export type HostName = keyof typeof CHECKS;
+export type ProviderName = Exclude<HostName, "groq">;
+
+export interface Requested {
+  readonly host: HostName;
+  readonly streams: boolean;
+  readonly body: unknown;
+  /** What it was refused for. */
+  readonly refusal: object | undefined;
+}
 
 export interface StrictProvider {
   /** Where a provider answers, without a slash at the end. Below it the paths are the provider's own. */
-  readonly url: (provider: ProviderName) => string;
+  readonly url: (host: HostName) => string;
+  readonly requests: readonly Requested[];
   /** The body of the latest request. */
   readonly lastRequest: () => unknown;
   readonly stop: () => Promise<void>;
@@ -36,23 +50,70 @@ export interface StrictProvider {
 
 export const ANSWER = "All is well.";
 
-export async function startStrictProvider(): Promise<StrictProvider> {
-  const mock = new LLMock({ port: 0, logLevel: "silent" });
-  mock.on({ predicate: () => true }, { content: ANSWER });
+/** @param respond What is answered to a request that is not refused. Where replies differ, one request at a time. */
+export async function startStrictProvider(
+  respond: Respond = () => ({ text: ANSWER }),
+): Promise<StrictProvider> {
+  let reply: Reply = {};
+  const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize: 6 });
+  mock.on({ predicate: () => true }, ({ messages, stream }) => {
+    reply = respond({ messages: messages as SentMessage[], streams: stream === true });
+    const { text, calls = [], reasoning, finish } = reply;
+    const toolCalls = calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) }));
+    return {
+      ...((text !== undefined || calls.length === 0) && { content: text ?? "" }),
+      ...(calls.length > 0 && { toolCalls }),
+      ...(reasoning !== undefined && { reasoning }),
+      ...(finish !== undefined && { finishReason: finish }),
+    } as { content: string };
+  });
   await mock.start();
-  let last: unknown;
+  const requests: Requested[] = [];
+  /** The ids of the items that were given out, which the Responses API knows again. */
+  const stored = new Set<string>();
   const server = createServer((request, response) => {
-    answer(request, response, mock.url, (body) => {
-      last = body;
-    }).catch((error: unknown) => {
+    answer(request, response).catch((error: unknown) => {
       response.writeHead(500).end(String(error));
     });
   });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, host = "", ...path] = (request.url ?? "").split("/");
+    const text = Buffer.concat(await request.toArray()).toString();
+    const body: unknown = JSON.parse(text);
+    if (!isHost(host)) throw new Error(`There is no strict provider ${host}.`);
+    const refusal = CHECKS[host](body, stored);
+    const streams = isStreaming(request, body);
+    requests.push({ host, streams, body, refusal: refusal?.body });
+    if (refusal !== undefined) {
+      sendJson(response, JSON.stringify(refusal.body), refusal.status);
+      return;
+    }
+    if (host === "dashscope-native") {
+      reply = respond({ messages: messagesOf(body), streams });
+      if (streams) sendEvents(response, nativeEvents(reply), reply);
+      else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
+      return;
+    }
+    const answered = await fetch(`${mock.url}/${path.join("/")}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "Bearer mock", "x-api-key": "mock" },
+      body: text,
+    });
+    const written = await answered.text();
+    for (const [, id] of written.matchAll(/"id":"((?:fc|rs|msg)[^"]*)"/g))
+      if (id !== undefined) stored.add(id);
+    const events = written.split(/(?<=\n\n)/);
+    if (streams) sendEvents(response, host === "mistral" ? asMistralEvents(events) : events, reply);
+    else sendJson(response, bodyOf(reply) ?? written, answered.status);
+  }
+
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: (provider) => `http://127.0.0.1:${port}/${provider}`,
-    lastRequest: () => last,
+    url: (host) => `http://127.0.0.1:${port}/${host}`,
+    requests,
+    lastRequest: () => requests.at(-1)?.body,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -61,57 +122,30 @@ export async function startStrictProvider(): Promise<StrictProvider> {
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  mockUrl: string,
-  remember: (body: unknown) => void,
-): Promise<void> {
-  const [, name = "", ...path] = (request.url ?? "").split("/");
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString("utf8");
-  const body: unknown = JSON.parse(text);
-  remember(body);
-  if (!isProvider(name)) throw new Error(`There is no strict provider ${name}.`);
-  const refusal = CHECKS[name](body);
-  if (refusal !== undefined) {
-    response.writeHead(refusal.status, { "content-type": "application/json" });
-    response.end(JSON.stringify(refusal.body));
-    return;
-  }
-  if (name === "dashscope-native") {
-    answerNatively(response, request.headers.accept === "text/event-stream");
-    return;
-  }
-  const answered = await fetch(`${mockUrl}/${path.join("/")}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "Bearer mock", "x-api-key": "mock" },
-    body: text,
-  });
-  response.writeHead(answered.status, {
-    "content-type": answered.headers.get("content-type") ?? "text/plain",
-  });
-  response.end(Buffer.from(await answered.arrayBuffer()));
-}
-
-function isProvider(name: string): name is ProviderName {
+function isHost(name: string): name is HostName {
   return Object.hasOwn(CHECKS, name);
 }
 
-function answerNatively(response: ServerResponse, streams: boolean): void {
-  const reply = (content: string, finish_reason: string) =>
-    JSON.stringify({
-      request_id: "strict",
-      output: { choices: [{ finish_reason, message: { role: "assistant", content } }] },
-      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
-    });
-  if (!streams) {
-    response.writeHead(200, { "content-type": "application/json" }).end(reply(ANSWER, "stop"));
-    return;
-  }
+function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boolean {
+  const asks = typeof body === "object" && body !== null && Reflect.get(body, "stream") === true;
+  return asks || headers.accept === "text/event-stream" || url.includes(":streamGenerateContent");
+}
+
+function messagesOf(body: unknown): SentMessage[] {
+  const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
+  return listOf(listOf([input])[0]?.["messages"]) as unknown as SentMessage[];
+}
+
+function bodyOf({ body }: Reply): string | undefined {
+  return typeof body === "object" ? JSON.stringify(body) : body;
+}
+
+function sendJson(response: ServerResponse, text: string, status = 200): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(text);
+}
+
+function sendEvents(response: ServerResponse, events: readonly string[], { broken }: Reply): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const [first = "", ...rest] = ANSWER.split(" ");
-  response.write(`id:1\nevent:result\ndata:${reply(first, "null")}\n\n`);
-  response.end(`id:2\nevent:result\ndata:${reply(` ${rest.join(" ")}`, "stop")}\n\n`);
+  for (const event of broken === undefined ? events : broken(events)) response.write(event);
+  response.end();
 }

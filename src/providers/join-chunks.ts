@@ -1,0 +1,9 @@
+import type { AIMessageChunk } from "@langchain/core/messages";
+import { concat } from "@langchain/core/utils/stream";
+
+/** The whole message of a stream; undefined if nothing came. */
+export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
+  return whole;
+}

@@ -1,0 +1,73 @@
+/** What a scripted model does in a turn: some rounds of calls, then an answer. The user's text says which. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+import type { Reply, SentMessage } from "./strict-provider/reply.js";
+
+/** The cities that each round looks at, one call for each. */
+export type Rounds = readonly (readonly string[])[];
+
+export function chainWish(rounds: Rounds): string {
+  return JSON.stringify({ rounds });
+}
+
+export const CALL_TEXT = "Let me look that up. ";
+export const answerTo = (rounds: Rounds) => `The sky is clear over ${rounds.flat().join(" and ")} today.`;
+export const reasoningOfRound = (cities: readonly string[]) => `I must look at ${cities.join(" and ")}.`;
+
+interface Place {
+  readonly rounds: Rounds;
+  /** Of the round that is due; undefined if the turn's answer is. */
+  readonly cities?: readonly string[];
+}
+
+/** The place in the script, read from the request. */
+export function readPlace(messages: readonly SentMessage[]): Place {
+  const start = messages.findLastIndex(
+    ({ role, content }) => role === "user" && toText(content).includes("{"),
+  );
+  const text = toText(messages[start]?.content);
+  const { rounds }: { rounds: Rounds } = JSON.parse(text.slice(text.lastIndexOf('{"rounds"')));
+  // Some protocols have each call of a batch as an item of its own, so results are counted, not messages with calls.
+  let results = messages.slice(start).filter(({ role }) => role === "tool").length;
+  for (const cities of rounds) {
+    if (results === 0) return { rounds, cities };
+    results -= cities.length;
+  }
+  return { rounds };
+}
+
+export function playChain(messages: readonly SentMessage[]): Reply {
+  const { rounds, cities } = readPlace(messages);
+  if (cities === undefined) return { text: answerTo(rounds) };
+  return { text: CALL_TEXT, calls: cities.map((city) => ({ name: "look", args: { city } })) };
+}
+
+function toText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return Array.isArray(content) ? content.map((block) => String(block?.text ?? "")).join("\n") : "";
+}
+
+/** A tool that says where it looked, and the list of where it did. */
+export function createLook() {
+  const looked: string[] = [];
+  const look = tool(
+    async ({ city }) => {
+      looked.push(city);
+      return `${city}: clear`;
+    },
+    { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+  );
+  return { look, looked };
+}
+
+/** The cities that the calls of a thread name, in order, and those that its results tell of. */
+export function lookedIn(messages: readonly BaseMessage[]): { calls: unknown[]; results: string[] } {
+  return {
+    calls: messages.flatMap(
+      (message) => (message as AIMessage).tool_calls?.map(({ args }) => args["city"]) ?? [],
+    ),
+    results: messages.filter(({ type }) => type === "tool").map(({ text }) => text.replace(": clear", "")),
+  };
+}

@@ -1,0 +1,174 @@
+/** Pictures and files in every form that a program may write them, over HTTP, through the real clients. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DialectName } from "../../src/providers/dialects.js";
+import { toModelInput } from "../../src/providers/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
+import {
+  ANSWER,
+  type ProviderName,
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+import { clientOf, PROVIDERS } from "./clients.js";
+
+let strict: StrictProvider;
+beforeAll(async () => {
+  strict = await startStrictProvider();
+});
+afterAll(() => strict.stop());
+
+const PICTURE = "cGljdHVyZQ==";
+const PDF = "cGRm";
+const DATA_URL = `data:image/png;base64,${PICTURE}`;
+const CAPTION = { type: "text", text: "What is this?" };
+
+const shown = (block: object): HumanMessage => new HumanMessage({ content: [CAPTION, block] as never });
+
+/** A picture, in the words of LangChain and of each provider. */
+const PICTURES: Readonly<Record<string, HumanMessage>> = {
+  "LangChain's standard form": shown({ type: "image", mimeType: "image/png", data: PICTURE }),
+  "the standard form in bytes": shown({
+    type: "image",
+    mimeType: "image/png",
+    data: new Uint8Array(Buffer.from(PICTURE, "base64")),
+  }),
+  "`contentBlocks`": new HumanMessage({
+    contentBlocks: [CAPTION, { type: "image", mimeType: "image/png", data: PICTURE }] as never,
+  }),
+  "LangChain's older form": shown({
+    type: "image",
+    source_type: "base64",
+    mime_type: "image/png",
+    data: PICTURE,
+  }),
+  "OpenAI's": shown({ type: "image_url", image_url: { url: DATA_URL } }),
+  "OpenAI's, with a bare URL": shown({ type: "image_url", image_url: DATA_URL }),
+  "the Responses API's": shown({ type: "input_image", image_url: DATA_URL }),
+  "Anthropic's": shown({ type: "image", source: { type: "base64", media_type: "image/png", data: PICTURE } }),
+  "Gemini's": shown({ type: "media", mimeType: "image/png", data: PICTURE }),
+  "Gemini's own": shown({ type: "inlineData", inlineData: { mimeType: "image/png", data: PICTURE } }),
+};
+
+const chatPicture = { type: "image_url", image_url: { url: DATA_URL } };
+const WORDS = "What is this?\n[";
+
+/** What each provider is sent, and nothing else of the picture. */
+const SENT_PICTURES: Readonly<Record<ProviderName, object | string>> = {
+  openai: chatPicture,
+  dashscope: chatPicture,
+  mistral: chatPicture,
+  "openai-responses": { type: "input_image", image_url: DATA_URL },
+  anthropic: { type: "image", source: { type: "base64", media_type: "image/png", data: PICTURE } },
+  gemini: { inlineData: { mimeType: "image/png", data: PICTURE } },
+  deepseek: WORDS,
+  "dashscope-native": WORDS,
+};
+
+async function send(provider: ProviderName, dialect: DialectName, message: BaseMessage): Promise<string> {
+  const input = toModelInput([message], { dialect });
+  expect(validateHistory(input, dialect)).toEqual([]);
+  expect((await (await clientOf(provider, strict)).invoke(input)).text).toBe(ANSWER);
+  return JSON.stringify(strict.lastRequest());
+}
+
+/** The fields, wherever they stand: a client may add some, and name them in another order. */
+function findPart(value: unknown, wanted: object): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  const isWanted = Object.keys(wanted).every((name) => Object.hasOwn(value, name));
+  if (isWanted && expect.objectContaining(wanted).asymmetricMatch(value)) return value;
+  return Object.values(value)
+    .map((inner) => findPart(inner, wanted))
+    .find((found) => found !== undefined);
+}
+
+function expectSent(request: string, wanted: object | string, payload: string): void {
+  if (typeof wanted === "string") {
+    expect(request).toContain(JSON.stringify(wanted).slice(1, -1));
+    expect(request).not.toContain(payload);
+    return;
+  }
+  expect(findPart(JSON.parse(request), wanted), request).toMatchObject(wanted);
+  expect(request.split(payload)).toHaveLength(2);
+}
+
+describe.each(Object.entries(PICTURES))("A picture in %s", (_, message) => {
+  it.each(PROVIDERS)("reaches %s", async (provider) => {
+    expectSent(await send(provider, provider, message), SENT_PICTURES[provider], PICTURE);
+  });
+
+  it.each(PROVIDERS.filter((name) => typeof SENT_PICTURES[name] === "object"))(
+    "reaches %s from a strict input",
+    async (provider) => {
+      expectSent(await send(provider, "strict", message), SENT_PICTURES[provider], PICTURE);
+    },
+  );
+});
+
+const PDFS: Readonly<Record<string, HumanMessage>> = {
+  "LangChain's standard form": shown({ type: "file", mimeType: "application/pdf", data: PDF }),
+  "OpenAI's": shown({
+    type: "file",
+    file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${PDF}` },
+  }),
+  "Anthropic's": shown({
+    type: "document",
+    source: { type: "base64", media_type: "application/pdf", data: PDF },
+  }),
+  "Gemini's": shown({ type: "media", mimeType: "application/pdf", data: PDF }),
+};
+
+const SENT_PDFS: Readonly<Record<ProviderName, object | string>> = {
+  openai: { type: "file" },
+  "openai-responses": { type: "input_file", file_data: `data:application/pdf;base64,${PDF}` },
+  anthropic: { type: "document", source: { type: "base64", media_type: "application/pdf", data: PDF } },
+  gemini: { inlineData: { mimeType: "application/pdf", data: PDF } },
+  dashscope: WORDS,
+  mistral: WORDS,
+  deepseek: WORDS,
+  "dashscope-native": WORDS,
+};
+
+describe.each(Object.entries(PDFS))("A PDF in %s", (_, message) => {
+  it.each(PROVIDERS)("reaches %s, or is told in words", async (provider) => {
+    expectSent(await send(provider, provider, message), SENT_PDFS[provider], PDF);
+  });
+});
+
+it.each(PROVIDERS)("Plain text in a file is text for %s.", async (provider) => {
+  const text = "the words of the file";
+  const standard = { type: "file", mimeType: "text/plain", data: Buffer.from(text).toString("base64") };
+  const anthropic = { type: "document", source: { type: "text", media_type: "text/plain", data: text } };
+  for (const block of [standard, anthropic])
+    expect(await send(provider, provider, shown(block))).toContain(text);
+});
+
+it("What a provider has in its own words it gets as it is.", () => {
+  const rows = {
+    openai: { type: "image_url", image_url: { url: DATA_URL, detail: "low" } },
+    anthropic: {
+      type: "image",
+      source: { type: "url", url: "https://x/y" },
+      cache_control: { type: "ephemeral" },
+    },
+    gemini: { type: "media", mimeType: "video/mp4", fileUri: "gs://film" },
+    "openai-responses": { type: "input_file", file_id: "file_1" },
+  } as const satisfies Partial<Record<ProviderName, object>>;
+  for (const [dialect, block] of Object.entries(rows)) {
+    const message = shown(block);
+    expect(toModelInput([message], { dialect: dialect as ProviderName })).toEqual([message]);
+  }
+});
+
+it("A picture that Anthropic has stored is sent by its id.", async () => {
+  for (const block of [
+    { type: "image", source: { type: "file", file_id: "file_1" } },
+    { type: "image", fileId: "file_1" },
+  ])
+    expectSent(
+      await send("anthropic", "anthropic", shown(block)),
+      { type: "image", source: { type: "file", file_id: "file_1" } },
+      "file_1",
+    );
+});
