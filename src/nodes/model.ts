@@ -12,7 +12,7 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coverageOf } from "../history/summary.js";
 import { isBlankMessage, withoutCalls } from "../history/without-calls.js";
 import { identityOf } from "../providers/dialect-of.js";
-import { FinishHabit } from "../providers/finish-habit.js";
+import { type FinishHabit, finishHabitOf } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { toModelInput } from "../providers/to-model-input.js";
@@ -49,7 +49,6 @@ type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "tools
 
 /** Passes the gate, asks the model, and sends its calls to their tools. */
 export function createModelNode(options: ModelNodeOptions) {
-  const habits = new WeakMap<BaseChatModel, FinishHabit>();
   return async function model(
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
@@ -71,9 +70,7 @@ export function createModelNode(options: ModelNodeOptions) {
     const isClosing = decision.kind === "close";
     if (isClosing && options.tools.length > 0)
       emitEvent(config, { type: "limit-reached", limit: decision.reason });
-    const habit = habits.get(chatModel) ?? new FinishHabit();
-    habits.set(chatModel, habit);
-    const guard = createGuard(state.messages, habit, options, config);
+    const guard = createGuard(state.messages, finishHabitOf(chatModel), options, config);
     const model = await guardModel(offerTools(chatModel, options.tools, isClosing), guard, config);
     const answer = await withFreshId(await ask(model, input, config), state.messages, config);
     const message = isClosing ? withoutStrayCalls(answer, decision.reason) : answer;

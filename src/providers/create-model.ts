@@ -3,6 +3,7 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../errors.js";
 import { rememberDialect } from "./dialect-of.js";
 import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
+import { RETRY_FIELDS } from "./retry-policy.js";
 
 interface ModelName {
   readonly provider: string;
@@ -28,7 +29,8 @@ export function parseModelName(name: string): ModelName {
 
 /**
  * Makes a model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded one that needs nothing. Keys and
- * base URLs come from the environment by their usual names.
+ * base URLs come from the environment by their usual names. Its client sends a request up to four times again, at growing
+ * distances, where that may help: after a lost connection, a 5xx, a 429 that is no exhausted quota.
  *
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
  */
@@ -49,7 +51,7 @@ export async function createModel(name: string, options: CreateModelOptions = {}
     );
   }
   try {
-    const made = await entry.create({ model, apiKey, baseURL });
+    const made = await entry.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
     return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
   } catch (error) {
     throw new InvalidModelError(
