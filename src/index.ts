@@ -2,6 +2,7 @@
 
 export type { AgentGraph } from "./agent-graph.js";
 export {
+  type BrokenRule,
   InvalidCommandError,
   InvalidMessageError,
   InvalidModelError,
@@ -26,6 +27,7 @@ export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/arc
 export { type CreateModelOptions, createModel } from "./providers/create-model.js";
 export { dialectOf } from "./providers/dialect-of.js";
 export type { DialectName } from "./providers/dialects.js";
+export { type MakeModel, shareModels } from "./providers/share-models.js";
 export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { RunContext } from "./settings/run-context.js";

@@ -9,7 +9,8 @@ import { validateHistory } from "./validate-history.js";
 const BAD_REQUEST: ReadonlySet<number> = new Set([400, 422]);
 
 export interface Refusal {
-  readonly status: number;
+  /** Undefined where the client keeps it to itself: then only the provider's words can tell. */
+  readonly status: number | undefined;
   /** What the provider answered. */
   readonly text: string;
   /** What was sent. */
@@ -19,13 +20,14 @@ export interface Refusal {
 }
 
 /**
- * The first rule that the messages break: of their own dialect; else of the one whose words the provider used, for the
- * host behind an address may be another than its client's; else of `strict`, which is no more than a possibility.
+ * The rule that the messages break: one in whose words the provider answered, for the host behind an address may be
+ * another than its client's; else the first of their own dialect; else the first of any known provider, which is no more
+ * than a possibility.
  *
  * @returns Undefined for a status that has nothing to do with messages, or if no rule is broken.
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
-  if (!BAD_REQUEST.has(status)) return undefined;
+  if (status !== undefined && !BAD_REQUEST.has(status)) return undefined;
   const rulesOf = (name: DialectName): BrokenRule[] =>
     validateHistory(messages, name).map(({ rule, index, message }) => ({
       dialect: name,
@@ -33,12 +35,21 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
       index,
       message,
     }));
-  const others = (Object.keys(DIALECTS) as DialectName[]).filter((name) => name !== "strict");
+  const own = rulesOf(dialect);
+  const [possible] = own.length > 0 ? own : rulesOf("strict");
+  const ofProviders = (Object.keys(DIALECTS) as DialectName[])
+    .filter((name) => name !== dialect && name !== "strict")
+    .flatMap(rulesOf);
   const answered = comparable(text);
+  const inItsWords = [...(dialect === "strict" ? [] : own), ...ofProviders].find(({ message }) =>
+    answered.includes(comparable(message)),
+  );
+  if (inItsWords !== undefined || status === undefined) return inItsWords;
+  if (possible?.dialect !== "strict") return possible;
+  // `strict` has its rules from others.
   return (
-    rulesOf(dialect)[0] ??
-    others.flatMap(rulesOf).find(({ message }) => answered.includes(comparable(message))) ??
-    rulesOf("strict")[0]
+    ofProviders.find(({ message, index }) => message === possible.message && index === possible.index) ??
+    possible
   );
 }
 

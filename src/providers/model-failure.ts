@@ -44,11 +44,14 @@ export function toModelError(error: unknown, { model, messages, signal }: ModelR
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = providerTextOf(cause);
   const status = statusOf(error);
-  if (status === undefined) return new ModelError(`The model failed: ${text}`, { cause });
   const brokenRule = explainRefusal({ status, text, messages, dialect: dialectOf(model) });
-  const does = status < 500 ? "refused the request" : "failed";
-  const message = `The provider ${does} with status ${status}: ${text}${explain(brokenRule, text)}`;
+  const message = `${headline(status)}: ${text}${explain(brokenRule, text)}`;
   return new ModelError(message, { cause, status, brokenRule });
+}
+
+function headline(status: number | undefined): string {
+  if (status === undefined) return "The model failed";
+  return `The provider ${status < 500 ? "refused the request" : "failed"} with status ${status}`;
 }
 
 function isSignal(error: unknown): boolean {

@@ -8,6 +8,8 @@ const CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] 
 const LONGEST_CHAIN = 5;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
+/** How OpenAI's and Anthropic's clients begin, and what OpenAI's says to a body that is not of OpenAI's form. */
+const STATUS_LINE = /^\d{3} (status code \(no body\))?/;
 
 /** A copy of an error, and of what caused it: name, texts and codes without keys, and where it was thrown. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
@@ -42,9 +44,11 @@ export function providerTextOf(error: Error): string {
   const { message } = error;
   const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
   const text = (json === "" ? undefined : findMessage(parse(json))) ?? message;
-  const own = text.replace(/\s*Troubleshooting URL: \S+\s*$/, "").replace(/^\d{3} (?=.)/, "");
-  const root = rootOf(error).message;
-  return shorten((own.includes(root) ? own : `${own} (${root})`).replace(/\s+/g, " ").trim(), LONGEST_TEXT);
+  const own =
+    text.replace(/\s*Troubleshooting URL: \S+\s*$/, "").replace(STATUS_LINE, "") || "it gave no reason";
+  const root = rootOf(error);
+  const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
+  return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
 }
 
 function rootOf(error: Error): Error {
