@@ -3,6 +3,8 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../errors.js";
 import { rememberDialect } from "./dialect-of.js";
 import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
+import { toPlainError } from "./plain-error.js";
+import { createRedact } from "./redact.js";
 import { RETRY_FIELDS } from "./retry-policy.js";
 
 interface ModelName {
@@ -54,12 +56,9 @@ export async function createModel(name: string, options: CreateModelOptions = {}
     const made = await entry.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
     return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
   } catch (error) {
-    throw new InvalidModelError(
-      name,
-      `The model \`${name}\` could not be made: ${adviceFor(error, entry, apiKey)}`,
-      // The cause is left out where its text has the key in it.
-      apiKey !== "" && String(error).includes(apiKey) ? {} : { cause: error },
-    );
+    const cause = toPlainError(error, createRedact({ apiKey }));
+    const advice = adviceFor(cause, entry);
+    throw new InvalidModelError(name, `The model \`${name}\` could not be made: ${advice}`, { cause });
   }
 }
 
@@ -80,11 +79,9 @@ function readKey(
   );
 }
 
-function adviceFor(error: unknown, entry: ModelProvider, apiKey: string): string {
-  const reason = error instanceof Error ? error.message : String(error);
+function adviceFor(error: Error, entry: ModelProvider): string {
   const isMissing =
-    (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
-    /^Unable to import|Cannot find (package|module)/.test(reason);
-  if (isMissing) return `install the package: npm install ${entry.package}`;
-  return apiKey === "" ? reason : reason.replaceAll(apiKey, "…");
+    ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
+    /^Unable to import|Cannot find (package|module)/.test(error.message);
+  return isMissing ? `install the package: npm install ${entry.package}` : error.message;
 }

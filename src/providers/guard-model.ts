@@ -3,7 +3,6 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
-import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { withModelErrors } from "./model-failure.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 
@@ -31,19 +30,7 @@ export async function guardModel(
   // What `initChatModel` returns makes the model that it stands for when it is asked.
   const resolve: unknown = Reflect.get(model, "_getModelInstance");
   if (typeof resolve === "function") return guardModel(await resolve.call(model, config), guard, config);
-  return isChatModel(model) ? withGuardedChunks(model, guard) : withOwnErrors(model);
-}
-
-/** What is no chat model, such as one with fallbacks, has no chunks to guard. */
-function withOwnErrors(model: Askable): Askable {
-  const stream: Askable["stream"] = async (input, options) => {
-    const ask = async function* () {
-      yield* await model.stream(input, options);
-    };
-    const request = { model, messages: [input].flat() as BaseMessage[], signal: options?.signal };
-    return IterableReadableStream.fromAsyncGenerator(withModelErrors(ask(), request));
-  };
-  return Object.create(model, { stream: { value: stream } });
+  return isChatModel(model) ? withGuardedChunks(model, guard) : model;
 }
 
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Askable {

@@ -19,8 +19,8 @@ const LONGEST_WAIT_MS = 60_000;
 /**
  * Contract of `AsyncCaller`: returns for what is to be sent again, throws what is not.
  *
- * Its default gives up on a 429 without `Retry-After`, which DashScope, DeepSeek and Gemini answer, and repeats what no
- * repetition cures, such as a 422 or a body that is no JSON: for that one the stream guard asks again.
+ * Its default gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps no headers; and it
+ * repeats what no repetition cures, such as a 422. After a body that is no JSON, the stream guard asks again.
  */
 function onFailedAttempt(error: unknown): void {
   if (isAbortError(error) || error instanceof SyntaxError) throw error;

@@ -14,6 +14,7 @@ import { startWeatherService, type WeatherService } from "./weather-service.js";
 const START_TIMEOUT_MS = 60_000;
 /** A model that, like some compatible servers, gives no finish reasons. */
 const OMITS = "omits";
+const KEY = "Recognisable0Key1Of2The3Test";
 
 let strict: StrictProvider;
 let weather: WeatherService;
@@ -44,7 +45,7 @@ beforeAll(async () => {
       MODEL: "openai:gpt-5",
       MODELS: `openai:${OMITS}`,
       OPENAI_BASE_URL: `${strict.url("openai")}/v1`,
-      OPENAI_API_KEY: "test-key",
+      OPENAI_API_KEY: KEY,
       OPEN_METEO_GEOCODING_URL: weather.url,
       OPEN_METEO_FORECAST_URL: weather.url,
     },
@@ -164,4 +165,28 @@ it("What a run learns of a model, the next run knows: no request is made twice f
   await (await createThread()).send("Two.", options);
   await (await createThread()).send("Three.", options);
   expect(requests()).toBe(4);
+});
+
+it("A refusal reaches the client with the provider's words, and the key neither it nor the thread nor the log.", async () => {
+  const thread = await createThread();
+  const message = `Incorrect API key provided: ${KEY}.`;
+  strict.failNext({ status: 401, body: { error: { message, code: "invalid_api_key" } } });
+  const events: unknown[] = [];
+  for await (const event of thread.client.runs.stream(thread.id, thread.graph, {
+    input: user("Hello."),
+    streamMode: ["values", "messages-tuple", "custom", "debug", "events"],
+  }))
+    events.push(event);
+  expect(events.at(-1)).toMatchObject({
+    event: "error",
+    data: {
+      error: "ModelError",
+      message: "The provider refused the request with status 401: Incorrect API key provided: [redacted].",
+    },
+  });
+  const history = await thread.client.threads.getHistory(thread.id);
+  expect(history).not.toEqual([]);
+  expect(server.output()).toContain("status 401");
+  expect(JSON.stringify([events, history, server.output()])).not.toContain(KEY);
+  expect(await thread.send("Again.")).toEqual(["human: Hello.", "human: Again.", "ai: So be it: Again."]);
 });
