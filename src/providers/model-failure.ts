@@ -9,7 +9,7 @@ import { providerTextOf, toPlainError } from "./plain-error.js";
 import { createRedact } from "./redact.js";
 import { isAbortError, statusOf } from "./transport-error.js";
 
-export interface ModelRequest {
+export interface FailedRequest {
   readonly model: object;
   /** What was sent. */
   readonly messages: readonly BaseMessage[];
@@ -19,7 +19,7 @@ export interface ModelRequest {
 /** The same chunks; what fails, fails with {@link toModelError}. */
 export async function* withModelErrors<Chunk>(
   chunks: AsyncIterable<Chunk>,
-  request: ModelRequest,
+  request: FailedRequest,
 ): AsyncGenerator<Chunk> {
   try {
     yield* chunks;
@@ -35,7 +35,7 @@ export async function* withModelErrors<Chunk>(
  * Clients put their request into their errors, and providers repeat keys in their texts: so nothing of the given
  * error is kept but its texts and codes, without what is or looks like a key.
  */
-export function toModelError(error: unknown, { model, messages, signal }: ModelRequest): unknown {
+export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (isAbortError(error) || isSignal(error)) return error;
   if (TetherError.isInstance(error) && error.cause === undefined) return error;
