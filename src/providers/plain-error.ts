@@ -8,8 +8,8 @@ const CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] 
 const LONGEST_CHAIN = 5;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
-/** How OpenAI's and Anthropic's clients begin, and what OpenAI's says to a body that is not of OpenAI's form. */
-const STATUS_LINE = /^\d{3} (status code \(no body\))?/;
+/** What OpenAI's client says to a body that is not of OpenAI's form. */
+const NO_BODY = "status code (no body)";
 
 /** A copy of an error, and of what caused it: name, texts and codes without keys, and where it was thrown. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
@@ -44,8 +44,10 @@ export function providerTextOf(error: Error): string {
   const { message } = error;
   const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
   const text = (json === "" ? undefined : findMessage(parse(json))) ?? message;
-  const own =
-    text.replace(/\s*Troubleshooting URL: \S+\s*$/, "").replace(STATUS_LINE, "") || "it gave no reason";
+  // OpenAI's and Anthropic's clients begin with the status.
+  const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
+  const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
+  const own = words === NO_BODY ? "it gave no reason" : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
   return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);

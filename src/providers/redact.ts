@@ -4,7 +4,7 @@ const REDACTED = "[redacted]";
 
 /** What is a key by its look, wherever it comes from. */
 const LOOKS_SECRET: readonly RegExp[] = [
-  /(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{8,}/gi,
+  /(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{16,}/gi,
   // OpenAI, Anthropic, DeepSeek, DashScope; Groq; xAI; Google.
   /\b(?:sk|gsk|xai)-[\w*-]{6,}/g,
   /\bgsk_\w{6,}/g,

@@ -3,18 +3,26 @@ import { providerTextOf, toPlainError } from "../../src/providers/plain-error.js
 
 const plain = (error: unknown) => toPlainError(error, (text) => text.replaceAll("secret", "…"));
 
+class BadRequestError extends Error {
+  readonly status = 400;
+  readonly code = "code of secret";
+  readonly headers = { authorization: "Bearer secret" };
+  readonly request = { key: "secret" };
+}
+
 describe("the provider's words are found", () => {
   it.each([
     ["as they are", "Overloaded", "Overloaded"],
-    ["behind the status", "429 Slow down", "Slow down"],
+    ["behind the status", "400 Slow down", "Slow down"],
+    ["with a number of their own", "503 of us are busy", "503 of us are busy"],
     ["in an error of a JSON", '400 {"type":"error","error":{"type":"x","message":"Bad order"}}', "Bad order"],
     ["in a JSON with a detail", 'Status 422. Body: {"object":"error","detail":"Bad field"}', "Bad field"],
-    ["before LangChain's advice", "401 No key\n\nTroubleshooting URL: https://a.b/c/\n", "No key"],
+    ["before LangChain's advice", "400 No key\n\nTroubleshooting URL: https://a.b/c/\n", "No key"],
     ["with braces that are no JSON", "Missing {place} in it", "Missing {place} in it"],
     ["where there are none", "400 status code (no body)", "it gave no reason"],
     ["over several lines", "one\n  two", "one two"],
   ])("%s", (_title, message, text) => {
-    expect(providerTextOf(plain(new Error(message)))).toBe(text);
+    expect(providerTextOf(plain(new BadRequestError(message)))).toBe(text);
   });
 
   it("with what lies behind a lost connection", () => {
@@ -27,13 +35,6 @@ describe("the provider's words are found", () => {
     expect(providerTextOf(plain(new Error("word ".repeat(500)))).length).toBeLessThanOrEqual(501);
   });
 });
-
-class BadRequestError extends Error {
-  readonly status = 400;
-  readonly code = "code of secret";
-  readonly headers = { authorization: "Bearer secret" };
-  readonly request = { key: "secret" };
-}
 
 describe("a plain error", () => {
   it("has name, codes and place of the client's, and nothing else of it", () => {

@@ -9,7 +9,11 @@ describe("a text is redacted of", () => {
     ["Groq's", "Invalid gsk_abcdefgh0123", "Invalid [redacted]"],
     ["xAI's", "Invalid xai-abcdefgh0123", "Invalid [redacted]"],
     ["Google's", "key AIzaSyA-abcdefgh_0123 not valid", "key [redacted] not valid"],
-    ["tokens of headers", 'authorization: "Bearer abc.def~ghi"', 'authorization: "Bearer [redacted]"'],
+    [
+      "tokens of headers",
+      'authorization: "Bearer abc.def~ghi-0123456789"',
+      'authorization: "Bearer [redacted]"',
+    ],
     ["keys of an address", "GET /v1?key=abc123&alt=sse", "GET /v1?key=[redacted]&alt=sse"],
     ["passwords of an address", "https://me:secret@proxy/v1", "https://[redacted]@proxy/v1"],
   ])("%s", (_title, text, redacted) => {
@@ -31,7 +35,7 @@ describe("a text is redacted of", () => {
   });
 
   it("nothing else", () => {
-    const text = "The model sk was asked at https://host:8080/v1?alt=sse and is a Basic one: x.";
+    const text = "The model sk was asked at https://host:8080/v1?alt=sse with Basic authentication: x.";
     expect(createRedact({ apiKey: "x", model: "asked at", maxTokens: 3 })(text)).toBe(text);
   });
 
