@@ -6,6 +6,7 @@ import { countTextTokens } from "../history/count-tokens.js";
 import { sumTokens } from "../history/measure-input.js";
 import type { SummaryPlan } from "../history/plan-summary.js";
 import { renderTranscript } from "../history/render-transcript.js";
+import { toModelError } from "../providers/model-failure.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { withDeadline } from "./with-deadline.js";
 
@@ -65,7 +66,12 @@ async function askSummariser(
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
   const answer = await withDeadline(
-    (signal) => model.invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+    (signal) =>
+      model
+        .invoke(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" })
+        .catch((error: unknown) => {
+          throw toModelError(error, { model, messages, signal });
+        }),
     {
       signal: config.signal,
       timeoutMs,

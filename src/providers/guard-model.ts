@@ -3,6 +3,7 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { withModelErrors } from "./model-failure.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -37,7 +38,12 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Ask
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],
     run?: CallbackManagerForLLMRun,
-  ) => guardedChunks(model, guard, messages, options, run);
+  ) =>
+    withModelErrors(guardedChunks(model, guard, messages, options, run), {
+      model,
+      messages,
+      signal: options.signal,
+    });
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;

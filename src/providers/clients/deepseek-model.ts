@@ -10,23 +10,12 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/copy-message.js";
+import type { ModelFields } from "../model-providers.js";
 import { REASONING_FIELD } from "../projection/pass-reasoning.js";
-
-export interface DeepSeekFields {
-  readonly model: string;
-  readonly apiKey: string;
-  readonly baseURL: string | undefined;
-  readonly maxRetries?: number;
-}
 
 const CARRIER = "tether_reasoning";
 
-export async function createDeepSeekModel({
-  model,
-  apiKey,
-  baseURL,
-  maxRetries,
-}: DeepSeekFields): Promise<BaseChatModel> {
+export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatDeepSeek } = await import("@langchain/deepseek");
 
   class ReasoningChatDeepSeek extends ChatDeepSeek {
@@ -53,9 +42,7 @@ export async function createDeepSeekModel({
   }
 
   return new ReasoningChatDeepSeek({
-    model,
-    apiKey,
-    ...(maxRetries !== undefined && { maxRetries }),
+    ...fields,
     ...(baseURL !== undefined && { configuration: { baseURL } }),
   });
 }

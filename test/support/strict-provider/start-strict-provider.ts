@@ -5,7 +5,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { LLMock } from "@copilotkit/aimock";
+import { type ChatCompletionRequest, type FixtureResponse, LLMock } from "@copilotkit/aimock";
 import { checkAnthropic } from "./check-anthropic.js";
 import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkOpenAI } from "./check-chat.js";
 import { checkGemini } from "./check-gemini.js";
@@ -31,17 +31,43 @@ export interface StrictProvider {
   readonly url: (provider: ProviderName) => string;
   /** The body of the latest request. */
   readonly lastRequest: () => unknown;
+  /** The status of each answer, in order. */
+  readonly statuses: readonly number[];
+  /** The next requests fail like that, one each. */
+  readonly failNext: (...failures: readonly Failure[]) => void;
   readonly stop: () => Promise<void>;
 }
 
-export const ANSWER = "All is well.";
+export interface Failure {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default one that says that it is busy */
+  readonly body?: object;
+}
 
-export async function startStrictProvider(): Promise<StrictProvider> {
+export const ANSWER = "All is well.";
+const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
+
+/** @param reply What is answered to a history that is accepted. DashScope's own protocol has but one answer. */
+export async function startStrictProvider(
+  reply: (request: ChatCompletionRequest) => FixtureResponse = () => ({ content: ANSWER }),
+): Promise<StrictProvider> {
   const mock = new LLMock({ port: 0, logLevel: "silent" });
-  mock.on({ predicate: () => true }, { content: ANSWER });
+  mock.on({ predicate: () => true }, reply);
   await mock.start();
   let last: unknown;
+  const statuses: number[] = [];
+  const failures: Failure[] = [];
   const server = createServer((request, response) => {
+    response.once("finish", () => statuses.push(response.statusCode));
+    const failure = failures.shift();
+    if (failure !== undefined) {
+      const { status, headers, body = BUSY } = failure;
+      request.resume();
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify(body));
+      return;
+    }
     answer(request, response, mock.url, (body) => {
       last = body;
     }).catch((error: unknown) => {
@@ -53,6 +79,11 @@ export async function startStrictProvider(): Promise<StrictProvider> {
   return {
     url: (provider) => `http://127.0.0.1:${port}/${provider}`,
     lastRequest: () => last,
+    statuses,
+    failNext: (...next) => {
+      failures.splice(0, failures.length, ...next);
+      statuses.length = 0;
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
