@@ -13,7 +13,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  * - `INVALID_COMMAND`: a run's `Command` would run a tool call that no model made. Raised when the run starts.
  * - `MIDDLEWARE_MISUSED`: a middleware forgot to await `next()`, called it twice, left no result or one that is no
  *   message. Raised in a run; what tools have returned stays.
- * - `MODEL_FAILED`: a model cannot do what is asked of it, or answered nothing. Raised in a run; the history stays.
+ * - `MODEL_FAILED`: a model cannot do what is asked of it, answered nothing, or its provider refused the request. Raised
+ *   in a run; the history stays.
  */
 export type TetherErrorCode =
   | "INVALID_SETTING"
@@ -119,12 +120,37 @@ export class MiddlewareError extends TetherError {
   }
 }
 
-/** A model that cannot do what is asked of it, or that answered nothing. */
+/** Which rule of which provider family the sent messages broke. */
+export interface BrokenRule {
+  /** Whose rule it is, as `validateHistory` names it. */
+  readonly dialect: string;
+  readonly rule: string;
+  /** The place in the messages that were sent. */
+  readonly index: number;
+  /** What the provider says to it; its own words where they are known. */
+  readonly message: string;
+}
+
+export interface ModelErrorOptions extends ErrorOptions {
+  readonly status?: number | undefined;
+  readonly brokenRule?: BrokenRule | undefined;
+}
+
+/**
+ * A model that cannot do what is asked of it, that answered nothing, or whose provider refused the request. No key of the
+ * model is in it: `cause` is a plain copy of what the client threw.
+ */
 export class ModelError extends TetherError {
   override readonly name = "ModelError";
+  /** The HTTP status of the provider's refusal; undefined if it was none. */
+  readonly status: number | undefined;
+  /** Why the messages were refused, where that is known. */
+  readonly brokenRule: BrokenRule | undefined;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, { status, brokenRule, ...options }: ModelErrorOptions = {}) {
     super("MODEL_FAILED", message, options);
+    this.status = status;
+    this.brokenRule = brokenRule;
   }
 }
 

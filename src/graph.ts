@@ -9,17 +9,20 @@ import { createCallPolicy, type RequireApproval } from "./nodes/call-policy.js";
 import { checkTools, toolName } from "./nodes/check-tools.js";
 import { createSummaryPolicy } from "./nodes/summary-policy.js";
 import { summaryWording } from "./nodes/summary-prompts.js";
-import { createModel, parseModelName } from "./providers/create-model.js";
+import { parseModelName } from "./providers/create-model.js";
+import { type MakeModel, shareModels } from "./providers/share-models.js";
 import { checkBuildSettings, type SummaryLanguage } from "./settings/build-settings.js";
 import { resolveLimits } from "./settings/loop-limits.js";
 import { readRunContext } from "./settings/run-context.js";
 import { readToolChoice, type ToolChoice } from "./settings/tool-choice.js";
 
 export interface AgentGraphOptions {
-  /** A chat model, or `provider:model` as {@link createModel} takes it. */
+  /** A chat model, or `provider:model` as `createModel` takes it. */
   readonly model: BaseChatModel | string;
   /** Names of further models that a run may choose in its `context`. @default none */
   readonly models?: readonly string[] | undefined;
+  /** Makes the models that are named. Hand {@link shareModels} to several graphs, and they share theirs. @default its own */
+  readonly createModel?: MakeModel | undefined;
   /** LangChain tools. Names: 1 to 64 letters, digits, `_` and `-`; no name twice; at most 128. @default none */
   readonly tools?: readonly StructuredToolInterface[] | undefined;
   /** Instructions that stand before the conversation. A run may choose others. @default none */
@@ -113,9 +116,10 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const toolChoice = readToolChoice(options.toolChoice ?? "auto", offeredNames);
   const middleware = sortMiddleware(options.middleware ?? []);
   const limits = resolveLimits(options);
-  const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? []);
+  const make = options.createModel ?? shareModels();
+  const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? [], make);
   const summaryModel =
-    options.summaryModel === undefined ? undefined : prepareModels(options.summaryModel, []);
+    options.summaryModel === undefined ? undefined : prepareModels(options.summaryModel, [], make);
   const compiled = drawGraph({
     tools,
     offered,
@@ -161,18 +165,12 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
 }
 
 /** Models by name, made when they are first used. */
-function prepareModels(model: BaseChatModel | string, others: readonly string[]) {
+function prepareModels(model: BaseChatModel | string, others: readonly string[], make: MakeModel) {
   const names = [...(typeof model === "string" ? [model] : []), ...others];
   for (const name of names) parseModelName(name);
   if (typeof model !== "string" && typeof model?.invoke !== "function") {
     throw InvalidSettingError.expected("model", "a chat model or the name of one", model);
   }
-  const made = new Map<string, Promise<BaseChatModel>>();
-  const make = (name: string): Promise<BaseChatModel> => {
-    const known = made.get(name) ?? createModel(name);
-    made.set(name, known);
-    return known;
-  };
   return {
     resolveModel: async (name: string | undefined): Promise<BaseChatModel> => {
       if (name !== undefined) return make(name);

@@ -2,6 +2,7 @@
 
 export type { AgentGraph, RunOptions } from "./agent-graph.js";
 export {
+  type BrokenRule,
   InvalidCommandError,
   InvalidMessageError,
   InvalidModelError,
@@ -46,6 +47,7 @@ export type { ApprovalCall, RequireApproval } from "./nodes/call-policy.js";
 export { type CreateModelOptions, createModel } from "./providers/create-model.js";
 export { dialectOf } from "./providers/dialect-of.js";
 export type { DialectName } from "./providers/dialects.js";
+export { type MakeModel, shareModels } from "./providers/share-models.js";
 export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { RunContext } from "./settings/run-context.js";

@@ -1,10 +1,13 @@
 /** The graph of `langgraph.json`. */
 
 import { createAgentGraph } from "../graph.js";
+import { shareModels } from "../providers/share-models.js";
 import { readSettings } from "./settings.js";
 import { createDeployTools } from "./tools/create-deploy-tools.js";
 
 const settings = readSettings(process.env);
+/** Each run has a graph of its own, and all have the same models. */
+const createModel = shareModels();
 
 const build = () =>
   createAgentGraph({
@@ -12,6 +15,7 @@ const build = () =>
     models: settings.MODELS.split(",")
       .map((name) => name.trim())
       .filter((name) => name !== ""),
+    createModel,
     tools: createDeployTools({
       geocodingBaseUrl: settings.OPEN_METEO_GEOCODING_URL,
       forecastBaseUrl: settings.OPEN_METEO_FORECAST_URL,

@@ -4,7 +4,7 @@ import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph
 import { callsOf, isAIMessage } from "../history/call.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reduce-messages.js";
-import { FinishHabit } from "../providers/finish-habit.js";
+import { finishHabitOf } from "../providers/finish-habit.js";
 import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tool-choice.js";
@@ -43,19 +43,15 @@ type Config = LangGraphRunnableConfig<RunContext>;
 
 /** Passes the gate, asks the model, and sends its calls where they belong. */
 export function createModelNode(options: ModelNodeOptions) {
-  const habits = new WeakMap<BaseChatModel, FinishHabit>();
-
   async function ask(state: AgentState, decision: AskDecision, config: Config): Promise<Dispatched> {
     const context = config.context ?? {};
     const model = await options.resolveModel(context.model);
-    const habit = habits.get(model) ?? new FinishHabit();
-    habits.set(model, habit);
     const toolsOff = toolsOffReason(decision, options, context);
     const toolChoice = toolChoiceOf(decision.turn, options, context);
     const answer = await askModel(
       {
         model,
-        habit,
+        habit: finishHabitOf(model),
         history: state.messages,
         input: inputOptions(options, context),
         tools: options.offered,

@@ -3,6 +3,9 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../errors.js";
 import { rememberDialect } from "./dialect-of.js";
 import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
+import { toPlainError } from "./plain-error.js";
+import { createRedact } from "./redact.js";
+import { RETRY_FIELDS } from "./retry-policy.js";
 
 interface ModelName {
   readonly provider: string;
@@ -28,7 +31,8 @@ export function parseModelName(name: string): ModelName {
 
 /**
  * Makes a model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded one that needs nothing. Keys and
- * base URLs come from the environment by their usual names.
+ * base URLs come from the environment by their usual names. Its client sends a request up to four times again, at growing
+ * distances, where that may help: after a lost connection, a 5xx, a 429 that is no exhausted quota.
  *
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
  */
@@ -49,15 +53,12 @@ export async function createModel(name: string, options: CreateModelOptions = {}
     );
   }
   try {
-    const made = await entry.create({ model, apiKey, baseURL });
+    const made = await entry.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
     return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
   } catch (error) {
-    throw new InvalidModelError(
-      name,
-      `The model \`${name}\` could not be made: ${adviceFor(error, entry, apiKey)}`,
-      // The cause is left out where its text has the key in it.
-      apiKey !== "" && String(error).includes(apiKey) ? {} : { cause: error },
-    );
+    const cause = toPlainError(error, createRedact({ apiKey }));
+    const advice = adviceFor(cause, entry);
+    throw new InvalidModelError(name, `The model \`${name}\` could not be made: ${advice}`, { cause });
   }
 }
 
@@ -78,11 +79,9 @@ function readKey(
   );
 }
 
-function adviceFor(error: unknown, entry: ModelProvider, apiKey: string): string {
-  const reason = error instanceof Error ? error.message : String(error);
+function adviceFor(error: Error, entry: ModelProvider): string {
   const isMissing =
-    (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
-    /^Unable to import|Cannot find (package|module)/.test(reason);
-  if (isMissing) return `install the package: npm install ${entry.package}`;
-  return apiKey === "" ? reason : reason.replaceAll(apiKey, "…");
+    ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
+    /^Unable to import|Cannot find (package|module)/.test(error.message);
+  return isMissing ? `install the package: npm install ${entry.package}` : error.message;
 }

@@ -15,3 +15,12 @@ export class FinishHabit {
     else if (isWhole && this.#habit === "unknown") this.#habit = "omits";
   }
 }
+
+const HABITS = new WeakMap<object, FinishHabit>();
+
+/** What is known of a model, for as long as the model is there: graphs that share one share this too. */
+export function finishHabitOf(model: object): FinishHabit {
+  const habit = HABITS.get(model) ?? new FinishHabit();
+  HABITS.set(model, habit);
+  return habit;
+}

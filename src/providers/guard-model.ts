@@ -5,6 +5,7 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
 import { catchGeminiResponse } from "./clients/catch-gemini-response.js";
 import { sendReasoning } from "./clients/send-reasoning.js";
+import { withModelErrors } from "./model-failure.js";
 import { isChatModel } from "./model-view.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 
@@ -41,7 +42,12 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Ask
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],
     run?: CallbackManagerForLLMRun,
-  ) => guardedChunks(asked, guard, messages, options, run);
+  ) =>
+    withModelErrors(guardedChunks(asked, guard, messages, options, run), {
+      model,
+      messages,
+      signal: options.signal,
+    });
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;

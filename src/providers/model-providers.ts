@@ -1,11 +1,15 @@
 /** Which provider's models are made how. Provider packages are optional peers, loaded when a model is made. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { createDeepSeekModel } from "./clients/deepseek-model.js";
+import { createMistralModel } from "./clients/mistral-model.js";
+import { createTongyiModel } from "./clients/tongyi-model.js";
 import type { DialectName } from "./dialects.js";
 import { OfflineChatModel } from "./offline/offline-chat-model.js";
 
-export interface ModelFields {
+/** What a client is made of, and which failed requests it sends again. */
+export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
   readonly model: string;
   /** The first of the provider's keys that is set; `""` for a provider that needs none. */
   readonly apiKey: string;
@@ -56,11 +60,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
     baseURL: "DASHSCOPE_API_URL",
     dialect: "dashscope-native",
-    create: async ({ model, apiKey, baseURL }) => {
-      const { ChatAlibabaTongyi } = await import("@langchain/community/chat_models/alibaba_tongyi");
-      const apiUrl = baseURL === undefined ? {} : { apiUrl: baseURL };
-      return new ChatAlibabaTongyi({ model, alibabaApiKey: apiKey, ...apiUrl });
-    },
+    create: createTongyiModel,
   },
   /** Qwen over DashScope's OpenAI-compatible endpoint. */
   qwen: {
@@ -84,13 +84,13 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     baseURLField: "baseUrl",
     dialect: "gemini",
   }),
-  mistralai: byLangChain("mistralai", {
+  mistralai: {
     package: "@langchain/mistralai",
     keys: ["MISTRAL_API_KEY"],
     baseURL: "MISTRAL_BASE_URL",
-    baseURLField: "serverURL",
     dialect: "mistral",
-  }),
+    create: createMistralModel,
+  },
   groq: byLangChain("groq", { package: "@langchain/groq", keys: ["GROQ_API_KEY"] }),
   xai: byLangChain("xai", { package: "@langchain/xai", keys: ["XAI_API_KEY"] }),
   // These find their credentials and hosts themselves.
@@ -102,9 +102,9 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   }),
 };
 
-async function createOpenAIModel({ model, apiKey, baseURL }: ModelFields): Promise<BaseChatModel> {
+async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatOpenAI } = await import("@langchain/openai");
-  return new ChatOpenAI({ model, apiKey, ...(baseURL !== undefined && { configuration: { baseURL } }) });
+  return new ChatOpenAI({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
 }
 
 interface LangChainProvider {
@@ -124,9 +124,10 @@ function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
     keys,
     baseURL: variable,
     dialect: dialect ?? "strict",
-    create: async ({ model, apiKey, baseURL }) => {
+    create: async ({ model, apiKey, baseURL, ...retries }) => {
       const { initChatModel } = await import("langchain/chat_models/universal");
       return initChatModel(model, {
+        ...retries,
         modelProvider: name,
         ...(apiKey !== "" && { apiKey }),
         ...(baseURL !== undefined && baseURLField !== undefined && { [baseURLField]: baseURL }),

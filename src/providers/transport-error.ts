@@ -36,7 +36,14 @@ export function isAbortError(error: unknown): boolean {
 
 /** Whether a provider has refused the request. What may be retried, its client has retried. */
 export function isRefusal(error: unknown): boolean {
-  return causesOf(error).some(({ status }) => typeof status === "number" && status >= 400);
+  return statusOf(error) !== undefined;
+}
+
+/** The HTTP status of a refusal, 400 or more; undefined if the error is none. */
+export function statusOf(error: unknown): number | undefined {
+  return causesOf(error)
+    .map(({ status }) => status)
+    .find((status) => typeof status === "number" && status >= 400);
 }
 
 /**
@@ -54,7 +61,7 @@ interface Facts {
   readonly name: unknown;
   readonly code: unknown;
   readonly message: unknown;
-  readonly status: unknown;
+  readonly status: number | undefined;
 }
 
 const LONGEST_CHAIN = 5;
@@ -64,9 +71,15 @@ function causesOf(error: unknown, depth = 0): Facts[] {
   const read = (field: string): unknown => Reflect.get(error, field);
   // The OpenAI client leaves `name` as "Error" and names its classes.
   const name = read("name") === "Error" ? error.constructor?.name : read("name");
-  const status = read("status") ?? read("statusCode");
+  // Mistral's client has another name for it, and Tongyi's keeps the response.
+  const status = read("status") ?? read("statusCode") ?? Reflect.get(Object(read("response")), "status");
   return [
-    { name, code: read("code"), message: read("message"), status },
+    {
+      name,
+      code: read("code"),
+      message: read("message"),
+      status: typeof status === "number" ? status : undefined,
+    },
     ...causesOf(read("cause"), depth + 1),
   ];
 }

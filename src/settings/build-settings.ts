@@ -14,6 +14,7 @@ const BUILD_SETTINGS = {
   ...RUN_SETTINGS,
   model,
   models: { schema: z.array(z.string()), expectation: "a list of model names" },
+  createModel: { schema: z.custom((value) => typeof value === "function"), expectation: "a function" },
   tools: list("tools"),
   summaryModel: model,
   summaryLanguage: oneOf(SUMMARY_LANGUAGES),

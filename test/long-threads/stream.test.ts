@@ -58,7 +58,7 @@ describe("The chat stream of a run that makes a summary", () => {
   it("has an event where no summary came about, and the answer all the same", async () => {
     const { graph } = await longThread(new FunctionModel(() => new Error("down")));
     expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
-      { type: "summary-failed", reason: "down" },
+      { type: "summary-failed", reason: "The model failed: down" },
     ]);
     const { values } = await graph.getState(inThread("t"));
     expect(messagesOf(values)).toHaveLength(22);

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { InvalidModelError } from "../../src/errors.js";
 import { createModel } from "../../src/providers/create-model.js";
 import { dialectOf, identityOf } from "../../src/providers/dialect-of.js";
+import { KEY, MADE_MODELS } from "../support/made-models.js";
 import {
   ANSWER,
-  type ProviderName,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
@@ -19,75 +19,13 @@ beforeAll(async () => {
 });
 afterAll(() => strict.stop());
 
-const KEY = "sk-secret-of-the-test";
-
-interface Row {
-  readonly name: string;
-  readonly key: string;
-  readonly baseURL: string;
-  readonly path: string;
-  readonly dialect: ProviderName;
-}
-
-const ROWS: readonly Row[] = [
-  {
-    name: "openai:gpt-4o",
-    key: "OPENAI_API_KEY",
-    baseURL: "OPENAI_BASE_URL",
-    path: "/v1",
-    dialect: "openai",
-  },
-  {
-    name: "deepseek:deepseek-chat",
-    key: "DEEPSEEK_API_KEY",
-    baseURL: "DEEPSEEK_BASE_URL",
-    path: "/v1",
-    dialect: "deepseek",
-  },
-  {
-    name: "tongyi:qwen-max",
-    key: "ALIBABA_API_KEY",
-    baseURL: "DASHSCOPE_API_URL",
-    path: "",
-    dialect: "dashscope-native",
-  },
-  {
-    name: "qwen:qwen-max",
-    key: "DASHSCOPE_API_KEY",
-    baseURL: "DASHSCOPE_BASE_URL",
-    path: "/v1",
-    dialect: "dashscope",
-  },
-  {
-    name: "anthropic:claude-sonnet-4-5",
-    key: "ANTHROPIC_API_KEY",
-    baseURL: "ANTHROPIC_BASE_URL",
-    path: "",
-    dialect: "anthropic",
-  },
-  {
-    name: "google-genai:gemini-2.5-flash",
-    key: "GOOGLE_API_KEY",
-    baseURL: "GOOGLE_BASE_URL",
-    path: "",
-    dialect: "gemini",
-  },
-  {
-    name: "mistralai:mistral-large-latest",
-    key: "MISTRAL_API_KEY",
-    baseURL: "MISTRAL_BASE_URL",
-    path: "",
-    dialect: "mistral",
-  },
-];
-
 const echo = tool(({ text }) => text, {
   name: "echo",
   description: "Echoes.",
   schema: z.object({ text: z.string() }),
 });
 
-describe.each(ROWS)("the model $name", ({ name, key, baseURL, path, dialect }) => {
+describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, dialect }) => {
   it("is made from its variables and answers, with tools", async () => {
     const environment = { [key]: KEY, [baseURL]: `${strict.url(dialect)}${path}` };
     const model = await createModel(name, { environment });

@@ -87,7 +87,8 @@ const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_conten
 
 /** What each provider's models leave in their messages. */
 const STATES: readonly Partial<AIMessage>[] = [
-  { response_metadata: { model_provider: "openai", model_name: "gpt-5-2025-08-07" } },
+  // With an id of its own, so that no Anthropic id is taken for OpenAI's when two states are laid over one another.
+  { id: "chatcmpl-1", response_metadata: { model_provider: "openai", model_name: "gpt-5-2025-08-07" } },
   { id: "msg_1", response_metadata: { model_provider: "anthropic", model: "claude-sonnet-4-5" } },
   {
     id: "msg_2",

@@ -1,7 +1,8 @@
-/** `ChatAlibabaTongyi` as it is: it sends tools, and puts a call together that is streamed in pieces. */
+/** Tongyi over DashScope's own protocol: it sends tools, and puts together what is streamed in pieces. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
@@ -55,4 +56,29 @@ it("Tongyi calls a tool over DashScope's own protocol.", async () => {
     incremental_output: true,
     result_format: "message",
   });
+});
+
+it("A character that the network cuts arrives whole.", async () => {
+  const data = {
+    request_id: "r",
+    output: { choices: [{ finish_reason: "stop", message: { content: "天气" } }] },
+  };
+  const bytes = Buffer.from(`data:${JSON.stringify(data)}\n\n`);
+  const middle = bytes.indexOf("天") + 1;
+  const server = createServer(async (_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(bytes.subarray(0, middle));
+    await delay(20);
+    response.end(bytes.subarray(middle));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const environment = { ALIBABA_API_KEY: "test-key", DASHSCOPE_API_URL: `http://127.0.0.1:${port}` };
+  const model = await createModel("tongyi:qwen-max", { environment });
+  let text = "";
+  for await (const chunk of await model.stream("x")) text += chunk.text;
+  expect(text).toBe("天气");
 });

@@ -20,6 +20,7 @@ export interface Reply {
 }
 
 export interface Asked {
+  readonly model: string;
   /** In OpenAI's words, from whatever protocol. */
   readonly messages: readonly SentMessage[];
   readonly streams: boolean;

@@ -45,10 +45,22 @@ export interface StrictProvider {
   readonly requests: readonly Requested[];
   /** The body of the latest request. */
   readonly lastRequest: () => unknown;
+  /** The status of each answer, in order. */
+  readonly statuses: readonly number[];
+  /** The next requests fail like that, one each. */
+  readonly failNext: (...failures: readonly Failure[]) => void;
   readonly stop: () => Promise<void>;
 }
 
+export interface Failure {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default one that says that it is busy */
+  readonly body?: object;
+}
+
 export const ANSWER = "All is well.";
+const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
 
 /** @param respond What is answered to a request that is not refused. Where replies differ, one request at a time. */
 export async function startStrictProvider(
@@ -56,8 +68,8 @@ export async function startStrictProvider(
 ): Promise<StrictProvider> {
   let reply: Reply = {};
   const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize: 6 });
-  mock.on({ predicate: () => true }, ({ messages, stream }) => {
-    reply = respond({ messages: messages as SentMessage[], streams: stream === true });
+  mock.on({ predicate: () => true }, ({ model, messages, stream }) => {
+    reply = respond({ model, messages: messages as SentMessage[], streams: stream === true });
     const { text, calls = [], reasoning, finish } = reply;
     const toolCalls = calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) }));
     return {
@@ -69,9 +81,20 @@ export async function startStrictProvider(
   });
   await mock.start();
   const requests: Requested[] = [];
+  const statuses: number[] = [];
+  const failures: Failure[] = [];
   /** The ids of the items that were given out, which the Responses API knows again. */
   const stored = new Set<string>();
   const server = createServer((request, response) => {
+    response.once("finish", () => statuses.push(response.statusCode));
+    const failure = failures.shift();
+    if (failure !== undefined) {
+      const { status, headers, body = BUSY } = failure;
+      request.resume();
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify(body));
+      return;
+    }
     answer(request, response).catch((error: unknown) => {
       response.writeHead(500).end(String(error));
     });
@@ -90,7 +113,7 @@ export async function startStrictProvider(
       return;
     }
     if (host === "dashscope-native") {
-      reply = respond({ messages: messagesOf(body), streams });
+      reply = respond({ model: modelOf(body), messages: messagesOf(body), streams });
       if (streams) sendEvents(response, nativeEvents(reply), reply);
       else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
       return;
@@ -114,6 +137,11 @@ export async function startStrictProvider(
     url: (host) => `http://127.0.0.1:${port}/${host}`,
     requests,
     lastRequest: () => requests.at(-1)?.body,
+    statuses,
+    failNext: (...next) => {
+      failures.splice(0, failures.length, ...next);
+      statuses.length = 0;
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -134,6 +162,10 @@ function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boo
 function messagesOf(body: unknown): SentMessage[] {
   const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
   return listOf(listOf([input])[0]?.["messages"]) as unknown as SentMessage[];
+}
+
+function modelOf(body: unknown): string {
+  return String(listOf([body])[0]?.["model"]);
 }
 
 function bodyOf({ body }: Reply): string | undefined {

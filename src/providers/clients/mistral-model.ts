@@ -1,0 +1,22 @@
+/**
+ * `ChatMistralAI` whose requests are sent again as its fields say. The client makes an `AsyncCaller` of its own for each
+ * request, with the default for what is repeated; so that one is told to repeat nothing, and the model's is used.
+ */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { ModelFields } from "../model-providers.js";
+
+export async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+  const { ChatMistralAI } = await import("@langchain/mistralai");
+
+  class CallerChatMistralAI extends ChatMistralAI {
+    override maxRetries = 0;
+
+    // It has one signature for streams and one for whole answers; `never` fits both.
+    override completionWithRetry(input: never, streaming: never): never {
+      return this.caller.call(() => super.completionWithRetry(input, streaming)) as never;
+    }
+  }
+
+  return new CallerChatMistralAI({ ...fields, ...(baseURL !== undefined && { serverURL: baseURL }) });
+}

@@ -1,0 +1,23 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { createModel } from "./create-model.js";
+
+/** Contract: resolves to the model of a name, or rejects with a clear error. */
+export type MakeModel = (name: string) => Promise<BaseChatModel>;
+
+/**
+ * Makes each model once, when it is first asked for. Graphs that are handed the same function share their models: the
+ * client's connections, and what was learned of the provider.
+ *
+ * @param make Makes a model. If it fails, it is asked again the next time. @default createModel
+ */
+export function shareModels(make: MakeModel = createModel): MakeModel {
+  const made = new Map<string, Promise<BaseChatModel>>();
+  return (name) => {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const model = make(name);
+    made.set(name, model);
+    model.catch(() => made.delete(name));
+    return model;
+  };
+}
