@@ -1,6 +1,8 @@
 /** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
+import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
 import { messagesOfInput, withMessages } from "./agent-input.js";
 import { throughAgentMiddleware } from "./agent-run.js";
@@ -45,6 +47,13 @@ type ModeOptions<
   PregelOptions<Base["nodes"], Base["channels"], Record<string, unknown>, Mode, Subgraphs, Encoding>
 >;
 
+/** LangGraph's own overloads refuse what they do not know. */
+type StreamEvents = Base["streamEvents"] &
+  ((
+    input: StreamInput,
+    options: StreamOptions & RunOptions & { readonly version: "v1" | "v2" },
+  ) => IterableReadableStream<StreamEvent>);
+
 type GraphFields = ConstructorParameters<typeof Base>[0];
 
 export interface RunDefaults {
@@ -72,6 +81,7 @@ interface RunStart {
 }
 
 export class AgentGraph extends Base {
+  declare readonly streamEvents: StreamEvents;
   readonly #defaults: RunDefaults;
   #start: RunStart;
 
@@ -89,7 +99,7 @@ export class AgentGraph extends Base {
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
       return streamEvents.call(run, input, given as never, streamOptions) as never;
-    }) as typeof streamEvents;
+    }) as unknown as StreamEvents;
   }
 
   static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
@@ -153,38 +163,34 @@ export class AgentGraph extends Base {
     if (maxConcurrency !== Number.POSITIVE_INFINITY)
       checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
     const { middleware, isStreamed } = this.#start;
-    const configurable = { ...options.configurable };
-    const isSubgraph = configurable["__pregel_read"] !== undefined;
+    const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
     const readContext = (given: unknown) => this.#defaults.readContext(given, isSubgraph);
     const bag: RunBag = { metadata: {} };
     const { checkpoints, checkpointer } = watchCheckpointer(run.checkpointer);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
 
-    const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
+    const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
       const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency });
-      // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
-      const { runId, ...rest } = options;
       const runOptions = {
-        ...rest,
-        // Tracers must not be told twice of one run.
-        ...(runId !== undefined && given?.kind !== "correction" && { runId }),
+        ...own,
+        // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
+        maxConcurrency: Number.POSITIVE_INFINITY,
         // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
         ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
-        maxConcurrency: Number.POSITIVE_INFINITY,
         context,
-        configurable: { ...own, ...handle.toConfigurable() },
+        configurable: { ...own.configurable, ...handle.toConfigurable() },
       };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };
     };
     const settings = readContext(options.context);
     if (middleware.agent.length === 0) {
-      const { chunks, handle } = begin(input, settings, configurable);
+      const { chunks, handle } = begin(input, settings);
       yield* chunks;
       if (handle.failure !== undefined) throw handle.failure.error;
       return;
     }
-    const threadId: unknown = configurable["thread_id"];
+    const threadId: unknown = options.configurable?.["thread_id"];
     const context = new AgentContext({
       bag,
       messages: messagesOfInput(input),
@@ -193,21 +199,31 @@ export class AgentGraph extends Base {
       threadId: typeof threadId === "string" ? threadId : undefined,
       signal: options.signal,
     });
-    // The run itself may have begun in the past of its thread; what is written behind it belongs to its end.
-    const { checkpoint_id: _, ...latest } = configurable;
     const keepsHistory = checkpointer !== undefined && !isSubgraph;
     yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
-      start: () => begin(withMessages(input, context.messages), readContext(context.options), configurable),
+      start: () => begin(withMessages(input, context.messages), readContext(context.options)),
       answer: (given) => {
         const messages = isCommand(input)
           ? { messages: context.messages }
           : withMessages(input ?? {}, context.messages);
-        return begin(messages, readContext(context.options), configurable, given).chunks;
+        return begin(messages, readContext(context.options), given).chunks;
       },
       correct: (given, history) =>
-        begin({ messages: keepsHistory ? [] : history }, settings, latest, given).chunks,
+        begin({ messages: keepsHistory ? [] : history }, settings, given, behindRun(options)).chunks,
     });
   }
+}
+
+/**
+ * The options of a run for what is written behind it. It may have begun in the past of its thread, and this belongs to
+ * its end. Given the id of the run that wrote the last checkpoint, LangGraph would resume that run and take no input.
+ */
+function behindRun(options: StreamOptions): StreamOptions {
+  const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
+  const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
+  // Tracers must not be told of one run twice.
+  const { runId: _runId, ...rest } = options;
+  return { ...rest, configurable, metadata };
 }
 
 /** Copies of a graph share its builder. */
