@@ -221,9 +221,8 @@ export class AgentGraph extends Base {
 function behindRun(options: StreamOptions): StreamOptions {
   const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
   const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
-  // Tracers must not be told of one run twice.
-  const { runId: _runId, ...rest } = options;
-  return { ...rest, configurable, metadata };
+  // Under the same `runId`: readers of events take the last end of that run for its output.
+  return { ...options, configurable, metadata };
 }
 
 /** Copies of a graph share its builder. */
