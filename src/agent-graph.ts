@@ -4,8 +4,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
 import { messagesOfInput, withMessages } from "./agent-input.js";
 import { throughAgentMiddleware } from "./agent-run.js";
+import { readRunInput, readStateUpdate } from "./client-command.js";
 import type { drawGraph } from "./draw-graph.js";
-import { InvalidCommandError } from "./errors.js";
 import type { MessagesUpdate } from "./history/messages-schema.js";
 import { AgentContext } from "./middleware/agent-context.js";
 import type { RunBag } from "./middleware/context.js";
@@ -51,6 +51,8 @@ export interface RunDefaults {
   readonly recursionLimit: number;
   /** Of the graph; around that of a run. */
   readonly middleware: MiddlewareByKind;
+  /** Whether an answer that is meant for one of several questions must name it. */
+  readonly hasStrictResume: boolean;
   /**
    * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
    * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
@@ -141,13 +143,25 @@ export class AgentGraph extends Base {
     return { run, rest };
   }
 
+  /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
+  override async bulkUpdateState(...[config, supersteps]: Parameters<Base["bulkUpdateState"]>) {
+    const own = supersteps.map(({ updates }) => ({
+      updates: updates.map((update) => ({
+        ...update,
+        values: readStateUpdate(update.values) as typeof update.values,
+      })),
+    }));
+    return super.bulkUpdateState(config, own);
+  }
+
   /** The one door of a run: `invoke`, `stream`, `streamEvents`, the server and a parent graph all pass it. */
   override async *_streamIterator(
-    input: StreamInput,
+    received: StreamInput,
     options: StreamOptions = {},
   ): ReturnType<Base["_streamIterator"]> {
     const { run } = this.#begin({});
-    refuseForgedCalls(input);
+    const { hasStrictResume } = this.#defaults;
+    const { input, ...kind } = readRunInput(received, hasStrictResume);
     const { middleware, isStreamed } = this.#start;
     const configurable = { ...options.configurable };
     const isSubgraph = configurable["__pregel_read"] !== undefined;
@@ -157,8 +171,13 @@ export class AgentGraph extends Base {
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
 
     const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
-      const handle = new RunHandle({ bag, middleware, checkpoints, given });
-      const runOptions = { ...options, context, configurable: { ...own, ...handle.toConfigurable() } };
+      const handle = new RunHandle({ bag, middleware, checkpoints, given, ...kind });
+      const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
+      const runOptions = {
+        ...options,
+        context,
+        configurable: { ...own, ...strict, ...handle.toConfigurable() },
+      };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };
     };
@@ -195,6 +214,12 @@ export class AgentGraph extends Base {
   }
 }
 
+/**
+ * LangGraph's own switch, which it does not export: an answer without the id of an interrupt is refused where several
+ * wait. Else one answer goes to all of them, and what approves a call also answers the question of a tool beside it.
+ */
+const STRICT_RESUME_KEY = "__pregel_strict_resume";
+
 /** Copies of a graph share its builder. */
 const runDefaults = new WeakMap<object, RunDefaults>();
 
@@ -202,15 +227,4 @@ function defaultsOf({ builder }: GraphFields): RunDefaults {
   const defaults = runDefaults.get(builder);
   if (defaults === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
   return defaults;
-}
-
-/** Only what our model node wrote goes to the tools; a client could name any call in a `Command`. */
-function refuseForgedCalls(input: StreamInput): void {
-  if (!isCommand(input)) return;
-  const targets = [input.goto].flat().map((target) => (typeof target === "string" ? target : target?.node));
-  if (targets.includes("tools") || targets.includes("approve")) {
-    throw new InvalidCommandError(
-      "A run cannot be sent to `tools` or `approve`: only calls that the model makes are run.",
-    );
-  }
 }

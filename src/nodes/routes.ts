@@ -26,14 +26,16 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     if (dangling.length > 0) return "patch";
     if (handle?.given !== undefined) return pending.length > 0 ? "patch" : "model";
     if (pending.length > 0) return handle?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
+    if (handle?.endsAfterInput) return END;
     return leadToModel(state, config, summaryPolicy, 0);
   };
 }
 
 export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
   return function routePatched(state: AgentState, config: Config): "summarize" | "model" | typeof END {
-    if (runHandleOf(config)?.given !== undefined) return "model";
-    if (unansweredCalls(state.messages).pending.length > 0) return END;
+    const handle = runHandleOf(config);
+    if (handle?.given !== undefined) return "model";
+    if (handle?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
     return leadToModel(state, config, summaryPolicy, 1);
   };
 }

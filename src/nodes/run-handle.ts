@@ -26,6 +26,8 @@ export interface RunHandleFields {
   readonly middleware: MiddlewareByKind;
   readonly checkpoints: WatchedCheckpoints;
   readonly given?: GivenMessages | undefined;
+  readonly endsAfterInput?: boolean;
+  readonly emptyAnswer?: string | undefined;
 }
 
 export class RunHandle {
@@ -42,12 +44,19 @@ export class RunHandle {
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;
   readonly given: GivenMessages | undefined;
+  /** Whether the run only takes its input. */
+  readonly endsAfterInput: boolean;
+  /** What was given as an answer to the question that the run waits with, if it answers nothing. */
+  readonly emptyAnswer: string | undefined;
 
-  constructor({ bag, middleware, checkpoints, given }: RunHandleFields) {
+  constructor(fields: RunHandleFields) {
+    const { bag, middleware, checkpoints, given } = fields;
     this.bag = bag;
     this.middleware = middleware;
     this.checkpoints = checkpoints;
     this.given = given;
+    this.endsAfterInput = fields.endsAfterInput ?? false;
+    this.emptyAnswer = fields.emptyAnswer;
   }
 
   toConfigurable(): Record<string, RunHandle> {
