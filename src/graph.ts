@@ -1,9 +1,9 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { AgentGraph } from "./agent-graph.js";
-import { drawGraph } from "./draw-graph.js";
 import { InvalidSettingError } from "./errors.js";
+import { AgentGraph } from "./graph/agent-graph.js";
+import { drawGraph } from "./graph/draw-graph.js";
 import { type Middleware, sortMiddleware } from "./middleware/middleware.js";
 import { createCallPolicy, type RequireApproval } from "./nodes/call-policy.js";
 import { checkTools, toolName } from "./nodes/check-tools.js";

@@ -1,6 +1,5 @@
 /** The public door. Nobody inside imports it; adding a name is a decision. */
 
-export type { AgentGraph, RunOptions } from "./agent-graph.js";
 export {
   type BrokenRule,
   InvalidCommandError,
@@ -13,6 +12,7 @@ export {
   TetherError,
   type TetherErrorCode,
 } from "./errors.js";
+export type { AgentGraph, RunOptions } from "./graph/agent-graph.js";
 export { type AgentGraphOptions, createAgentGraph } from "./graph.js";
 export type { Call } from "./history/call.js";
 export { filterToolCalls } from "./history/filter-tool-calls.js";

@@ -20,16 +20,6 @@ const LAYERS = [
 ] as const;
 type Layer = (typeof LAYERS)[number];
 
-/** Files of the graph that stand beside the folders. */
-const GRAPH_FILES = new Set([
-  "graph.ts",
-  "agent-graph.ts",
-  "agent-run.ts",
-  "agent-input.ts",
-  "client-command.ts",
-  "draw-graph.ts",
-]);
-
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
   errors: [],
@@ -58,7 +48,6 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
 
 function layerOf(path: string): Layer {
   const [first = ""] = path.split("/");
-  if (GRAPH_FILES.has(path)) return "graph";
   const name = first.replace(/\.ts$/, "");
   const layer = LAYERS.find((candidate) => candidate === name);
   if (layer === undefined) throw new Error(`${path} belongs to no layer.`);

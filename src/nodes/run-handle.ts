@@ -76,7 +76,7 @@ export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
 }
 
 /** Where a middleware's context belongs. A node that is run alone has a bag of its own. */
-export function scopeOf(config: LangGraphRunnableConfig): RunScope {
+export function scopeOf(config: RunnableConfig): RunScope {
   const threadId: unknown = config.configurable?.["thread_id"];
   return {
     bag: runHandleOf(config)?.bag ?? { metadata: {} },

@@ -3,25 +3,19 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
-import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
-import { messagesOfInput, withMessages } from "./agent-input.js";
-import { throughAgentMiddleware } from "./agent-run.js";
-import { readRunInput, readStateUpdate } from "./client-command.js";
-import type { drawGraph } from "./draw-graph.js";
-import type { MessagesUpdate } from "./history/messages-schema.js";
-import { AgentContext } from "./middleware/agent-context.js";
-import type { RunBag } from "./middleware/context.js";
+import { CompiledStateGraph, type PregelOptions, type StreamMode } from "@langchain/langgraph";
+import type { MessagesUpdate } from "../history/messages-schema.js";
 import {
   joinMiddleware,
   type Middleware,
   type MiddlewareByKind,
   sortMiddleware,
-} from "./middleware/middleware.js";
-import type { publicStateSchema } from "./nodes/agent-state.js";
-import { type GivenMessages, RunHandle } from "./nodes/run-handle.js";
-import { watchCheckpointer } from "./nodes/watch-checkpointer.js";
-import { checkSettings, countFrom } from "./settings/rule.js";
-import type { RunContext } from "./settings/run-context.js";
+} from "../middleware/middleware.js";
+import type { publicStateSchema } from "../nodes/agent-state.js";
+import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
+import { readStateUpdate } from "./client-command.js";
+import type { drawGraph } from "./draw-graph.js";
+import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
 
@@ -56,30 +50,17 @@ type StreamEvents = Base["streamEvents"] &
 
 type GraphFields = ConstructorParameters<typeof Base>[0];
 
-export interface RunDefaults {
+export interface RunDefaults extends RunRules {
   /** Supersteps of a run, where its caller does not say. */
   readonly recursionLimit: number;
   /** Of the graph; around that of a run. */
   readonly middleware: MiddlewareByKind;
-  /** Whether an answer that is meant for one of several questions must name it. */
-  readonly hasStrictResume: boolean;
-  /**
-   * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
-   * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
-   */
-  readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
 }
 
 /** What a library caller may add to the options of `invoke`, `stream` and `streamEvents`. */
 export interface RunOptions {
   /** For this run only; inside the middleware of the graph. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
-}
-
-/** What is known of a run before it begins. */
-interface RunStart {
-  readonly isStreamed: boolean;
-  readonly middleware: MiddlewareByKind;
 }
 
 export class AgentGraph extends Base {
@@ -171,80 +152,19 @@ export class AgentGraph extends Base {
     options: StreamOptions = {},
   ): ReturnType<Base["_streamIterator"]> {
     const { run } = this.#begin({});
-    const { hasStrictResume } = this.#defaults;
-    const { input, ...kind } = readRunInput(received, hasStrictResume);
-    const { maxConcurrency = Number.POSITIVE_INFINITY } = options;
-    if (maxConcurrency !== Number.POSITIVE_INFINITY)
-      checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
-    const { middleware, isStreamed } = this.#start;
-    const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
-    const readContext = (given: unknown) => this.#defaults.readContext(given, isSubgraph);
-    const bag: RunBag = { metadata: {} };
     const { checkpoints, checkpointer } = watchCheckpointer(run.checkpointer);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
-
-    const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
-      const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
-      const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
-      const runOptions = {
-        ...own,
-        // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
-        maxConcurrency: Number.POSITIVE_INFINITY,
-        // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
-        ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
-        context,
-        configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
-      };
-      const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
-      return { handle, chunks };
-    };
-    const settings = readContext(options.context);
-    if (middleware.agent.length === 0) {
-      const { chunks, handle } = begin(input, settings);
-      yield* chunks;
-      if (handle.failure !== undefined) throw handle.failure.error;
-      return;
-    }
-    const threadId: unknown = options.configurable?.["thread_id"];
-    const context = new AgentContext({
-      bag,
-      messages: messagesOfInput(input),
-      options: { ...settings },
-      isStreamed,
-      threadId: typeof threadId === "string" ? threadId : undefined,
-      signal: options.signal,
-    });
-    const keepsHistory = checkpointer !== undefined && !isSubgraph;
-    yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
-      start: () => begin(withMessages(input, context.messages), readContext(context.options)),
-      answer: (given) => {
-        const messages = isCommand(input)
-          ? { messages: context.messages }
-          : withMessages(input ?? {}, context.messages);
-        return begin(messages, readContext(context.options), given).chunks;
-      },
-      correct: (given, history) =>
-        begin({ messages: keepsHistory ? [] : history }, settings, given, behindRun(options)).chunks,
+    yield* runAgent<Chunk>({
+      ...this.#defaults,
+      ...this.#start,
+      received,
+      options,
+      checkpoints,
+      hasCheckpointer: checkpointer !== undefined,
+      stream: (input, own) => super._streamIterator.call(run, input as StreamInput, own as StreamOptions),
     });
   }
 }
-
-/**
- * The options of a run for what is written behind it. It may have begun in the past of its thread, and this belongs to
- * its end. Given the id of the run that wrote the last checkpoint, LangGraph would resume that run and take no input.
- */
-function behindRun(options: StreamOptions): StreamOptions {
-  const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
-  const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
-  // Under the same `runId`: readers of events take the last end of that run for its output.
-  return { ...options, configurable, metadata };
-}
-
-/**
- * LangGraph's own switch, which it does not export: an answer without the id of an interrupt is refused where several
- * wait. Else one answer goes to all of them, and what approves a call also answers the question of a tool beside it.
- */
-const STRICT_RESUME_KEY = "__pregel_strict_resume";
 
 /** Copies of a graph share its builder. */
 const runDefaults = new WeakMap<object, RunDefaults>();

@@ -2,9 +2,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
-import { cloneMessage } from "./history/clone-message.js";
-import { parseMessages } from "./history/messages-schema.js";
-import { commandWithMessages, messagesOfCommand } from "./nodes/command-with-messages.js";
+import { cloneMessage } from "../history/clone-message.js";
+import { parseMessages } from "../history/messages-schema.js";
+import { commandWithMessages, messagesOfCommand } from "../nodes/command-with-messages.js";
 
 /**
  * Copies: the caller's messages stay as they are.

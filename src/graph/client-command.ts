@@ -4,7 +4,7 @@
  */
 
 import { Command, END, isCommand, Send } from "@langchain/langgraph";
-import { InvalidCommandError } from "./errors.js";
+import { InvalidCommandError } from "../errors.js";
 
 export interface RunInput {
   readonly input: unknown;

@@ -1,12 +1,12 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
-import { agentStateSchema, publicStateSchema } from "./nodes/agent-state.js";
-import { type ApproveNodeOptions, createApproveNode } from "./nodes/approve.js";
-import { createModelNode, type ModelNodeOptions } from "./nodes/model.js";
-import { patch } from "./nodes/patch.js";
-import { createPatchedRoute, createStartRoute } from "./nodes/routes.js";
-import { createSummarizeNode, type SummarizeNodeOptions } from "./nodes/summarize.js";
-import { createToolsNode, type ToolsNodeOptions } from "./nodes/tools.js";
-import { runContextSchema } from "./settings/run-context.js";
+import { agentStateSchema, publicStateSchema } from "../nodes/agent-state.js";
+import { type ApproveNodeOptions, createApproveNode } from "../nodes/approve.js";
+import { createModelNode, type ModelNodeOptions } from "../nodes/model.js";
+import { patch } from "../nodes/patch.js";
+import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
+import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summarize.js";
+import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools.js";
+import { runContextSchema } from "../settings/run-context.js";
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
