@@ -6,7 +6,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type Interrupt, isGraphInterrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type Interrupt, isGraphInterrupt } from "@langchain/langgraph";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { RunBag, RunScope } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
