@@ -6,8 +6,8 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
 import { messagesOfInput, withMessages } from "./agent-input.js";
 import { throughAgentMiddleware } from "./agent-run.js";
+import { readRunInput, readStateUpdate, STRICT_RESUME_KEY } from "./client-command.js";
 import type { drawGraph } from "./draw-graph.js";
-import { InvalidCommandError } from "./errors.js";
 import type { MessagesUpdate } from "./history/messages-schema.js";
 import { AgentContext } from "./middleware/agent-context.js";
 import type { RunBag } from "./middleware/context.js";
@@ -61,6 +61,8 @@ export interface RunDefaults {
   readonly recursionLimit: number;
   /** Of the graph; around that of a run. */
   readonly middleware: MiddlewareByKind;
+  /** Whether an answer that is meant for one of several questions must name it. */
+  readonly hasStrictResume: boolean;
   /**
    * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
    * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
@@ -152,13 +154,25 @@ export class AgentGraph extends Base {
     return { run, rest };
   }
 
+  /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
+  override async bulkUpdateState(...[config, supersteps]: Parameters<Base["bulkUpdateState"]>) {
+    const own = supersteps.map(({ updates }) => ({
+      updates: updates.map((update) => ({
+        ...update,
+        values: readStateUpdate(update.values) as typeof update.values,
+      })),
+    }));
+    return super.bulkUpdateState(config, own);
+  }
+
   /** The one door of a run: `invoke`, `stream`, `streamEvents`, the server and a parent graph all pass it. */
   override async *_streamIterator(
-    input: StreamInput,
+    received: StreamInput,
     options: StreamOptions = {},
   ): ReturnType<Base["_streamIterator"]> {
     const { run } = this.#begin({});
-    refuseForgedCalls(input);
+    const { hasStrictResume } = this.#defaults;
+    const { input, ...kind } = readRunInput(received, hasStrictResume);
     const { maxConcurrency = Number.POSITIVE_INFINITY } = options;
     if (maxConcurrency !== Number.POSITIVE_INFINITY)
       checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
@@ -170,7 +184,8 @@ export class AgentGraph extends Base {
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
 
     const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
-      const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency });
+      const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
+      const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
       const runOptions = {
         ...own,
         // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
@@ -178,7 +193,7 @@ export class AgentGraph extends Base {
         // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
         ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
         context,
-        configurable: { ...own.configurable, ...handle.toConfigurable() },
+        configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
       };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };
@@ -233,15 +248,4 @@ function defaultsOf({ builder }: GraphFields): RunDefaults {
   const defaults = runDefaults.get(builder);
   if (defaults === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
   return defaults;
-}
-
-/** Only what our model node wrote goes to the tools; a client could name any call in a `Command`. */
-function refuseForgedCalls(input: StreamInput): void {
-  if (!isCommand(input)) return;
-  const targets = [input.goto].flat().map((target) => (typeof target === "string" ? target : target?.node));
-  if (targets.includes("tools") || targets.includes("approve")) {
-    throw new InvalidCommandError(
-      "A run cannot be sent to `tools` or `approve`: only calls that the model makes are run.",
-    );
-  }
 }

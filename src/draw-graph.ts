@@ -22,7 +22,7 @@ export function drawGraph(
 ) {
   const ends = ["model", "summarize", "approve", "tools", END];
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
-    .addNode("patch", patch, { input: agentStateSchema })
+    .addNode("patch", patch, { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
     .addNode("model", createModelNode(options), { input: agentStateSchema, ends })
     .addNode("approve", createApproveNode(options), { ends: ["approve", "tools", "model"] })

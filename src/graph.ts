@@ -154,6 +154,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   });
   return AgentGraph.from(compiled, {
     middleware,
+    hasStrictResume: typeof options.requireApproval === "function" || !!options.requireApproval?.length,
     recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });

@@ -26,6 +26,7 @@ const GRAPH_FILES = new Set([
   "agent-graph.ts",
   "agent-run.ts",
   "agent-input.ts",
+  "client-command.ts",
   "draw-graph.ts",
 ]);
 

@@ -1,32 +1,69 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { callBlockOf } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 
-type Arguments = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A copy whose call at an index of `tool_calls` has other arguments, also where the call stands in the content. What
- * a provider has signed is not touched.
+ * A copy whose call at an index of `tool_calls` has other arguments, wherever the call is written: clients send some
+ * providers the content, and OpenAI's Responses API the stored answer, in the place of the list. What a provider has
+ * signed is not touched.
  */
-export function withArguments(message: AIMessage, index: number, args: Arguments): AIMessage {
+export function withArguments(message: AIMessage, index: number, args: Fields): AIMessage {
   const calls = message.tool_calls ?? [];
   const call = calls[index];
   if (call === undefined) return message;
   const occurrence = calls.slice(0, index).filter(({ id }) => id === call.id).length;
-  let seen = 0;
-  const content = Array.isArray(message.content)
-    ? message.content.map((block) => {
-        if (callBlockOf(block)?.id !== call.id) return block;
-        seen += 1;
-        return seen - 1 === occurrence ? withBlockArguments(block, args) : block;
-      })
-    : message.content;
-  return copyMessage(message, { tool_calls: calls.with(index, { ...call, args: { ...args } }), content });
+  /** The n-th entry of an id is the n-th call of that id, in each place. */
+  const editIn = <Entry>(
+    entries: readonly Entry[],
+    edit: (entry: Fields, args: Fields) => Fields,
+  ): Entry[] => {
+    let met = 0;
+    return entries.map((entry) => {
+      if (!isFields(entry) || idOf(entry) !== call.id) return entry;
+      met += 1;
+      return met - 1 === occurrence ? (edit(entry, args) as Entry) : entry;
+    });
+  };
+  const { content, additional_kwargs, response_metadata } = message;
+  const raw = additional_kwargs?.tool_calls;
+  const output: unknown = response_metadata?.["output"];
+  return copyMessage(message, {
+    tool_calls: calls.with(index, { ...call, args: { ...args } }),
+    content: Array.isArray(content) ? editIn(content, editBlock) : content,
+    ...(Array.isArray(raw) && {
+      additional_kwargs: { ...additional_kwargs, tool_calls: editIn(raw, editRaw) },
+    }),
+    ...(Array.isArray(output) && {
+      response_metadata: { ...response_metadata, output: editIn(output, editBlock) },
+    }),
+  });
 }
 
-/** An OpenAI block has its arguments as JSON. */
-function withBlockArguments<Block extends { readonly type?: unknown }>(block: Block, args: Arguments): Block {
-  return "arguments" in block
-    ? { ...block, arguments: JSON.stringify(args) }
-    : { ...block, input: { ...args } };
+/** Which field a block has its arguments in. OpenAI writes them as JSON. */
+function editBlock(block: Fields, args: Fields): Fields {
+  switch (block["type"]) {
+    case "tool_use":
+      return { ...block, input: { ...args } };
+    case "function_call":
+      return { ...block, arguments: JSON.stringify(args) };
+    case "tool_call":
+      return { ...block, args: { ...args } };
+    default:
+      return block;
+  }
+}
+
+function editRaw(entry: Fields, args: Fields): Fields {
+  const { function: named } = entry;
+  return isFields(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
+}
+
+/** A block of the Responses API has the id of its item beside that of its call. */
+function idOf(entry: Fields): unknown {
+  return entry["call_id"] ?? entry["id"];
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
 }

@@ -14,6 +14,11 @@ export interface ApprovalRequest {
   readonly problem?: string;
 }
 
+interface Refusal {
+  readonly kind: "refused";
+  readonly problem: string;
+}
+
 export interface ActionRequest {
   /** The id of the call. */
   readonly id: string;
@@ -40,13 +45,22 @@ export function approvalRequest(tasks: readonly ToolTask[], problem: string | un
   };
 }
 
-/** The ids of the calls in a pending interrupt; none if it asks for something else. */
-export function askedCallIds(interrupts: unknown): string[] {
-  const values = [interrupts].flat().map((entry) => (isRecord(entry) ? entry["value"] : undefined));
-  return values.flatMap((value) => {
-    const requests = isRecord(value) ? value["action_requests"] : undefined;
-    const ids = Array.isArray(requests) ? requests.map((request) => isRecord(request) && request["id"]) : [];
-    return ids.filter((id) => typeof id === "string");
+const askedSchema = z.object({
+  value: z.object({
+    action_requests: z.array(
+      z.object({ id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }),
+    ),
+  }),
+});
+
+/** A call that a human was asked about. */
+export type AskedCall = Pick<ActionRequest, "id" | "name" | "args">;
+
+/** The calls that pending interrupts ask about; none if they ask for something else. */
+export function askedCalls(interrupts: unknown): AskedCall[] {
+  return [interrupts].flat().flatMap((entry) => {
+    const { data } = askedSchema.safeParse(entry);
+    return data?.value.action_requests ?? [];
   });
 }
 
@@ -70,9 +84,7 @@ export type Decision = z.infer<typeof decisionSchema>;
 
 const answerSchema = z.strictObject({ decisions: z.array(decisionSchema).min(1) });
 
-export type ReadAnswer =
-  | { readonly kind: "decisions"; readonly decisions: readonly Decision[] }
-  | { readonly kind: "refused"; readonly problem: string };
+export type ReadAnswer = { readonly kind: "decisions"; readonly decisions: readonly Decision[] } | Refusal;
 
 /** Takes the answer as a whole, or nothing of it. `decisions[i]` answers `action_requests[i]`; there may be fewer. */
 export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAnswer {
@@ -98,7 +110,7 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAns
 const EXPECTED =
   'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
 
-export function refuseAnswer(what: string): ReadAnswer {
+export function refuseAnswer(what: string): Refusal {
   return { kind: "refused", problem: `${EXPECTED}. Got: ${what}.` };
 }
 

@@ -1,19 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
-import { isAIMessage } from "../history/call.js";
+import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/with-arguments.js";
 import type { AgentUpdate } from "./agent-state.js";
-import {
-  approvalRequest,
-  type Decision,
-  type ReadAnswer,
-  readAnswer,
-  refuseAnswer,
-} from "./approval-request.js";
+import { approvalRequest, type Decision, readAnswer, refuseAnswer } from "./approval-request.js";
 import type { ApprovalTask } from "./approval-task.js";
 import { toPlain } from "./archive.js";
+import { checkEdits } from "./check-edits.js";
 import { type CallOutcome, finalizeCall } from "./finalize-call.js";
 import { readHistory } from "./read-history.js";
 import { countStep, noteInterrupts, runHandleOf } from "./run-handle.js";
@@ -37,7 +31,8 @@ export function createApproveNode({ tools }: ApproveNodeOptions) {
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
     countStep(config);
-    const request = approvalRequest(tasks, problem);
+    const empty = runHandleOf(config)?.emptyAnswer;
+    const request = approvalRequest(tasks, empty === undefined ? problem : refuseAnswer(empty).problem);
     const given: unknown = await noteInterrupts(config, async () => interrupt(request));
     const answer = await checkEdits(readAnswer(given, tasks), toolsByName);
     if (answer.kind === "refused") {
@@ -100,29 +95,11 @@ function editedMessage(
   if (asked === undefined || !isAIMessage(asked)) return [];
   let message = asked;
   for (const { task, decision } of decided) {
+    // A client may have replaced the message since.
+    const call = callsOf(asked)[task.index];
+    if (call?.id !== task.call.id || call.name !== task.call.name) continue;
     if (decision?.type === "edit") message = withArguments(message, task.index, decision.edited_action.args);
   }
   // A plain object: LangGraph would show a message instance in the chat stream once more.
   return message === asked ? [] : [toPlain(message)];
-}
-
-/** Arguments that the tool would refuse are asked for again: it was not the model that wrote them. */
-async function checkEdits(
-  answer: ReadAnswer,
-  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
-): Promise<ReadAnswer> {
-  if (answer.kind === "refused") return answer;
-  for (const [index, decision] of answer.decisions.entries()) {
-    if (decision.type !== "edit") continue;
-    const { name, args } = decision.edited_action;
-    const schema: unknown = toolsByName.get(name)?.schema;
-    if (!isInteropZodSchema(schema)) continue;
-    const { success, error } = await interopSafeParseAsync(schema, args);
-    if (success) continue;
-    const [issue] = error.issues;
-    return refuseAnswer(
-      `\`${["decisions", index, "edited_action", "args", ...(issue?.path ?? [])].join(".")}\`: ${issue?.message}`,
-    );
-  }
-  return answer;
 }

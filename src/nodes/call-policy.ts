@@ -15,7 +15,7 @@ export interface ApprovalCall {
  * Names of tools whose calls need a human's approval, or a predicate on a call.
  *
  * Contract of the predicate: has no effects; may be asked several times about one call. What it throws ends the run
- * before a tool is called.
+ * before a tool is called, and so does a value that is not a boolean.
  */
 export type RequireApproval = readonly string[] | ((call: ApprovalCall) => boolean | Promise<boolean>);
 
@@ -57,8 +57,14 @@ export function createCallPolicy({
     needsApproval: async ({ call, args }) =>
       args !== undefined &&
       toolNames.includes(call.name) &&
-      (await asks({ id: call.id, name: call.name, args: structuredClone(args) })),
+      decided(await asks({ id: call.id, name: call.name, args: structuredClone(args) })),
   };
+}
+
+/** A predicate that forgets to answer must not let a call pass. */
+function decided(answer: unknown): boolean {
+  if (typeof answer === "boolean") return answer;
+  throw InvalidSettingError.expected("requireApproval", "a function that returns true or false", answer);
 }
 
 function byName(names: ReadonlySet<string>) {

@@ -1,38 +1,54 @@
 /**
- * Finds results that tools had returned before their run ended. LangGraph has saved each finished task as a
- * pending write of the checkpoint that the run left behind; new input discards those writes, so they are read from
- * that checkpoint itself.
+ * Finds what a run left behind when it ended before its calls had: results that tools had returned, and calls that
+ * waited for a human. LangGraph has saved each finished task, and each interrupt, as a pending write of the checkpoint;
+ * new input discards those writes, so they are read from that checkpoint itself.
  */
 
 import type { ToolMessage } from "@langchain/core/messages";
-import type { CheckpointTuple } from "@langchain/langgraph";
+import { type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
 import { coerceMessage } from "../history/coerce-message.js";
 import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
+import { type AskedCall, askedCalls } from "./approval-request.js";
 import type { UnansweredCall } from "./open-calls.js";
 import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
 /** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
 const CHECKPOINTS_TO_READ = 20;
 
+/** LangGraph's name of the channel in which a task keeps the answer to its interrupt; not exported. */
+const RESUME = "__resume__";
+
+/** What was found of a call: the result of its tool, or the question whether it may be run. */
+export type Remains =
+  | { readonly kind: "result"; readonly result: ToolMessage }
+  | { readonly kind: "question"; readonly asked: AskedCall };
+
 /**
- * The finished results of the given calls, each in its place; undefined where none was found. Only writes that
- * were never applied count: a result that was applied and removed since stays removed.
+ * What was found of the given calls, each in its place; undefined where nothing was. Only writes that were never
+ * applied count: a result that was applied and removed since stays removed.
  */
-export async function harvestResults(
+export async function harvestCalls(
   calls: readonly UnansweredCall[],
   checkpoints: WatchedCheckpoints | undefined,
-): Promise<(ToolMessage | undefined)[]> {
-  const found = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
+): Promise<(Remains | undefined)[]> {
+  const found = new Array<Remains | undefined>(calls.length).fill(undefined);
   let checkpoint = checkpoints?.abandoned;
-  /** The run's own input discards the writes of the checkpoint that it begins on. */
-  let isDiscarded = true;
+  /** What took the place of the checkpoint: the run's own input, at first. */
+  let successor: string | undefined = "input";
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     const stored = storedIds(checkpoint);
     const isOlder = !calls.some(({ group }) => stored.has(group.head.id));
     if (isOlder) break;
-    if (isDiscarded) fillInOrder(found, calls, stored, messagesWritten(checkpoint).filter(isResult));
+    if (successor === "input") {
+      const results = messagesWritten(checkpoint).filter(isResult);
+      fillInOrder(found, calls, stored, results.filter(isReal).map(toRemains));
+    }
+    // An update of the state takes the results over, and drops the question.
+    if (successor === "input" || successor === "update") {
+      fillInOrder(found, calls, stored, unansweredQuestions(checkpoint));
+    }
     if (!found.includes(undefined)) break;
-    isDiscarded = checkpoint.metadata?.source === "input";
+    successor = checkpoint.metadata?.source;
     checkpoint = checkpoint.parentConfig && (await checkpoints?.read?.(checkpoint.parentConfig));
   }
   return found;
@@ -54,19 +70,39 @@ function readWrite(value: unknown) {
   return values.map(coerceMessage).filter((message) => message !== undefined);
 }
 
+const isReal = (result: ToolMessage) => !isPlaceholder(result);
+
+interface Found {
+  readonly callId: string;
+  readonly remains: Remains;
+}
+
+function toRemains(result: ToolMessage): Found {
+  return { callId: callIdOf(result), remains: { kind: "result", result } };
+}
+
+/** The calls that its unfinished tasks had asked a human about. */
+function unansweredQuestions({ pendingWrites = [] }: CheckpointTuple): Found[] {
+  const answered = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
+  return pendingWrites
+    .filter(([task, channel]) => channel === INTERRUPT && !answered.has(task))
+    .flatMap(([, , value]) => askedCalls(value))
+    .map((asked) => ({ callId: asked.id, remains: { kind: "question", asked } }));
+}
+
 /** The writes of a checkpoint answer the last group of its history, and so the latest of several equal ids. */
 function fillInOrder(
-  found: (ToolMessage | undefined)[],
+  found: (Remains | undefined)[],
   calls: readonly UnansweredCall[],
   stored: ReadonlySet<unknown>,
-  results: readonly ToolMessage[],
+  written: readonly Found[],
 ): void {
-  const waiting = results.filter((result) => !isPlaceholder(result));
+  const waiting = [...written];
   for (const { group } of calls.toReversed()) {
     for (const [index, unanswered] of calls.entries()) {
       if (unanswered.group !== group || found[index] !== undefined || !stored.has(group.head.id)) continue;
-      const match = waiting.findIndex((result) => callIdOf(result) === unanswered.call.id);
-      if (match >= 0) found[index] = waiting.splice(match, 1)[0];
+      const match = waiting.findIndex(({ callId }) => callId === unanswered.call.id);
+      if (match >= 0) found[index] = waiting.splice(match, 1)[0]?.remains;
     }
   }
 }

@@ -18,6 +18,7 @@ import {
   type ModelCommand,
   refuseAfterTermination,
 } from "./dispatch-calls.js";
+import { withDistinctCallIds } from "./distinct-call-ids.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision } from "./gate.js";
 import { runHandleOf, stepsLeft } from "./run-handle.js";
@@ -62,7 +63,7 @@ export function createModelNode(options: ModelNodeOptions) {
     );
     const { turn } = decision;
     if (answer.message === undefined) return endWith([], turn);
-    const message = await withFreshId(answer.message, state.messages, config);
+    const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
     runHandleOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
     if (callsOf(message).length === 0) return endWith([message], turn);

@@ -26,6 +26,7 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     if (dangling.length > 0) return "patch";
     if (handle?.given !== undefined) return areReplaced(pending, handle.given) ? "model" : "patch";
     if (pending.length > 0) return handle?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
+    if (handle?.endsAfterInput) return END;
     return leadToModel(state, config, summaryPolicy, 0);
   };
 }
@@ -38,8 +39,9 @@ function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMess
 
 export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
   return function routePatched(state: AgentState, config: Config): "summarize" | "model" | typeof END {
-    if (runHandleOf(config)?.given !== undefined) return "model";
-    if (unansweredCalls(state.messages).pending.length > 0) return END;
+    const handle = runHandleOf(config);
+    if (handle?.given !== undefined) return "model";
+    if (handle?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
     return leadToModel(state, config, summaryPolicy, 1);
   };
 }

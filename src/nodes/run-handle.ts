@@ -29,6 +29,8 @@ export interface RunHandleFields {
   readonly given?: GivenMessages | undefined;
   /** Calls that may run at once; Infinity: all. */
   readonly maxConcurrency: number;
+  readonly endsAfterInput?: boolean;
+  readonly emptyAnswer?: string | undefined;
 }
 
 export class RunHandle {
@@ -47,13 +49,20 @@ export class RunHandle {
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;
   readonly given: GivenMessages | undefined;
+  /** Whether the run only takes its input. */
+  readonly endsAfterInput: boolean;
+  /** What was given as an answer to the question that the run waits with, if it answers nothing. */
+  readonly emptyAnswer: string | undefined;
 
-  constructor({ bag, middleware, checkpoints, given, maxConcurrency }: RunHandleFields) {
+  constructor(fields: RunHandleFields) {
+    const { bag, middleware, checkpoints, given } = fields;
     this.bag = bag;
     this.middleware = middleware;
     this.checkpoints = checkpoints;
     this.given = given;
-    this.limitCalls = pLimit(maxConcurrency);
+    this.limitCalls = pLimit(fields.maxConcurrency);
+    this.endsAfterInput = fields.endsAfterInput ?? false;
+    this.emptyAnswer = fields.emptyAnswer;
   }
 
   toConfigurable(): Record<string, RunHandle> {

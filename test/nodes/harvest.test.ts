@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { harvestResults } from "../../src/nodes/harvest.js";
+import { harvestCalls } from "../../src/nodes/harvest.js";
 import { unansweredCalls } from "../../src/nodes/open-calls.js";
 import type { WatchedCheckpoints } from "../../src/nodes/watch-checkpointer.js";
 
@@ -62,11 +62,11 @@ const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 /** The contents that are found for the unanswered calls of a history. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
   const { dangling, pending } = unansweredCalls(history);
-  const found = await harvestResults([...dangling, ...pending], checkpoints);
-  return found.map((one) => one?.text);
+  const found = await harvestCalls([...dangling, ...pending], checkpoints);
+  return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
 }
 
-describe("harvestResults", () => {
+describe("harvestCalls", () => {
   const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
 
   it("finds what the tasks of the abandoned checkpoint had written, each in its place", async () => {
