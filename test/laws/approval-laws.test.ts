@@ -1,0 +1,149 @@
+/** Whatever a batch calls and whatever is decided, however it is split: each call ends once, as it was decided. */
+
+import { MemorySaver } from "@langchain/langgraph";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { createAgentGraph } from "../../src/index.js";
+import { toModelInput } from "../../src/providers/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
+import {
+  ApprovalThread,
+  approve,
+  askedLabels,
+  countingTools,
+  edit,
+  reject,
+  respond,
+} from "../support/approval-graph.js";
+import { FunctionModel } from "../support/function-model.js";
+import { calls } from "../support/scripted-model.js";
+
+type Kind = "approve" | "edit" | "reject" | "respond";
+
+interface Wanted {
+  readonly name: "free" | "risky";
+  readonly decision: Kind;
+  /** Of few, so that they repeat. */
+  readonly id: string;
+}
+
+type Step =
+  | { readonly kind: "answer"; readonly size: number }
+  | { readonly kind: "wrong"; readonly answer: unknown }
+  | { readonly kind: "restart" }
+  | { readonly kind: "continue" };
+
+const batches: fc.Arbitrary<readonly Wanted[]> = fc.array(
+  fc.record({
+    name: fc.constantFrom("free" as const, "risky" as const),
+    decision: fc.constantFrom<Kind>("approve", "edit", "reject", "respond"),
+    id: fc.constantFrom("a", "b", "c", "d"),
+  }),
+  { minLength: 1, maxLength: 7 },
+);
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant("answer" as const), size: fc.integer({ min: 1, max: 4 }) }),
+    },
+    fc.record({
+      kind: fc.constant("wrong" as const),
+      answer: fc.oneof(
+        fc.constantFrom<unknown>(
+          null,
+          {},
+          [],
+          "yes",
+          { decisions: [] },
+          { decisions: Array(9).fill(approve) },
+        ),
+        fc.jsonValue(),
+      ),
+    }),
+    fc.record({ kind: fc.constant("restart" as const) }),
+    fc.record({ kind: fc.constant("continue" as const) }),
+  ),
+  { maxLength: 6 },
+);
+
+/** A call of each label, as it is decided. */
+function decisionOf(kind: Kind, label: string): object {
+  if (kind === "approve") return approve;
+  if (kind === "edit") return edit({ label: `${label}!` });
+  return kind === "reject" ? reject() : respond(`said ${label}`);
+}
+
+/** What its tool ran with; undefined if it was not run. */
+function ranWith({ name, decision }: Wanted, label: string): string | undefined {
+  if (name === "free" || decision === "approve") return label;
+  return decision === "edit" ? `${label}!` : undefined;
+}
+
+/** Its result, in words. */
+function resultOf(wanted: Wanted, label: string): string {
+  const ran = ranWith(wanted, label);
+  if (ran !== undefined) return `tool: ${wanted.name} did ${ran}`;
+  return wanted.decision === "respond"
+    ? `tool: said ${label}`
+    : "tool! Error: `risky` was not approved, so it was not run.";
+}
+
+it("each call has one result, in call order, and each tool ran as often as it was allowed to", async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, steps, fc.boolean(), async (batch, split, isGivenUp) => {
+      const { runs, tools } = countingTools();
+      const checkpointer = new MemorySaver();
+      const model = new FunctionModel(({ messages }) =>
+        messages.at(-1)?.text === "go"
+          ? calls(...batch.map(({ name, id }, index) => [name, { label: `${index}` }, id] as const))
+          : "the end",
+      );
+      const start = () =>
+        new ApprovalThread(
+          createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer }),
+          runs,
+        );
+      const decide = (asked: readonly unknown[], size = asked.length) =>
+        asked
+          .slice(0, size)
+          .map((label) => decisionOf(batch[Number(label)]?.decision ?? "reject", String(label)));
+
+      let thread = start();
+      let asked = askedLabels(await thread.say("go"));
+      for (const step of split) {
+        if (asked.length === 0) break;
+        if (step.kind === "restart") thread = start();
+        if (step.kind === "continue") asked = askedLabels(await thread.run(null));
+        if (step.kind === "wrong") asked = askedLabels(await thread.resume(step.answer));
+        if (step.kind === "answer") asked = askedLabels(await thread.decide(...decide(asked, step.size)));
+      }
+      const declined = new Set(isGivenUp ? asked.map(String) : []);
+      if (isGivenUp) await thread.say("enough");
+      else if (asked.length > 0) await thread.decide(...decide(asked));
+
+      const script = await thread.pairedScript();
+      expect(script.slice(1, 1 + batch.length)).toEqual(
+        batch.map((wanted, index) =>
+          declined.has(`${index}`)
+            ? expect.stringContaining("it was not approved, so it was not run.")
+            : resultOf(wanted, `${index}`),
+        ),
+      );
+      expect(script.at(-1)).toBe("ai: the end");
+      const expected = batch.flatMap((wanted, index) => {
+        const ran = declined.has(`${index}`) ? undefined : ranWith(wanted, `${index}`);
+        return ran === undefined ? [] : [`${wanted.name}:${ran}`];
+      });
+      expect(runs.toSorted()).toEqual(expected.toSorted());
+      expect(model.refused).toEqual([]);
+      const messages = await thread.messages();
+      expect(validateHistory(messages, "openai")).toEqual([]);
+      for (const dialect of ["openai", "anthropic", "mistral", "strict"] as const) {
+        expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
+      }
+    }),
+    { numRuns: 120 },
+  );
+});
