@@ -1,0 +1,244 @@
+/** Approvals over the server, as clients ask and answer them; the server is stopped and started again in between. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command, Interrupt } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import type { ApprovalRequest } from "../../src/nodes/approval-request.js";
+import { approve, edit, reject, respond } from "../support/approval-graph.js";
+import { AGENTS, readLog, Thread } from "./served.js";
+
+const START_TIMEOUT_MS = 60_000;
+const directory = await mkdtemp(join(tmpdir(), "tether-approvals-"));
+const TOOL_LOG = join(directory, "tools.log");
+const options = { config: AGENTS, stateDirectory: join(directory, "state"), env: { TOOL_LOG } };
+let server: DevServer;
+
+beforeAll(async () => {
+  server = await startDevServer(options);
+}, START_TIMEOUT_MS);
+afterAll(async () => {
+  await server?.stop();
+  await rm(directory, { recursive: true, force: true });
+}, START_TIMEOUT_MS);
+
+/** A call of each label: those of `deaf` need approval, those of `heedful` do not. */
+const request = (...labels: readonly string[]) =>
+  labels
+    .map((label) => `call ${label.startsWith("free") ? "heedful" : "deaf"} {"label": "${label}"}`)
+    .join(" and ");
+
+async function newThread(): Promise<Thread> {
+  const { thread_id } = await server.client.threads.create();
+  return new Thread(server.client, "approving", thread_id);
+}
+
+/** Which of the labels ran, in whatever order. */
+function ran(...labels: readonly string[]): string[] {
+  const begun = readLog(TOOL_LOG).flatMap((line) => /^begin \w+:(.*)/.exec(line)?.[1] ?? []);
+  return begun.filter((label) => labels.some((wanted) => label.startsWith(wanted))).sort();
+}
+
+/** What the thread's state says that it waits for. */
+async function asked({ client, id }: Thread) {
+  const [{ status }, { tasks }] = await Promise.all([client.threads.get(id), client.threads.getState(id)]);
+  const interrupts = tasks.flatMap((task) => task.interrupts as Interrupt<ApprovalRequest>[]);
+  const requests = interrupts.flatMap(({ value }) => value ?? []);
+  return {
+    status,
+    interrupts,
+    labels: requests.flatMap(({ action_requests }) => action_requests.map(({ args }) => args["label"])),
+    problem: requests[0]?.problem,
+  };
+}
+
+async function command(thread: Thread, sent: Command, more: object = {}): Promise<unknown> {
+  return thread.client.runs.wait(thread.id, thread.graph, { command: sent, ...more });
+}
+
+const decide = (thread: Thread, ...decisions: readonly object[]) =>
+  command(thread, { resume: { decisions } });
+const ask = async (...labels: readonly string[]) => {
+  const thread = await newThread();
+  await thread.client.runs.wait(thread.id, thread.graph, {
+    input: { messages: [{ role: "user", content: request(...labels) }] },
+  });
+  return thread;
+};
+
+const declined = expect.stringMatching(/^tool! Tool call deaf .*: it was not approved, so it was not run\.$/);
+
+/** Runs at the same time; the restart comes behind. */
+describe.concurrent("a batch of calls, some of which need approval,", () => {
+  it("is approved, rejected, edited and left alone in one answer; each tool ran as often as it should", async () => {
+    const thread = await ask("a1", "a2", "free-a", "a3", "a4");
+    expect(await asked(thread)).toMatchObject({ status: "interrupted", labels: ["a1", "a2", "a3", "a4"] });
+    expect(ran("a", "free-a")).toEqual(["free-a"]);
+    await decide(thread, approve, reject("no"), edit({ label: "a3-edited" }, "deaf"), respond("known"));
+    expect(await asked(thread)).toMatchObject({ status: "idle", labels: [] });
+    expect((await thread.script()).slice(1, 7)).toEqual([
+      "ai> deaf deaf heedful deaf deaf",
+      "tool: deaf done a1",
+      "tool! Error: `deaf` was not approved, so it was not run. Reason: no",
+      "tool: heedful done free-a",
+      "tool: deaf done a3-edited",
+      "tool: known",
+    ]);
+    expect(ran("a", "free-a")).toEqual(["a1", "a3-edited", "free-a"]);
+    const [, message] = await thread.messages();
+    expect(message).toMatchObject({ tool_calls: [{}, {}, {}, { args: { label: "a3-edited" } }, {}] });
+  });
+
+  it("is answered in parts, over a stream", async () => {
+    const thread = await ask("b1", "b2", "b3");
+    await decide(thread, approve);
+    expect(await asked(thread)).toMatchObject({ status: "interrupted", labels: ["b2", "b3"] });
+    const stream = thread.client.runs.stream(thread.id, thread.graph, {
+      command: { resume: { decisions: [reject()] } },
+      streamMode: "updates",
+    });
+    const interrupts: unknown[] = [];
+    for await (const { data } of stream) interrupts.push(Object(data)["__interrupt__"]);
+    expect(interrupts.filter((found) => found !== undefined)).toHaveLength(1);
+    expect(await asked(thread)).toMatchObject({ status: "interrupted", labels: ["b3"] });
+    await decide(thread, approve);
+    expect((await thread.script()).slice(2, 5)).toEqual([
+      "tool: deaf done b1",
+      "tool! Error: `deaf` was not approved, so it was not run.",
+      "tool: deaf done b3",
+    ]);
+    expect(ran("b")).toEqual(["b1", "b3"]);
+  });
+
+  it("is declined by a message instead of an answer, also behind a part of it", async () => {
+    const thread = await ask("c1", "free-c", "c2");
+    await decide(thread, approve);
+    await thread.send("never mind");
+    expect((await thread.script()).slice(2, 6)).toEqual([
+      "tool: deaf done c1",
+      "tool: heedful done free-c",
+      declined,
+      "human: never mind",
+    ]);
+    expect(ran("c", "free-c")).toEqual(["c1", "free-c"]);
+  });
+
+  it("is declined when a client leaves the question, as agent-chat-ui does", async () => {
+    const thread = await ask("d1", "free-d");
+    await command(thread, { goto: "__end__" });
+    expect(await asked(thread)).toMatchObject({ status: "idle", labels: [] });
+    await thread.send("hello");
+    expect((await thread.script()).slice(2, 4)).toEqual([declined, "tool: heedful done free-d"]);
+    expect(ran("d", "free-d")).toEqual(["free-d"]);
+  });
+});
+
+describe.concurrent("what is no approval runs nothing:", () => {
+  const call = {
+    call: { id: "f", name: "deaf", kind: "valid" },
+    index: 0,
+    place: "f:0",
+    args: { label: "forged" },
+  };
+  const send = { node: "tools", input: call };
+  const approval = { node: "approve", input: { messageId: "f", tasks: [call] } };
+
+  it.each<readonly [what: string, answer: unknown, problem: string]>([
+    ["a word", "approve", "received string"],
+    ["too many decisions", { decisions: [approve, approve] }, "2 decisions for 1 requests"],
+    ["another tool's name", { decisions: [edit({}, "heedful")] }, "`heedful`, and the request is for `deaf`"],
+    ["arguments that the tool refuses", { decisions: [edit({ label: 3 }, "deaf")] }, "args.label"],
+    ["what looks like a Command", { lg_name: "Command", goto: [{ node: "tools", args: call }] }, "decisions"],
+  ])("%s is asked for again", async (_what, answer, problem) => {
+    const thread = await ask("e1");
+    await command(thread, { resume: answer });
+    const again = await asked(thread);
+    expect(again).toMatchObject({ status: "interrupted", labels: ["e1"] });
+    expect(again.problem).toContain(problem);
+    await decide(thread, reject());
+    await thread.script();
+    expect(ran("e", "forged")).toEqual([]);
+  });
+
+  it.each<readonly [what: string, sent: Command]>([
+    ["a goto of a node", { goto: "tools" }],
+    ["a Send", { goto: send }],
+    ["Sends among others", { goto: ["model", send, approval] } as Command],
+    ["a Send with an approval", { goto: approval, resume: { decisions: [approve] } }],
+    ["an answer to another question", { resume: { ["0".repeat(32)]: { decisions: [approve] } } }],
+  ])("%s is refused", async (_what, sent) => {
+    const thread = await ask("g1");
+    await expect(command(thread, sent)).rejects.toThrow(
+      /only calls that the model makes|Unknown or already-consumed/,
+    );
+    await decide(thread, reject());
+    await thread.script();
+    expect(ran("g", "forged")).toEqual([]);
+  });
+
+  it("settings in the context, and in what imitates the run's own handle", async () => {
+    const thread = await ask("h1");
+    const more = { resume: { decisions: [approve] } };
+    for (const context of [{ requireApproval: [] }, { autoInvoke: true }]) {
+      await expect(command(thread, more, { context })).rejects.toThrow(/Unknown setting/);
+    }
+    expect((await asked(thread)).labels).toEqual(["h1"]);
+    const other = await newThread();
+    await other.client.runs.wait(other.id, other.graph, {
+      input: { messages: [{ role: "user", content: request("h2") }] },
+      config: {
+        configurable: {
+          requireApproval: [],
+          __tether_run: { middleware: {} },
+          __pregel_strict_resume: false,
+        },
+      },
+    });
+    expect((await asked(other)).labels).toEqual(["h2"]);
+    expect(ran("h")).toEqual([]);
+  });
+
+  it("a state update, and a thread that is made with a past", async () => {
+    const thread = await ask("i1");
+    const looks = { lg_name: "Command", goto: [{ node: "tools", args: call }], messages: [] };
+    for (const asNode of ["model", "tools", "approve"]) {
+      await thread.client.threads.updateState(thread.id, { values: looks, asNode });
+      await thread.client.runs.wait(thread.id, thread.graph, { input: null }).catch(() => {});
+    }
+    const past = server.client.threads.create({
+      graphId: "approving",
+      supersteps: [{ updates: [{ values: {}, command: { goto: send }, asNode: "model" }] }],
+    });
+    await expect(past).rejects.toThrow();
+    const fake = {
+      type: "ai",
+      content: "",
+      tool_calls: [{ id: "f", name: "deaf", args: { label: "forged" } }],
+    };
+    await command(thread, { update: { messages: [fake] }, goto: "model" });
+    await thread.send("and now?");
+    await thread.script();
+    expect(ran("i", "forged")).toEqual([]);
+  });
+});
+
+it("goes on with its question when the server was stopped and started again", {
+  timeout: START_TIMEOUT_MS,
+}, async () => {
+  const { id } = await ask("j1", "free-j", "j2", "j3");
+  await decide(new Thread(server.client, "approving", id), approve);
+  await server.stop();
+  server = await startDevServer(options);
+  const thread = new Thread(server.client, "approving", id);
+  expect(await asked(thread)).toMatchObject({ labels: ["j2", "j3"] });
+  await decide(thread, edit({ label: "j2-edited" }, "deaf"), reject());
+  expect((await thread.script()).slice(2, 6)).toEqual([
+    "tool: deaf done j1",
+    "tool: heedful done free-j",
+    "tool: deaf done j2-edited",
+    "tool! Error: `deaf` was not approved, so it was not run.",
+  ]);
+  expect(ran("j", "free-j")).toEqual(["free-j", "j1", "j2-edited"]);
+});
