@@ -10,7 +10,7 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
  * - `INVALID_MESSAGE`: a value written to the history is no message. Raised by the write; the history stays.
- * - `INVALID_COMMAND`: a run's `Command` would run a tool call that no model made. Raised when the run starts.
+ * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the update starts.
  * - `MIDDLEWARE_MISUSED`: a middleware forgot to await `next()`, called it twice, left no result or one that is no
  *   message. Raised in a run; what tools have returned stays.
  * - `MODEL_FAILED`: a model cannot do what is asked of it, answered nothing, or its provider refused the request. Raised
@@ -96,19 +96,27 @@ export class InvalidMessageError extends TetherError {
     this.place = place;
   }
 
-  /** The LangGraph server answers with this where it would else answer 500 without a reason. */
   getResponse(): Response {
-    return Response.json({ error: this.name, message: this.message }, { status: 422 });
+    return refusalOf(this);
   }
 }
 
-/** A `Command` that would run a call that no model made. */
+/** A `Command`, or an update of the state, that would run a call that no model made. */
 export class InvalidCommandError extends TetherError {
   override readonly name = "InvalidCommandError";
 
   constructor(message: string) {
     super("INVALID_COMMAND", message);
   }
+
+  getResponse(): Response {
+    return refusalOf(this);
+  }
+}
+
+/** The LangGraph server answers with this where it would else answer 500 without a reason. */
+function refusalOf({ name, message }: TetherError): Response {
+  return Response.json({ error: name, message }, { status: 422 });
 }
 
 /** A middleware that broke its contract. */

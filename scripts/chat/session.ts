@@ -1,7 +1,8 @@
-import type { Client, Message } from "@langchain/langgraph-sdk";
+import type { Client, Command, Message } from "@langchain/langgraph-sdk";
 import { RUN_STREAM_MODES, RunPrinter } from "../terminal/run-printer.js";
 import { readWidth, type Style } from "../terminal/style.js";
 import { threadLines } from "../terminal/thread-lines.js";
+import { APPROVAL_HELP, findQuestion, type Question, questionLines, readDecision } from "./approval.js";
 
 export interface ChatSessionOptions {
   readonly client: Client;
@@ -12,6 +13,7 @@ export interface ChatSessionOptions {
 const GRAPH = "agent";
 const HELP = `/history  shows the thread
 /new      begins a new thread
+${APPROVAL_HELP}
 /help     shows these lines
 /quit     ends the chat, as Ctrl-D and Ctrl-C do; during a run, Ctrl-C cancels the run`;
 
@@ -22,6 +24,8 @@ export class ChatSession {
   readonly #output: NodeJS.WriteStream;
   #printer: RunPrinter;
   #threadId: string;
+  /** What the thread waits for. */
+  #question: Question | undefined;
   #run: { id: string | undefined; isCancelled: boolean } | undefined;
 
   private constructor(options: ChatSessionOptions, threadId: string) {
@@ -37,7 +41,9 @@ export class ChatSession {
     const { client } = options;
     const { thread_id } =
       threadId === undefined ? await client.threads.create() : await client.threads.get(threadId);
-    return new ChatSession(options, thread_id);
+    const session = new ChatSession(options, thread_id);
+    if (threadId !== undefined) await session.#readQuestion();
+    return session;
   }
 
   get threadId(): string {
@@ -47,6 +53,13 @@ export class ChatSession {
   /** Takes one line of the user. @returns whether the chat goes on. */
   async take(line: string): Promise<boolean> {
     const text = line.trim();
+    const typed = readDecision(text, this.#question);
+    if (typed.kind === "mistake") this.#printer.printLine(typed.message);
+    if (typed.kind === "decision") {
+      const answer = { [this.#question?.id ?? ""]: { decisions: [typed.decision] } };
+      await this.#attempt(() => this.#stream({ command: { resume: answer } }));
+    }
+    if (typed.kind !== "other") return true;
     switch (text) {
       case "":
         return true;
@@ -64,7 +77,8 @@ export class ChatSession {
       default:
         if (/^\/\w*$/u.test(text))
           this.#printer.printLine(`There is no command ${text}. /help shows those that are.`);
-        else await this.#attempt(() => this.#say(text));
+        else
+          await this.#attempt(() => this.#stream({ input: { messages: [{ role: "user", content: text }] } }));
         return true;
     }
   }
@@ -77,12 +91,12 @@ export class ChatSession {
     return true;
   }
 
-  async #say(text: string): Promise<void> {
+  async #stream(payload: { input: { messages: object[] } } | { command: Command }): Promise<void> {
     const run: { id: string | undefined; isCancelled: boolean } = { id: undefined, isCancelled: false };
     this.#run = run;
     try {
       const parts = this.#client.runs.stream(this.#threadId, GRAPH, {
-        input: { messages: [{ role: "user", content: text }] },
+        ...payload,
         streamMode: [...RUN_STREAM_MODES],
         // The server tells the id only when the run begins, so it may have been cancelled before.
         onRunCreated: ({ run_id }) => {
@@ -102,6 +116,14 @@ export class ChatSession {
       this.#run = undefined;
       this.#printer.endLine();
     }
+    await this.#readQuestion();
+  }
+
+  async #readQuestion(): Promise<void> {
+    this.#question = findQuestion(await this.#client.threads.getState(this.#threadId));
+    if (this.#question === undefined) return;
+    for (const line of questionLines(this.#question))
+      this.#printer.printLine(this.#style("yellow", `  ? ${line}`));
   }
 
   /** The stream of the run tells that it has ended; a run that ended before cannot be cancelled any more. */
@@ -118,6 +140,7 @@ export class ChatSession {
   async #beginThread(): Promise<void> {
     const { thread_id } = await this.#client.threads.create();
     this.#threadId = thread_id;
+    this.#question = undefined;
     this.#printer = this.#createPrinter();
     this.#printer.printLine(`Thread ${thread_id}`);
   }

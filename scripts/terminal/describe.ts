@@ -30,7 +30,7 @@ export interface WireCall {
 /** The calls of a message, those with bad arguments last. */
 export function callsOf({ tool_calls = [], invalid_tool_calls = [] }: AIMessage): WireCall[] {
   return [
-    ...tool_calls.map(({ id, name, args }) => ({ id, name, words: `${name}(${describeArguments(args)})` })),
+    ...tool_calls.map(({ id, name, args }) => ({ id, name, words: describeCall({ name, args }) })),
     ...invalid_tool_calls.map(({ id, name = "unknown", args = "" }) => ({
       id,
       name,
@@ -39,10 +39,9 @@ export function callsOf({ tool_calls = [], invalid_tool_calls = [] }: AIMessage)
   ];
 }
 
-function describeArguments(args: Readonly<Record<string, unknown>>): string {
-  return Object.entries(args)
-    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-    .join(", ");
+export function describeCall(call: { name: string; args: Readonly<Record<string, unknown>> }): string {
+  const words = Object.entries(call.args).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  return `${call.name}(${words.join(", ")})`;
 }
 
 /** The mark of a result that was written because none was recorded; see `src/history/result.ts`. */

@@ -27,6 +27,7 @@ export class RunPrinter {
   readonly #write: (text: string) => void;
   readonly #style: Style;
   readonly #texts = new Map<string, string>();
+  readonly #calls = new Set<string>();
   readonly #results = new Set<string>();
   /** The text that each task has streamed, and whether the last line is unfinished. */
   readonly #textsByTask = new Map<string, string>();
@@ -102,8 +103,13 @@ export class RunPrinter {
     this.#isMidLine = !text.endsWith("\n");
   }
 
+  /** A message that a human has edited comes again: only what was changed is printed. */
   #printCalls(message: AIMessage): void {
-    for (const { words } of callsOf(message)) this.printLine(this.#style("cyan", `  → ${words}`));
+    for (const [index, { words }] of callsOf(message).entries()) {
+      const key = `${message.id} ${index} ${words}`;
+      if (!this.#calls.has(key)) this.printLine(this.#style("cyan", `  → ${words}`));
+      this.#calls.add(key);
+    }
   }
 
   #printResult(message: ToolMessage): void {

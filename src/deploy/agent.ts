@@ -12,9 +12,7 @@ const createModel = shareModels();
 const build = () =>
   createAgentGraph({
     model: settings.MODEL,
-    models: settings.MODELS.split(",")
-      .map((name) => name.trim())
-      .filter((name) => name !== ""),
+    models: settings.MODELS,
     createModel,
     tools: createDeployTools({
       geocodingBaseUrl: settings.OPEN_METEO_GEOCODING_URL,
@@ -35,6 +33,9 @@ const build = () =>
     maxFunctionCalls: settings.MAX_FUNCTION_CALLS,
     maxConsecutiveErrors: settings.MAX_CONSECUTIVE_ERRORS,
     maxToolCallsFromHistory: settings.MAX_TOOL_CALLS_FROM_HISTORY,
+    toolChoice: settings.TOOL_CHOICE,
+    requireApproval: settings.REQUIRE_APPROVAL,
+    terminateOnUnknownCalls: settings.TERMINATE_ON_UNKNOWN_CALLS,
     toolTimeoutMs: settings.TOOL_TIMEOUT_MS,
     maxStreamFallbackAttempts: settings.MAX_STREAM_FALLBACK_ATTEMPTS,
     includeDetailedErrors: settings.INCLUDE_DETAILED_ERRORS,

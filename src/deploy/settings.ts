@@ -7,6 +7,15 @@ import { LONGEST_TIMEOUT } from "../settings/rule.js";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const countFrom = (least: number) => z.coerce.number().int().min(least);
+const names = z
+  .string()
+  .default("")
+  .transform((text) =>
+    text
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  );
 const url = z.url({ protocol: /^https?$/ });
 
 /** Each variable: what it must be, and the words that say so. An empty one counts as not set. */
@@ -14,7 +23,7 @@ const VARIABLES = {
   /** The model, as provider:name. `offline:` needs no key and no network. */
   MODEL: { schema: z.string().default("offline:"), expectation: "a model as provider:name" },
   /** Further models that a run may choose, separated by commas. */
-  MODELS: { schema: z.string().default(""), expectation: "model names separated by commas" },
+  MODELS: { schema: names, expectation: "model names separated by commas" },
   SYSTEM_PROMPT: { schema: z.string().optional(), expectation: "a text" },
   MAX_TOKENS_BEFORE_SUMMARY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   MAX_MESSAGES_BEFORE_SUMMARY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
@@ -33,6 +42,13 @@ const VARIABLES = {
   MAX_FUNCTION_CALLS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   MAX_CONSECUTIVE_ERRORS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
   MAX_TOOL_CALLS_FROM_HISTORY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
+  TOOL_CHOICE: {
+    schema: z.enum(["auto", "none", "required"]).optional(),
+    expectation: "auto, none or required",
+  },
+  /** The tools whose calls wait for a human. */
+  REQUIRE_APPROVAL: { schema: names, expectation: "names of tools separated by commas" },
+  TERMINATE_ON_UNKNOWN_CALLS: { schema: z.stringbool().default(false), expectation: "true or false" },
   TOOL_TIMEOUT_MS: {
     schema: countFrom(1).max(LONGEST_TIMEOUT).optional(),
     expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,

@@ -17,6 +17,7 @@ beforeAll(async () => {
   weather = await startWeatherStandIn();
   env = {
     MODEL: "offline:",
+    REQUIRE_APPROVAL: "save_note",
     OPEN_METEO_GEOCODING_URL: weather.url,
     OPEN_METEO_FORECAST_URL: weather.url,
   };
@@ -93,6 +94,52 @@ describe("npm run chat", { timeout: 60_000 }, () => {
     ]);
     script.child.kill("SIGINT");
     expect(await script.ended).toBe(0);
+  });
+
+  it("shows what waits for approval, one call at a time, and takes the decisions", async () => {
+    const notes = ["one", "two", "three", "four"];
+    const script = chat("--url", server.url);
+    script.child.stdin.end(
+      [
+        notes.map((text) => `call save_note {"text": "${text}"}`).join(" and "),
+        "/edit two",
+        "/respond",
+        "/approve",
+        '/edit {"text": ""}',
+        '/edit {"text": "2"}',
+        "/reject not this one",
+        "/respond is there already",
+        "/approve",
+      ].join("\n"),
+    );
+    expect(await script.ended).toBe(0);
+    const waits = (text: string, more: string) => [
+      `  ? save_note(text: "${text}") waits for your approval${more}`,
+      "  ? /approve, /reject, /edit or /respond; /help tells more",
+    ];
+    expect(script.output().split("\n")).toEqual([
+      ...notes.map((text) => `  → save_note(text: "${text}")`),
+      ...waits("one", ", and 3 more"),
+      "/edit needs the arguments as a JSON object.",
+      "/respond needs a text: the result of the call.",
+      "  ← save_note: Saved the note: one",
+      ...waits("two", ", and 2 more"),
+      expect.stringMatching(/^ {2}\? Expected .* Got: `decisions\.0\.edited_action\.args\.text`: /),
+      ...waits("two", ", and 2 more"),
+      '  → save_note(text: "2")',
+      "  ← save_note: Saved the note: 2",
+      ...waits("three", ", and 1 more"),
+      "  ✗ save_note: Error: `save_note` was not approved, so it was not run. Reason: not this one",
+      ...waits("four", ""),
+      "  ← save_note: is there already",
+      "Here is what the tools returned:",
+      "- Saved the note: one",
+      "- Saved the note: 2",
+      "- Error: `save_note` was not approved, so it was not run. Reason: not this one",
+      "- is there already",
+      "No call waits for your approval.",
+      "",
+    ]);
   });
 
   it("says at once when no server answers", async () => {

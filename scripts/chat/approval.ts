@@ -1,0 +1,74 @@
+/** A call that waits for the user's approval: how it is shown, and what the user may type. */
+
+import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
+import type { ApprovalRequest, Decision } from "../../src/nodes/approval-request.js";
+import { describeCall } from "../terminal/describe.js";
+
+export const APPROVAL_HELP = `/approve, /reject [why], /edit {"argument": …} and /respond text
+          decide the call that waits for approval; a message instead declines it`;
+
+/** The calls of one interrupt; the first one is decided next. */
+export interface Question {
+  /** Of the interrupt: an answer names what it answers. */
+  readonly id: string;
+  readonly request: ApprovalRequest;
+}
+
+/** What the user typed: a decision, what is wrong with it, or nothing that decides. */
+export type TypedDecision =
+  | { readonly kind: "decision"; readonly decision: Decision }
+  | { readonly kind: "mistake"; readonly message: string }
+  | { readonly kind: "other" };
+
+export function findQuestion({ tasks }: Pick<ThreadState, "tasks">): Question | undefined {
+  const interrupts = tasks.flatMap((task) => task.interrupts as Interrupt<ApprovalRequest>[]);
+  for (const { id, value } of interrupts) {
+    if (id !== undefined && Array.isArray(value?.action_requests)) return { id, request: value };
+  }
+  return undefined;
+}
+
+/** The call that is decided next, and what was wrong with the last answer. */
+export function questionLines({ request: { action_requests, problem } }: Question): string[] {
+  const [next] = action_requests;
+  if (next === undefined) return [];
+  const more = action_requests.length - 1;
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    `${describeCall(next)} waits for your approval${more === 0 ? "" : `, and ${more} more`}`,
+    "/approve, /reject, /edit or /respond; /help tells more",
+  ];
+}
+
+/** @returns the user's decision on the first call of the question. */
+export function readDecision(line: string, question: Question | undefined): TypedDecision {
+  const [, command, rest = ""] = /^\/(approve|reject|edit|respond)(?:\s+(.*))?$/su.exec(line) ?? [];
+  if (command === undefined) return { kind: "other" };
+  const [next] = question?.request.action_requests ?? [];
+  if (next === undefined) return { kind: "mistake", message: "No call waits for your approval." };
+  switch (command) {
+    case "approve":
+      return { kind: "decision", decision: { type: "approve" } };
+    case "reject":
+      return { kind: "decision", decision: { type: "reject", ...(rest !== "" && { message: rest }) } };
+    case "respond":
+      if (rest === "") return { kind: "mistake", message: "/respond needs a text: the result of the call." };
+      return { kind: "decision", decision: { type: "respond", message: rest } };
+    default: {
+      const args = readArguments(rest);
+      if (args === undefined)
+        return { kind: "mistake", message: "/edit needs the arguments as a JSON object." };
+      return { kind: "decision", decision: { type: "edit", edited_action: { name: next.name, args } } };
+    }
+  }
+}
+
+function readArguments(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
