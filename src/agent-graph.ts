@@ -185,7 +185,6 @@ export class AgentGraph extends Base {
 
     const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
       const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
-      const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
       const runOptions = {
         ...own,
         // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
@@ -193,7 +192,11 @@ export class AgentGraph extends Base {
         // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
         ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
         context,
-        configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
+        configurable: {
+          ...own.configurable,
+          [STRICT_RESUME_KEY]: hasStrictResume,
+          ...handle.toConfigurable(),
+        },
       };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };

@@ -16,8 +16,8 @@ describe("the README", () => {
   const print = vi.spyOn(console, "log").mockImplementation(() => {});
   beforeEach(() => print.mockClear());
 
-  it("has its three examples", () => {
-    expect(examples).toHaveLength(3);
+  it("has its four examples", () => {
+    expect(examples).toHaveLength(4);
   });
 
   it.each(examples)("prints what its example %# says", async (code) => {
