@@ -10,7 +10,7 @@ import type { WatchedCheckpoints } from "../nodes/watch-checkpointer.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";
-import { readRunInput } from "./client-command.js";
+import { readRunInput, STRICT_RESUME_KEY } from "./client-command.js";
 import { messagesOfInput, withMessages } from "./run-input.js";
 
 export interface RunRules {
@@ -109,9 +109,3 @@ function behindRun(options: RunConfig): RunConfig {
   // Under the same `runId`: readers of events take the last end of that run for its output.
   return { ...options, configurable, metadata };
 }
-
-/**
- * LangGraph's own switch, which it does not export: an answer without the id of an interrupt is refused where several
- * wait. Else one answer goes to all of them, and what approves a call also answers the question of a tool beside it.
- */
-const STRICT_RESUME_KEY = "__pregel_strict_resume";
