@@ -2,14 +2,18 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
-import { coerceMessage } from "./history/coerce-message.js";
-import { messagesUpdateSchema } from "./history/messages-schema.js";
-import { commandWithMessages } from "./nodes/command-with-messages.js";
+import { cloneMessage } from "./history/clone-message.js";
+import { parseMessages } from "./history/messages-schema.js";
+import { commandWithMessages, messagesOfCommand } from "./nodes/command-with-messages.js";
 
-/** @throws InvalidMessageError for a value that is no message. */
+/**
+ * Copies: the caller's messages stay as they are.
+ *
+ * @throws InvalidMessageError for a value that is no message.
+ */
 export function messagesOfInput(input: unknown): BaseMessage[] {
-  const given = isRecord(input) && !isCommand(input) ? input["messages"] : undefined;
-  return given === undefined ? [] : toMessages(given);
+  const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
+  return given === undefined ? [] : parseMessages(given).map(cloneMessage);
 }
 
 /**
@@ -18,15 +22,13 @@ export function messagesOfInput(input: unknown): BaseMessage[] {
  * @throws InvalidMessageError for a value that a middleware put in and that is no message.
  */
 export function withMessages(input: unknown, given: readonly unknown[]): unknown {
-  const messages = toMessages(given);
-  if (isCommand(input)) return messages.length === 0 ? input : commandWithMessages(input, messages);
+  const messages = parseMessages(given);
+  if (isCommand(input)) {
+    const isUntouched = messages.length === 0 && messagesOfCommand(input) === undefined;
+    return isUntouched ? input : commandWithMessages(input, messages);
+  }
   if (isRecord(input)) return { ...input, messages };
   return messages.length === 0 ? input : { messages };
-}
-
-function toMessages(given: unknown): BaseMessage[] {
-  messagesUpdateSchema.parse(given);
-  return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,14 +1,15 @@
 /** One run of an agent graph, through its agent middleware. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { isAIMessage } from "./history/call.js";
-import { copyMessage } from "./history/copy-message.js";
+import { MiddlewareError } from "./errors.js";
+import { callsOf, isAIMessage } from "./history/call.js";
+import { cloneMessage, isSameMessage } from "./history/clone-message.js";
+import { isResult } from "./history/result.js";
 import type { AgentContext } from "./middleware/agent-context.js";
 import { Handoff } from "./middleware/handoff.js";
 import type { AgentMiddleware } from "./middleware/middleware.js";
 import { runOnion } from "./middleware/run-onion.js";
 import type { GivenMessages, RunHandle } from "./nodes/run-handle.js";
-import { toJson } from "./to-json.js";
 
 /** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
 export interface GraphRuns<Chunk> {
@@ -35,6 +36,7 @@ export async function* throughAgentMiddleware<Chunk>(
   };
   // A middleware that does not heed the signal is not waited for.
   const { signal } = context;
+  signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   const working = runLayers(layers, context, runs, send).then(
@@ -62,25 +64,35 @@ async function runLayers<Chunk>(
     const run = runs.start();
     handle = run.handle;
     await send(run.chunks);
-    last = handle.history?.at(-1);
+    last = resultOf(handle.history?.at(-1));
     // A copy: what a middleware writes into it must be seen as a change.
-    context.settle(last && copyMessage(last, {}), handle.interrupts);
+    context.settle(last && cloneMessage(last), handle.interrupts);
     if (handle.failure !== undefined) throw handle.failure.error;
   };
   const exit = await runOnion({ layers, core }, context);
   if (exit.kind === "threw") throw exit.error;
-  const { result } = context;
+  const result = context.result && cloneMessage(context.result);
   if (handle === undefined) {
     await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
-  } else if (result !== undefined && toJson(result) !== toJson(last)) {
+  } else if (result !== undefined && !isSameMessage(result, last)) {
+    const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
+    if (handle.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
     const history = handle.history ?? context.messages;
     await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
   }
 }
 
-/** The result of a tool stays, and the answer comes behind it. */
+const WAITING =
+  "An agent middleware changed `context.result` of a run that waits for a human, and whose calls are still open. Leave it as it is where `context.interrupts` has any, or set a text, which ends the wait.";
+
+/** What the run came to; a run that was ended without an answer leaves the user's message last. */
+function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
+  return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
+}
+
+/** A text behind the result of a tool is an answer of its own. */
 function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
-  return last?.id === undefined || !isAIMessage(last)
+  return last?.id === undefined || last.type !== result.type
     ? [result]
     : [new RemoveMessage({ id: last.id }), result];
 }

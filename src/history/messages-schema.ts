@@ -26,6 +26,16 @@ export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.Zod
 
 export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<BaseMessage[], BaseMessage[]>;
 
+/**
+ * One message-like or several, as messages.
+ *
+ * @throws InvalidMessageError that names the first value that is no message.
+ */
+export function parseMessages(given: unknown): BaseMessage[] {
+  messagesUpdateSchema.parse(given);
+  return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
+}
+
 /** @throws InvalidMessageError that names the first value that is no message. */
 function assertMessages(update: unknown, context: z.RefinementCtx): void {
   // LangGraph asks a schema for its default by validating undefined, and expects an issue where there is none.

@@ -56,15 +56,24 @@ async function runLayer<Context extends WithResult>(
   let calls = 0;
   let running: Promise<void> | undefined;
   let hasReturned = false;
+  let misused: MiddlewareError | undefined;
+  const misuse = (what: string) => new MiddlewareError(`The middleware \`${name}\` ${what}.`);
   const next = (): Promise<void> => {
-    const misuse = misuseOf({ hasReturned, isRunning: running !== undefined, isSecond: calls > 0, mayRetry });
-    if (misuse !== undefined) throw new MiddlewareError(`The middleware \`${name}\` ${misuse}.`);
+    const broken = brokenRule({
+      hasReturned,
+      isRunning: running !== undefined,
+      isSecond: calls > 0,
+      mayRetry,
+    });
+    if (broken !== undefined) {
+      misused ??= misuse(broken);
+      return rejected(misused);
+    }
     calls += 1;
     const settled = downstream(calls > 1).finally(() => {
       running = undefined;
     });
     running = settled;
-    // Whoever awaits it is told all the same; whoever does not must not end the process.
     settled.catch(() => {});
     return settled;
   };
@@ -77,16 +86,18 @@ async function runLayer<Context extends WithResult>(
     // Nothing may go on behind the back of a run that has ended.
     await Promise.allSettled([running]);
   }
-  if (!isAwaited) {
-    throw new MiddlewareError(
-      `The middleware \`${name}\` returned before \`next()\` had. Write \`await next()\`.`,
-    );
-  }
-  if (calls === 0 && context.result === undefined) {
-    throw new MiddlewareError(
-      `The middleware \`${name}\` neither called \`next()\` nor set \`context.result\`.`,
-    );
-  }
+  // Also one that the middleware caught, or did not wait for.
+  if (misused !== undefined) throw misused;
+  if (!isAwaited) throw misuse("returned before `next()` had. Write `await next()`");
+  if (calls === 0 && context.result === undefined)
+    throw misuse("neither called `next()` nor set `context.result`");
+}
+
+/** Whoever awaits it is told; whoever does not must not end the process. */
+function rejected(error: Error): Promise<never> {
+  const rejection = Promise.reject(error);
+  rejection.catch(() => {});
+  return rejection;
 }
 
 interface NextState {
@@ -96,7 +107,7 @@ interface NextState {
   readonly mayRetry: boolean;
 }
 
-function misuseOf({ hasReturned, isRunning, isSecond, mayRetry }: NextState): string | undefined {
+function brokenRule({ hasReturned, isRunning, isSecond, mayRetry }: NextState): string | undefined {
   if (hasReturned) return "called `next()` after it had returned";
   if (isRunning) return "called `next()` again before it had returned";
   if (isSecond && !mayRetry) {

@@ -29,10 +29,10 @@ export class FunctionContext extends MiddlewareContext {
 
   constructor({ call, tool, ...scope }: Fields) {
     super(scope);
-    this.call = call;
-    this.tool = tool;
-    // A copy: what a middleware writes in it must not reach the history.
+    // Copies: what a middleware writes into them must not reach the history.
+    this.call = { ...call, args: structuredClone(call.args) };
     this.arguments = structuredClone(call.args);
+    this.tool = tool;
   }
 
   /**

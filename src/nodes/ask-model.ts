@@ -5,8 +5,9 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
+import { cloneMessage } from "../history/clone-message.js";
 import { coerceMessage } from "../history/coerce-message.js";
-import { copyMessage } from "../history/copy-message.js";
+import { parseMessages } from "../history/messages-schema.js";
 import { isBlankMessage } from "../history/without-calls.js";
 import { ChatContext } from "../middleware/chat-context.js";
 import { identityOf } from "../providers/dialect-of.js";
@@ -58,7 +59,7 @@ export async function askModel(
   }
   const context = new ChatContext({
     // Copies: what a middleware writes into a message must not reach the history.
-    messages: messages.map((message) => copyMessage(message, {})),
+    messages: messages.map(cloneMessage),
     options: { toolChoice, parameters: {} },
     model,
     tools,
@@ -70,7 +71,7 @@ export async function askModel(
     // Where tools are off they stay off.
     chosen = toolChoice === "none" ? "none" : readToolChoice(options.toolChoice, tools.map(toolName));
     // Projected once more: what a middleware has put in must pass the provider's rules as well.
-    const input = toModelInput(changed.messages, identity);
+    const input = toModelInput(parseMessages(changed.messages), identity);
     return streamAnswer(
       request,
       { messages: input, toolChoice: chosen, parameters: options.parameters },
@@ -95,8 +96,9 @@ async function streamAnswer(
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
   const offered = offerTools(request.model, request.tools, toolChoice);
-  const model = await guardModel(offered, createGuard(request, settle, config), config);
-  const message = coerceMessage(await joinChunks(await model.stream(messages, { ...config, ...parameters })));
+  const guarded = await guardModel(offered, createGuard(request, settle, config), config, parameters);
+  const chunks = await guarded.stream(messages, { ...parameters, ...config });
+  const message = coerceMessage(await joinChunks(chunks));
   if (
     message === undefined ||
     !isAIMessage(message) ||

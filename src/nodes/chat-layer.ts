@@ -2,10 +2,11 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { MiddlewareError } from "../errors.js";
+import { cloneMessage, isSameMessage } from "../history/clone-message.js";
 import type { ChatContext } from "../middleware/chat-context.js";
 import type { ChatMiddleware } from "../middleware/middleware.js";
 import { runOnion } from "../middleware/run-onion.js";
-import { toJson } from "../to-json.js";
+import { MiddlewareTermination } from "../middleware/termination.js";
 
 /** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
 export type Settle = (answer: AIMessage) => Promise<AIMessage>;
@@ -38,25 +39,28 @@ export async function callModelThroughMiddleware(
   const mayChange = layers.some(({ keepsResult }) => !keepsResult);
   let streaming: Promise<AIMessage> | undefined;
   let hasSettled = false;
-  let shown: string | undefined;
+  let shown: AIMessage | undefined;
   const core = async (): Promise<void> => {
     const answer = await new Promise<AIMessage>((resolve, reject) => {
       const settle: Settle = async (whole) => {
         hasSettled = true;
         resolve(whole);
-        return (await leaving).message ?? whole;
+        const { message } = await leaving;
+        // Nothing stands: the stream ends with an error that only its listeners see, and without the answer.
+        if (message === undefined) throw new MiddlewareTermination();
+        return message;
       };
       streaming = call(context, mayChange ? settle : undefined);
       streaming.then(resolve, reject);
     });
-    context.result = answer;
-    if (!mayChange) shown = toJson(answer);
+    context.result = cloneMessage(answer);
+    if (!mayChange) shown = answer;
   };
   const leave = async (): Promise<ChatOutcome> => {
     const exit = await runOnion({ layers, core }, context);
     if (exit.kind === "threw") throw exit.error;
-    const message = context.result;
-    if (shown !== undefined && toJson(message) !== shown) throw new MiddlewareError(CHANGED);
+    const message = context.result && cloneMessage(context.result);
+    if (shown !== undefined && !isSameMessage(message, shown)) throw new MiddlewareError(CHANGED);
     if (message === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
     return { message, isTerminated: exit.kind === "terminated" };
   };

@@ -1,5 +1,10 @@
 import { Command } from "@langchain/langgraph";
 
+/** What a command writes to the messages; undefined if nothing. */
+export function messagesOfCommand({ update }: Command): unknown {
+  return fieldsOf(update)["messages"];
+}
+
 /** The same command with other messages in its update. */
 export function commandWithMessages(command: Command, messages: readonly unknown[]): Command {
   const { graph, goto, resume, update } = command;
@@ -7,6 +12,12 @@ export function commandWithMessages(command: Command, messages: readonly unknown
     ...(graph !== undefined && { graph }),
     ...(goto !== undefined && { goto }),
     ...(resume !== undefined && { resume }),
-    update: { ...Object(update), messages: [...messages] },
+    update: { ...fieldsOf(update), messages: [...messages] },
   });
+}
+
+/** An update is an object, or a list of pairs: `[["messages", …], ["counter", 1]]`. */
+function fieldsOf(update: unknown): Record<string, unknown> {
+  const isPairs = Array.isArray(update) && update.every((pair) => Array.isArray(pair) && pair.length === 2);
+  return isPairs ? Object.fromEntries(update) : { ...Object(update) };
 }

@@ -75,12 +75,16 @@ function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
 
 /** A middleware has ended the run with a message that has calls. */
 export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatched {
-  const refusals = refuse(message, "Not run: the run was ended before it.").map(endingRun);
+  const refusals = refuseEnded(message);
   return {
     command: new Command({ update: { messages: [message, ...refusals], turn }, goto: END }),
     refused: refusals.length,
     isEnd: true,
   };
+}
+
+export function refuseEnded(message: AIMessage): ToolMessage[] {
+  return refuse(message, "Not run: the run was ended before it.").map(endingRun);
 }
 
 function refuse(message: AIMessage, content: string): ToolMessage[] {

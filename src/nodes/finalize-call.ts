@@ -2,13 +2,14 @@
 
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Command, isCommand } from "@langchain/langgraph";
+import { cloneMessage } from "../history/clone-message.js";
 import { coerceMessage } from "../history/coerce-message.js";
 import { copyMessage } from "../history/copy-message.js";
 import { deriveId } from "../history/message-id.js";
 import { isResult } from "../history/result.js";
 import { toJson } from "../to-json.js";
 import type { AgentUpdate } from "./agent-state.js";
-import { commandWithMessages } from "./command-with-messages.js";
+import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
 import type { ToolTask } from "./tool-task.js";
 
 /** Every way in which a call can end. */
@@ -43,9 +44,9 @@ export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetai
   return alone(failedResult(task, describeFailure(task.call.name, outcome, includesDetails)));
 }
 
-/** A result that a middleware gives: it answers this call, whatever it says that it answers. */
+/** A result that a middleware gives or has written into: it answers this call, whatever it says that it answers. */
 export function replaceResult(task: ToolTask, result: ToolMessage): ToolMessage {
-  return returnedResult(task, result);
+  return returnedResult(task, cloneMessage(result));
 }
 
 function alone(result: ToolMessage): FinalizedCall {
@@ -85,9 +86,7 @@ function messageOf(error: unknown): string {
 
 /** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
 function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): FinalizedCall {
-  const { update } = command;
-  const written = isRecord(update) && "messages" in update ? [update["messages"]].flat() : [];
-  const messages = written.map(coerceMessage);
+  const messages = [messagesOfCommand(command) ?? []].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command whose messages are not all messages");
     return finalizeCall(task, { kind: "threw", error }, includesDetails);
@@ -130,8 +129,4 @@ function failedResult(task: ToolTask, content: string): ToolMessage {
 /** A tool may give its result an id that another message has; its place in the thread gives it one of its own. */
 function identified(task: ToolTask, result: ToolMessage): ToolMessage {
   return copyMessage(result, { id: deriveId(result, task.place) });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

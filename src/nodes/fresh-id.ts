@@ -1,4 +1,4 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { copyMessage } from "../history/copy-message.js";
 import { deriveUnusedId } from "../history/message-id.js";
@@ -9,11 +9,11 @@ import { isArchived } from "./archive.js";
  * Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message, be it
  * in the state or in the archive.
  */
-export async function withFreshId(
-  message: AIMessage,
+export async function withFreshId<Message extends BaseMessage>(
+  message: Message,
   history: readonly BaseMessage[],
   { store, configurable }: LangGraphRunnableConfig,
-): Promise<AIMessage> {
+): Promise<Message> {
   const isTaken = (id: string) => history.some((earlier) => earlier.id === id);
   const threadId: unknown = configurable?.["thread_id"];
   const mayBeArchived =
@@ -21,7 +21,8 @@ export async function withFreshId(
   if (message.id !== undefined && !isTaken(message.id)) {
     if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
   }
-  return copyMessage(message, { id: deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken) });
+  const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
+  return copyMessage<BaseMessage>(message, { id }) as Message;
 }
 
 function isArchivedSummary(message: BaseMessage): boolean {

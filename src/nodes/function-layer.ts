@@ -60,8 +60,7 @@ export async function callThroughMiddleware(
   }
   // What the tool has returned stays, also if a middleware threw behind it.
   const own = done ?? finalizeCall(task, outcomeOf(exit), includesDetails);
-  const given = context.result ?? own.result;
-  const result = given === own.result ? given : replaceResult(task, given);
+  const result = replaceResult(task, context.result ?? own.result);
   return own.updateWith(exit.kind === "terminated" ? endingRun(result) : result);
 }
 

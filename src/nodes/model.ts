@@ -1,7 +1,7 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { callsOf, isAIMessage } from "../history/call.js";
+import { callsOf } from "../history/call.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reduce-messages.js";
 import { finishHabitOf } from "../providers/finish-habit.js";
@@ -20,9 +20,9 @@ import {
 } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision } from "./gate.js";
-import { retractMessages } from "./retract-messages.js";
-import { type GivenMessages, runHandleOf, stepsLeft } from "./run-handle.js";
+import { runHandleOf, stepsLeft } from "./run-handle.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+import { writeGiven } from "./write-given.js";
 
 export interface ModelNodeOptions {
   /** What the model is offered: the tools of the graph, and the additional ones. */
@@ -79,7 +79,7 @@ export function createModelNode(options: ModelNodeOptions) {
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
     const left = stepsLeft(config);
     const handle = runHandleOf(config);
-    if (handle?.given !== undefined) return endWith(await writeGiven(handle.given, state, config));
+    if (handle?.given !== undefined) return endWith(await writeGiven(handle.given, state.messages, config));
     if (handle?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
@@ -110,21 +110,6 @@ export function createModelNode(options: ModelNodeOptions) {
     if (isEnd && handle.given?.kind !== "correction") emitEvent(config, handle.tally.end());
     return command;
   };
-}
-
-/** A message that takes the place of another is a new one, under an id of its own. */
-async function writeGiven(
-  { messages }: GivenMessages,
-  state: AgentState,
-  config: Config,
-): Promise<BaseMessage[]> {
-  const removed = messages.filter(({ type }) => type === "remove");
-  await retractMessages(removed, config);
-  const answers = messages.filter(isAIMessage);
-  return [
-    ...removed,
-    ...(await Promise.all(answers.map((answer) => withFreshId(answer, state.messages, config)))),
-  ];
 }
 
 type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;

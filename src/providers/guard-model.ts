@@ -8,6 +8,7 @@ import { sendReasoning } from "./clients/send-reasoning.js";
 import { withModelErrors } from "./model-failure.js";
 import { isChatModel } from "./model-view.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
+import { withParameters } from "./with-parameters.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
@@ -15,7 +16,8 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);
 
 /**
- * A model, alone or with tools bound to it, whose `stream` gives whole answers only; see `guardedChunks`.
+ * A model, alone or with tools bound to it, whose `stream` gives whole answers only; see `guardedChunks`. The parameters
+ * are those of this request; see `withParameters`.
  *
  * It is the model itself, with one method replaced, and not a model around it: so its default options, the options
  * that it takes, what it is called in traces and how it is serialized stay its own. (`ChatOpenAI` keeps bound tools in its
@@ -25,15 +27,17 @@ export async function guardModel(
   model: Askable,
   guard: StreamGuardOptions,
   config: RunnableConfig,
+  parameters: Readonly<Record<string, unknown>> = {},
 ): Promise<Askable> {
   if (RunnableBinding.isRunnableBinding(model)) {
-    const bound = await guardModel(model.bound, guard, config);
+    const bound = await guardModel(model.bound, guard, config, parameters);
     return Object.create(model, { bound: { value: bound, enumerable: true } });
   }
   // What `initChatModel` returns makes the model that it stands for when it is asked.
   const resolve: unknown = Reflect.get(model, "_getModelInstance");
-  if (typeof resolve === "function") return guardModel(await resolve.call(model, config), guard, config);
-  return isChatModel(model) ? withGuardedChunks(model, guard) : model;
+  if (typeof resolve === "function")
+    return guardModel(await resolve.call(model, config), guard, config, parameters);
+  return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard) : model;
 }
 
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions): Askable {
