@@ -1,0 +1,227 @@
+/** Random onions of random layers, against a model that says in a few lines what each of them comes to. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Handler, Layer } from "../../src/middleware/compose.js";
+import { runOnion } from "../../src/middleware/run-onion.js";
+import { MiddlewareTermination } from "../../src/middleware/termination.js";
+
+interface Context {
+  result: unknown;
+  readonly lines: string[];
+}
+
+/** What is left of an onion: how it ended (`returned`, `terminated`, or what was thrown), with which result. */
+interface Left {
+  readonly end: string;
+  readonly result: unknown;
+  /** What a termination carries: it becomes the result when it leaves the onion. */
+  readonly carried?: string;
+}
+
+type Inner = (left: unknown) => Left;
+
+/** How a layer named `name` behaves, and what the model says that it comes to. `result` is the one before it. */
+interface Behaviour {
+  readonly mayRetry?: boolean;
+  readonly handle: (name: string) => Handler<Context>;
+  readonly model: (name: string, result: unknown, inner: Inner, lines: string[]) => Left;
+}
+
+const ended = (result: unknown): Left => ({ end: "returned", result });
+const threw = (end: string, result: unknown): Left => ({ end, result });
+const terminated = (result: unknown, carried?: string): Left => ({
+  end: "terminated",
+  result,
+  ...(carried !== undefined && { carried }),
+});
+
+/** Whose after-line and more come only where the inside returned. */
+function afterwards(
+  act: (context: Context, name: string) => void,
+  model: (name: string, left: Left) => Left,
+) {
+  return {
+    handle: (name: string): Handler<Context> =>
+      async function layer(context, next) {
+        context.lines.push(`>${name}`);
+        await next();
+        context.lines.push(`<${name}`);
+        act(context, name);
+      },
+    model: (name: string, result: unknown, inner: Inner, lines: string[]) => {
+      lines.push(`>${name}`);
+      const left = inner(result);
+      if (left.end !== "returned") return left;
+      lines.push(`<${name}`);
+      return model(name, left);
+    },
+  } satisfies Behaviour;
+}
+
+function instead(
+  act: (context: Context, name: string) => void,
+  model: (name: string, result: unknown) => Left,
+) {
+  return {
+    handle: (name: string): Handler<Context> =>
+      async function layer(context) {
+        context.lines.push(`>${name}`);
+        act(context, name);
+      },
+    model: (name: string, result: unknown, _inner: Inner, lines: string[]) => {
+      lines.push(`>${name}`);
+      return model(name, result);
+    },
+  } satisfies Behaviour;
+}
+
+function raise(error: unknown): never {
+  throw error;
+}
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  pass: afterwards(
+    () => {},
+    (_name, left) => left,
+  ),
+  change: afterwards(
+    (context, name) => {
+      context.result = name;
+    },
+    (name) => ended(name),
+  ),
+  throwAfter: afterwards(
+    (_context, name) => raise(new Error(name)),
+    (name, { result }) => threw(name, result),
+  ),
+  terminateAfter: afterwards(
+    () => raise(new MiddlewareTermination()),
+    (_name, { result }) => terminated(result),
+  ),
+  terminateAfterWith: afterwards(
+    (_context, name) => raise(new MiddlewareTermination(name)),
+    (name, { result }) => terminated(result, name),
+  ),
+  answer: instead(
+    (context, name) => {
+      context.result = name;
+    },
+    (name) => ended(name),
+  ),
+  throwBefore: instead(
+    (_context, name) => raise(new Error(name)),
+    (name, result) => threw(name, result),
+  ),
+  terminateBefore: instead(
+    () => raise(new MiddlewareTermination()),
+    (_name, result) => terminated(result),
+  ),
+  terminateBeforeWith: instead(
+    (_context, name) => raise(new MiddlewareTermination(name)),
+    (name, result) => terminated(result, name),
+  ),
+  nothing: instead(
+    () => {},
+    (name, result) => (result === undefined ? threw(`misuse ${name}`, result) : ended(result)),
+  ),
+  catches: {
+    handle: (name) =>
+      async function layer(context, next) {
+        context.lines.push(`>${name}`);
+        await next().catch(() => {
+          context.result = name;
+        });
+        context.lines.push(`<${name}`);
+      },
+    model: (name, result, inner, lines) => {
+      lines.push(`>${name}`);
+      const left = inner(result);
+      lines.push(`<${name}`);
+      return left.end === "returned" ? left : ended(name);
+    },
+  },
+  forgets: {
+    handle: (name) =>
+      async function layer(context, next) {
+        context.lines.push(`>${name}`);
+        void next();
+      },
+    model: (name, result, inner, lines) => {
+      lines.push(`>${name}`);
+      return threw(`misuse ${name}`, inner(result).result);
+    },
+  },
+  repeats: {
+    mayRetry: true,
+    handle: (name) =>
+      async function layer({ lines }, next) {
+        lines.push(`>${name}`);
+        await next().catch(() => lines.push(`again ${name}`));
+        await next();
+        lines.push(`<${name}`);
+      },
+    model: (name, result, inner, lines) => {
+      lines.push(`>${name}`);
+      const first = inner(result);
+      if (first.end !== "returned") lines.push(`again ${name}`);
+      const second = inner(first.result);
+      if (second.end === "returned") lines.push(`<${name}`);
+      return second;
+    },
+  },
+};
+
+const names = Object.keys(BEHAVIOURS);
+const onions = fc.record({
+  layers: fc.array(fc.constantFrom(...names), { maxLength: 6 }),
+  coreThrows: fc.boolean(),
+});
+
+function expected(layers: readonly string[], coreThrows: boolean) {
+  const lines: string[] = [];
+  const from = (depth: number, result: unknown): Left => {
+    const behaviour = BEHAVIOURS[layers[depth] ?? ""];
+    if (behaviour !== undefined)
+      return behaviour.model(`${layers[depth]}${depth}`, result, (inner) => from(depth + 1, inner), lines);
+    lines.push("core");
+    return coreThrows ? threw("core", result) : ended("core");
+  };
+  const { end, result, carried } = from(0, undefined);
+  return { end, result: carried ?? result, lines };
+}
+
+async function actual(names: readonly string[], coreThrows: boolean) {
+  const context: Context = { result: undefined, lines: [] };
+  const layers = names.flatMap((name, depth): Layer<Context>[] => {
+    const behaviour = BEHAVIOURS[name];
+    if (behaviour === undefined) return [];
+    const own = `${name}${depth}`;
+    return [{ name: own, handle: behaviour.handle(own), mayRetry: behaviour.mayRetry ?? false }];
+  });
+  const core = async (own: Context): Promise<void> => {
+    own.lines.push("core");
+    if (coreThrows) throw new Error("core");
+    own.result = "core";
+  };
+  const exit = await runOnion({ layers, core }, context);
+  const end = exit.kind === "threw" ? nameOfError(exit.error) : exit.kind;
+  return { end, result: context.result, lines: context.lines };
+}
+
+function nameOfError(error: unknown): string {
+  const { message } = error as Error;
+  const misused = /^The middleware `(\w+)`/.exec(message)?.[1];
+  return misused === undefined ? message : `misuse ${misused}`;
+}
+
+describe("an onion", () => {
+  it("comes to what its layers make of it: the lines in their order, the error, the result", async () => {
+    await fc.assert(
+      fc.asyncProperty(onions, async ({ layers, coreThrows }) => {
+        expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

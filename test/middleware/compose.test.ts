@@ -1,0 +1,190 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { MiddlewareError } from "../../src/index.js";
+import { compose, type Handler, type Layer, type Next } from "../../src/middleware/compose.js";
+
+interface Context {
+  result: unknown;
+  readonly lines: string[];
+}
+
+function layer(name: string, handle: Handler<Context>, mayRetry = false): Layer<Context> {
+  return { name, handle, mayRetry };
+}
+
+const passing = (name: string) =>
+  layer(name, async ({ lines }, next) => {
+    lines.push(`before ${name}`);
+    await next();
+    lines.push(`after ${name}`);
+  });
+
+/** Runs layers around a core that takes a moment and gives `"core"`. */
+async function run(layers: readonly Layer<Context>[], core?: (context: Context) => Promise<void>) {
+  const context: Context = { result: undefined, lines: [] };
+  let retries = 0;
+  const onion = compose<Context>({
+    layers,
+    core:
+      core ??
+      (async (own) => {
+        await delay(2);
+        own.lines.push("core");
+        own.result = "core";
+      }),
+    onRetry: () => {
+      retries += 1;
+    },
+  });
+  const error = await onion(context).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { ...context, error, retries };
+}
+
+describe("compose", () => {
+  it("goes in through all layers in order, and comes out in reverse", async () => {
+    const { lines, result, error } = await run([passing("a"), passing("b")]);
+    expect(lines).toEqual(["before a", "before b", "core", "after b", "after a"]);
+    expect([result, error]).toEqual(["core", undefined]);
+  });
+
+  it("runs the core alone where there is no layer", async () => {
+    expect(await run([])).toMatchObject({ lines: ["core"], result: "core", error: undefined });
+  });
+
+  it("skips what lies further in of a layer that gives a result itself", async () => {
+    const given = layer("given", async (context) => {
+      context.result = "given";
+    });
+    const { lines, result } = await run([passing("a"), given, passing("b")]);
+    expect([lines, result]).toEqual([["before a", "after a"], "given"]);
+  });
+
+  it("hands what the core throws to each layer on the way out, and one may catch it", async () => {
+    const seen: unknown[] = [];
+    const watching = layer("watching", async (_context, next) => {
+      await next().catch((error: unknown) => {
+        seen.push(error);
+        throw error;
+      });
+    });
+    const catching = layer("catching", async (context, next) => {
+      await next().catch(() => {
+        context.result = "caught";
+      });
+    });
+    const failure = new Error("core");
+    const fail = () => Promise.reject(failure);
+    expect((await run([watching], fail)).error).toBe(failure);
+    expect(await run([catching, watching], fail)).toMatchObject({ result: "caught", error: undefined });
+    expect(seen).toEqual([failure, failure]);
+  });
+
+  it("lets a retrying layer have it done again, one by one, and counts", async () => {
+    const retrying = layer("again", (_context, next) => twice(next), true);
+    const { lines, retries, error } = await run([retrying, passing("b")]);
+    expect(lines).toEqual(["before b", "core", "after b", "before b", "core", "after b"]);
+    expect([retries, error]).toEqual([1, undefined]);
+  });
+});
+
+interface Misuse {
+  readonly title: string;
+  readonly handle: Handler<Context>;
+  readonly mayRetry?: boolean;
+  readonly message: RegExp;
+}
+
+const ignore = (next: Next) => void next();
+
+async function twice(next: Next): Promise<void> {
+  await next();
+  await next();
+}
+
+const MISUSES: readonly Misuse[] = [
+  {
+    title: "does not await next()",
+    handle: async (_context, next) => ignore(next),
+    message: /returned before `next\(\)` had. Write `await next\(\)`/,
+  },
+  {
+    title: "waits for next() no longer than it likes",
+    handle: async (_context, next) => void (await Promise.race([next(), delay(0)])),
+    message: /returned before `next\(\)` had/,
+  },
+  {
+    title: "calls next() twice",
+    handle: (_context, next) => twice(next),
+    message: /called `next\(\)` twice. Only a function middleware made with `\{ retry: true \}` may/,
+  },
+  {
+    title: "calls next() twice and catches the error",
+    handle: (_context, next) => twice(next).catch(() => {}),
+    message: /called `next\(\)` twice/,
+  },
+  {
+    title: "calls next() twice and does not await the second",
+    handle: (_context, next) => next().then(() => ignore(next)),
+    message: /called `next\(\)` twice/,
+  },
+  {
+    title: "calls next() twice at once",
+    handle: async (_context, next) => void (await Promise.all([next(), next()])),
+    message: /again before it had returned/,
+  },
+  {
+    title: "retries before the first attempt has ended",
+    handle: async (_context, next) => void (await Promise.allSettled([next(), next()])),
+    mayRetry: true,
+    message: /again before it had returned/,
+  },
+  {
+    title: "neither calls next() nor gives a result",
+    handle: async () => {},
+    message: /neither called `next\(\)` nor set `context.result`/,
+  },
+];
+
+describe("a middleware is refused, by its name, that", () => {
+  it.each(MISUSES)("$title", async ({ handle, mayRetry, message }) => {
+    const { error, lines } = await run([passing("outer"), layer("culprit", handle, mayRetry)]);
+    expect(error).toBeInstanceOf(MiddlewareError);
+    expect(String(error)).toMatch(message);
+    expect(String(error)).toContain("`culprit`");
+    expect(lines).not.toContain("after outer");
+  });
+
+  it("calls next() after it has returned: nothing runs, and the process goes on", async () => {
+    let late: Promise<void> | undefined;
+    const culprit = layer("culprit", async (context, next) => {
+      context.result = "mine";
+      setTimeout(() => {
+        late = next();
+      }, 1);
+    });
+    const { lines, result, error } = await run([culprit]);
+    expect([result, error]).toEqual(["mine", undefined]);
+    await delay(20);
+    await expect(late).rejects.toThrow("`culprit` called `next()` after it had returned");
+    expect(lines).toEqual([]);
+  });
+});
+
+describe("what a middleware leaves running", () => {
+  it("has ended when the onion has", async () => {
+    const { lines } = await run([layer("culprit", async (_context, next) => ignore(next))]);
+    expect(lines).toEqual(["core"]);
+  });
+
+  it("does not hide what the middleware throws", async () => {
+    const failure = new Error("mine");
+    const culprit = layer("culprit", async (_context, next) => {
+      ignore(next);
+      throw failure;
+    });
+    expect((await run([culprit])).error).toBe(failure);
+  });
+});
