@@ -153,38 +153,34 @@ export class AgentGraph extends Base {
     if (maxConcurrency !== Number.POSITIVE_INFINITY)
       checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
     const { middleware, isStreamed } = this.#start;
-    const configurable = { ...options.configurable };
-    const isSubgraph = configurable["__pregel_read"] !== undefined;
+    const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
     const readContext = (given: unknown) => this.#defaults.readContext(given, isSubgraph);
     const bag: RunBag = { metadata: {} };
     const { checkpoints, checkpointer } = watchCheckpointer(run.checkpointer);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
 
-    const begin = (runInput: unknown, context: RunContext, own: object, given?: GivenMessages) => {
+    const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
       const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency });
-      // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
-      const { runId, ...rest } = options;
       const runOptions = {
-        ...rest,
-        // Tracers must not be told twice of one run.
-        ...(runId !== undefined && given?.kind !== "correction" && { runId }),
+        ...own,
         // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
         ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
+        // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
         maxConcurrency: Number.POSITIVE_INFINITY,
         context,
-        configurable: { ...own, ...handle.toConfigurable() },
+        configurable: { ...own.configurable, ...handle.toConfigurable() },
       };
       const chunks = super._streamIterator.call(run, runInput as StreamInput, runOptions);
       return { handle, chunks };
     };
     const settings = readContext(options.context);
     if (middleware.agent.length === 0) {
-      const { chunks, handle } = begin(input, settings, configurable);
+      const { chunks, handle } = begin(input, settings);
       yield* chunks;
       if (handle.failure !== undefined) throw handle.failure.error;
       return;
     }
-    const threadId: unknown = configurable["thread_id"];
+    const threadId: unknown = options.configurable?.["thread_id"];
     const context = new AgentContext({
       bag,
       messages: messagesOfInput(input),
@@ -193,21 +189,31 @@ export class AgentGraph extends Base {
       threadId: typeof threadId === "string" ? threadId : undefined,
       signal: options.signal,
     });
-    // The run itself may have begun in the past of its thread; what is written behind it belongs to its end.
-    const { checkpoint_id: _, ...latest } = configurable;
     const keepsHistory = checkpointer !== undefined && !isSubgraph;
     yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
-      start: () => begin(withMessages(input, context.messages), readContext(context.options), configurable),
+      start: () => begin(withMessages(input, context.messages), readContext(context.options)),
       answer: (given) => {
         const messages = isCommand(input)
           ? { messages: context.messages }
           : withMessages(input ?? {}, context.messages);
-        return begin(messages, readContext(context.options), configurable, given).chunks;
+        return begin(messages, readContext(context.options), given).chunks;
       },
       correct: (given, history) =>
-        begin({ messages: keepsHistory ? [] : history }, settings, latest, given).chunks,
+        begin({ messages: keepsHistory ? [] : history }, settings, given, behindRun(options)).chunks,
     });
   }
+}
+
+/**
+ * The options of a run for what is written behind it. It may have begun in the past of its thread, and this belongs to
+ * its end. Given the id of the run that wrote the last checkpoint, LangGraph would resume that run and take no input; and
+ * tracers must not be told twice of one run.
+ */
+function behindRun(options: StreamOptions): StreamOptions {
+  const { runId: _, ...own } = options;
+  const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
+  const { run_id: _runId, ...metadata } = { ...options.metadata };
+  return { ...own, configurable, metadata };
 }
 
 /** Copies of a graph share its builder. */

@@ -3,6 +3,7 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { MiddlewareError } from "../errors.js";
 import { cloneMessage, isSameMessage } from "../history/clone-message.js";
+import { withoutStaleCalls } from "../history/without-stale-calls.js";
 import type { ChatContext } from "../middleware/chat-context.js";
 import type { ChatMiddleware } from "../middleware/middleware.js";
 import { runOnion } from "../middleware/run-onion.js";
@@ -39,9 +40,9 @@ export async function callModelThroughMiddleware(
   const mayChange = layers.some(({ keepsResult }) => !keepsResult);
   let streaming: Promise<AIMessage> | undefined;
   let hasSettled = false;
-  let shown: AIMessage | undefined;
+  let answer: AIMessage | undefined;
   const core = async (): Promise<void> => {
-    const answer = await new Promise<AIMessage>((resolve, reject) => {
+    const whole = await new Promise<AIMessage>((resolve, reject) => {
       const settle: Settle = async (whole) => {
         hasSettled = true;
         resolve(whole);
@@ -53,15 +54,17 @@ export async function callModelThroughMiddleware(
       streaming = call(context, mayChange ? settle : undefined);
       streaming.then(resolve, reject);
     });
-    context.result = cloneMessage(answer);
-    if (!mayChange) shown = answer;
+    answer = whole;
+    context.result = cloneMessage(whole);
   };
   const leave = async (): Promise<ChatOutcome> => {
     const exit = await runOnion({ layers, core }, context);
     if (exit.kind === "threw") throw exit.error;
-    const message = context.result && cloneMessage(context.result);
-    if (shown !== undefined && !isSameMessage(message, shown)) throw new MiddlewareError(CHANGED);
-    if (message === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
+    const given = context.result && cloneMessage(context.result);
+    if (answer !== undefined && !mayChange && !isSameMessage(given, answer))
+      throw new MiddlewareError(CHANGED);
+    if (given === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
+    const message = given && answer ? withoutStaleCalls(given, answer) : given;
     return { message, isTerminated: exit.kind === "terminated" };
   };
   const leaving = leave();

@@ -1,12 +1,11 @@
 /** Broken streams as the SDK's own client sees them, over the real server: `messages-tuple`, joined as `useStream` does. */
 
-import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
-import type { Client, Message } from "@langchain/langgraph-sdk";
-import { MessageTupleManager, StreamManager } from "@langchain/langgraph-sdk/ui";
+import type { BaseMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
-import { pairedMessagesOf, user } from "../fixtures/thread.js";
+import { pairedMessagesOf } from "../fixtures/thread.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
+import { showRun } from "../support/stream-client.js";
 import {
   answerFor,
   FAULT_CASES,
@@ -45,36 +44,6 @@ afterAll(async () => {
   await models?.stop();
 }, START_TIMEOUT_MS);
 
-interface Values extends Record<string, unknown> {
-  messages: Message[];
-}
-
-/** One run, as `useStream` shows it that is told nothing but `messages-tuple`. */
-async function run(client: Client, threadId: string, text: string): Promise<BaseMessage[]> {
-  const manager = new StreamManager<Values>(new MessageTupleManager(), { throttle: false });
-  let failure: unknown;
-  await manager.start(
-    async (signal) =>
-      client.runs.stream(threadId, "agent", {
-        input: user(text),
-        streamMode: ["messages-tuple"],
-        signal,
-      }) as never,
-    {
-      getMessages: (values: Values) => values.messages ?? [],
-      setMessages: (values: Values, messages: Message[]) => ({ ...values, messages }),
-      initialValues: { messages: [] },
-      callbacks: {},
-      onSuccess: () => undefined,
-      onError: (error: unknown) => {
-        failure = error;
-      },
-    } as never,
-  );
-  if (failure !== undefined) throw failure;
-  return (manager.values?.messages ?? []).map((message) => coerceMessageLikeToMessage(message as never));
-}
-
 interface Outcome {
   readonly client: readonly BaseMessage[];
   /** What the run has added to the thread. */
@@ -87,7 +56,8 @@ async function converse(cases: readonly FaultCase[], outcomes: Map<string, Outco
   const { thread_id } = await client.threads.create();
   let known = 0;
   for (const fault of cases) {
-    const messages = await run(client, thread_id, wish(fault));
+    const { messages, failure } = await showRun(client, "agent", thread_id, wish(fault));
+    if (failure !== undefined) throw failure;
     const state = pairedMessagesOf((await client.threads.getState(thread_id)).values);
     outcomes.set(fault.title, { client: messages, state: state.slice(known) });
     known = state.length;
