@@ -78,6 +78,8 @@ export const CALL_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
 export interface ModelServer {
   readonly url: string;
   readonly requests: readonly ChatRequest[];
+  /** The same as they came. */
+  readonly bodies: readonly Readonly<Record<string, unknown>>[];
   stop(): Promise<void>;
 }
 
@@ -87,6 +89,7 @@ export async function startModelServer(
   idOf = (count: number) => `chatcmpl-${count}`,
 ): Promise<ModelServer> {
   const requests: ChatRequest[] = [];
+  const bodies: Record<string, unknown>[] = [];
   const server = createServer(async (request, response) => {
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
     const chat: ChatRequest = {
@@ -95,6 +98,7 @@ export async function startModelServer(
       tools: body.tools ?? [],
     };
     requests.push(chat);
+    bodies.push(body);
     const reply = respond(chat);
     const head = { id: idOf(requests.length), created: 1, model: "test" };
     if (typeof reply === "number") sendJson(response, { error: { message: `refused with ${reply}` } }, reply);
@@ -108,6 +112,7 @@ export async function startModelServer(
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     requests,
+    bodies,
     stop: async () => {
       server.closeAllConnections();
       server.close();
