@@ -1,6 +1,8 @@
 /** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
+import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { CompiledStateGraph, isCommand, type PregelOptions, type StreamMode } from "@langchain/langgraph";
 import { messagesOfInput, withMessages } from "./agent-input.js";
 import { throughAgentMiddleware } from "./agent-run.js";
@@ -45,6 +47,13 @@ type ModeOptions<
   PregelOptions<Base["nodes"], Base["channels"], Record<string, unknown>, Mode, Subgraphs, Encoding>
 >;
 
+/** LangGraph's own overloads refuse what they do not know. */
+type StreamEvents = Base["streamEvents"] &
+  ((
+    input: StreamInput,
+    options: StreamOptions & RunOptions & { readonly version: "v1" | "v2" },
+  ) => IterableReadableStream<StreamEvent>);
+
 type GraphFields = ConstructorParameters<typeof Base>[0];
 
 export interface RunDefaults {
@@ -72,6 +81,7 @@ interface RunStart {
 }
 
 export class AgentGraph extends Base {
+  declare readonly streamEvents: StreamEvents;
   readonly #defaults: RunDefaults;
   #start: RunStart;
 
@@ -89,7 +99,7 @@ export class AgentGraph extends Base {
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
       return streamEvents.call(run, input, given as never, streamOptions) as never;
-    }) as typeof streamEvents;
+    }) as unknown as StreamEvents;
   }
 
   static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
@@ -210,10 +220,9 @@ export class AgentGraph extends Base {
  * tracers must not be told twice of one run.
  */
 function behindRun(options: StreamOptions): StreamOptions {
-  const { runId: _, ...own } = options;
   const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
   const { run_id: _runId, ...metadata } = { ...options.metadata };
-  return { ...own, configurable, metadata };
+  return { ...options, configurable, metadata };
 }
 
 /** Copies of a graph share its builder. */

@@ -4,8 +4,8 @@ import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AgentState } from "./agent-state.js";
-import { unansweredCalls } from "./open-calls.js";
-import { runHandleOf } from "./run-handle.js";
+import { type UnansweredCall, unansweredCalls } from "./open-calls.js";
+import { type GivenMessages, runHandleOf } from "./run-handle.js";
 import { shouldSummarize } from "./summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
@@ -24,10 +24,16 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     if (handle !== undefined) handle.history = state.messages;
     const { dangling, pending } = unansweredCalls(state.messages);
     if (dangling.length > 0) return "patch";
-    if (handle?.given !== undefined) return pending.length > 0 ? "patch" : "model";
+    if (handle?.given !== undefined) return areReplaced(pending, handle.given) ? "model" : "patch";
     if (pending.length > 0) return handle?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
     return leadToModel(state, config, summaryPolicy, 0);
   };
+}
+
+/** Calls that go with their message need no placeholder, which a client would be left with. */
+function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMessages): boolean {
+  const removed = new Set(messages.flatMap(({ type, id }) => (type === "remove" ? [id] : [])));
+  return pending.every(({ group }) => removed.has(group.head.id));
 }
 
 export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
