@@ -86,7 +86,8 @@ function messageOf(error: unknown): string {
 
 /** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
 function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): FinalizedCall {
-  const messages = [messagesOfCommand(command) ?? []].flat().map(coerceMessage);
+  const written = messagesOfCommand(command);
+  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command whose messages are not all messages");
     return finalizeCall(task, { kind: "threw", error }, includesDetails);
