@@ -97,9 +97,8 @@ async function streamAnswer(
 ): Promise<AIMessage> {
   const offered = offerTools(request.model, request.tools, toolChoice);
   const guarded = await guardModel(offered, createGuard(request, settle, config), config, parameters);
-  const message = coerceMessage(
-    await joinChunks(await guarded.stream(messages, { ...parameters, ...config })),
-  );
+  const chunks = await guarded.stream(messages, { ...parameters, ...config });
+  const message = coerceMessage(await joinChunks(chunks));
   if (
     message === undefined ||
     !isAIMessage(message) ||

@@ -1,6 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { partsOf, viewOf } from "./model-view.js";
 
+type Parameters = Readonly<Record<string, unknown>>;
+
 /**
  * A view of the model with other values in its own settings. Clients take some parameters of a request as call options
  * and read others, such as `temperature`, from a field that was set when they were made; a client may be made of others,
@@ -8,19 +10,14 @@ import { partsOf, viewOf } from "./model-view.js";
  *
  * A client that hands a setting on when it is made, as Google's does, keeps it.
  */
-export function withParameters(
-  model: BaseChatModel,
-  parameters: Readonly<Record<string, unknown>>,
-): BaseChatModel {
+export function withParameters(model: BaseChatModel, parameters: Parameters): BaseChatModel {
   const known = Object.entries(parameters).filter(([name]) => isSetting(model, name));
   if (known.length === 0) return model;
   const parts = partsOf(model).map(([field, part]) => [field, withParameters(part, parameters)] as const);
-  return viewOf(model, { ...Object.fromEntries(known), ...Object.fromEntries(parts) });
+  return viewOf(model, Object.fromEntries([...known, ...parts]));
 }
 
-/** Its own fields only: neither methods nor what every Runnable has for its own use. */
+/** Neither a method nor what every Runnable has for its own use. */
 function isSetting(model: BaseChatModel, name: string): boolean {
-  return (
-    Object.hasOwn(model, name) && !/^(_|lc_)/.test(name) && typeof Reflect.get(model, name) !== "function"
-  );
+  return name in model && !/^(_|lc_)/.test(name) && typeof Reflect.get(model, name) !== "function";
 }

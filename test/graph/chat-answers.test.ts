@@ -44,14 +44,12 @@ describe("the answer", () => {
     expect(cached.id).toBe("cached");
   });
 
-  it("keeps fields that a middleware adds to it", async () => {
-    const { graph, send } = chatAgent(
-      async (context, next) => {
-        await next();
-        if (context.result !== undefined) context.result.name = "bot";
-      },
-      ["done"],
-    );
+  it("keeps fields that were set on it since it was made", async () => {
+    const given = new AIMessage("Hello.");
+    given.name = "bot";
+    const { graph, send } = chatAgent(async (context) => {
+      context.result = given;
+    }, []);
     await send("one");
     expect(pairedMessagesOf((await graph.getState(config)).values).at(-1)?.name).toBe("bot");
   });

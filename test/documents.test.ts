@@ -1,0 +1,61 @@
+/** The examples of the documents run, and print what they say. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { BUILD_SETTING_NAMES } from "../src/settings/build-settings.js";
+
+const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
+/** Inside the repository, so that the examples find the packages. */
+const directory = mkdtempSync(join(ROOT, "test/.documents-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const DOCUMENTS = [
+  { path: "README.md", count: 4 },
+  { path: "docs/middleware.md", count: 7 },
+] as const;
+
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+const documents = DOCUMENTS.map(({ path, count }) => {
+  const examples = [...read(path).matchAll(/```ts run\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+  return { path, count, examples };
+});
+
+describe.each(documents)("$path", ({ path, count, examples }) => {
+  const print = vi.spyOn(console, "log").mockImplementation(() => {});
+  beforeEach(() => print.mockClear());
+
+  it("has its examples", () => {
+    expect(examples).toHaveLength(count);
+  });
+
+  it.each(examples.map((code, index) => [index, code] as const))(
+    "prints what its example %i says",
+    async (index, code) => {
+      const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)/g)].map((match) => match[1]);
+      const file = join(directory, `${path.replaceAll(/\W/g, "-")}-${index}.ts`);
+      writeFileSync(file, code);
+      await import(/* @vite-ignore */ file);
+      const printed = print.mock.calls.map((line) => line.map(format).join(" "));
+      expect(printed).toEqual(expected);
+      expect(expected.length).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe("the README", () => {
+  it("names every setting of the table that the code has", () => {
+    const readme = read("README.md");
+    for (const name of BUILD_SETTING_NAMES) expect(readme).toContain(`\`${name}\``);
+  });
+
+  it("leads to the other documents", () => {
+    for (const { path } of DOCUMENTS.slice(1)) expect(read("README.md")).toContain(`(${path})`);
+  });
+});
+
+function format(value: unknown): string {
+  return Array.isArray(value) ? `[ ${value.map((item) => `'${item}'`).join(", ")} ]` : String(value);
+}
