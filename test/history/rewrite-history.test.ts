@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { rewriteHistory } from "../../src/history/rewrite-history.js";
 import { build, type Entry, entries, messageEntries } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { ai, human, placeholder, result } from "../support/make-messages.js";
 import { outline, toPlainList } from "../support/plain-messages.js";
 
@@ -40,6 +41,6 @@ describe("A history that is written anew", () => {
       const again = reduce(reduce([], update), rewriteHistory(history));
       expect(toPlainList(again)).toEqual(toPlainList(history));
     });
-    fc.assert(law, { numRuns: 500 });
+    fc.assert(law, runs(300));
   });
 });

@@ -8,6 +8,7 @@ import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
+import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
 import { type Act, LongThread } from "../support/long-thread.js";
 import { outline } from "../support/plain-messages.js";
@@ -69,7 +70,7 @@ async function expectAllSaid(thread: LongThread): Promise<void> {
 }
 
 const threads = fc.tuple(acts, kind, policy);
-const RUNS = { numRuns: 80 };
+const RUNS = runs(80);
 
 describe("In any thread, with any budget", () => {
   it("the model input is valid, and has the current request", async () => {
