@@ -65,7 +65,7 @@ async function converse(cases: FaultThread, outcomes: Map<string, Outcome>): Pro
   }
 }
 
-/** What breaks is seen without a server too (`test/graph`), so here the whole table is for `SLOW_TESTS=1`. */
+/** `test/graph/stream-faults.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
 const THREADS = process.env["SLOW_TESTS"] === "1" ? FAULT_THREADS : FAULT_SAMPLE;
 
 describe("a served stream whose", () => {
