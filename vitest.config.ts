@@ -1,5 +1,9 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+/** See `test/support/law-runs.ts`. */
+const lawRuns = Number(process.env["LAW_RUNS"] ?? 1);
 
 export default defineConfig({
   resolve: {
@@ -7,8 +11,11 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    testTimeout: 30_000,
+    globalSetup: "test/e2e/shared-server.ts",
+    testTimeout: 30_000 * lawRuns,
     // LangChain takes a second to load, and no test changes what another one imports.
     isolate: false,
+    // One would wait while its server works; vitest's default on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 });

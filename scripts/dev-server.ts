@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
@@ -107,9 +108,9 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   const { env = {}, startTimeoutMs = 60_000 } = options;
   const repository = fileURLToPath(new URL("..", import.meta.url));
   const config = resolve(options.config ?? join(repository, "langgraph.json"));
-  const commandLineTool = fileURLToPath(
-    new URL("dist/cli/cli.mjs", import.meta.resolve("@langchain/langgraph-cli/package.json")),
-  );
+  // `import.meta.resolve` is missing where vitest runs this file before all tests.
+  const toolPackage = createRequire(import.meta.url).resolve("@langchain/langgraph-cli/package.json");
+  const commandLineTool = join(dirname(toolPackage), "dist/cli/cli.mjs");
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const state = await prepareStateDirectory(options.stateDirectory);

@@ -6,9 +6,9 @@ import {
   mapStoredMessagesToChatMessages,
   type StoredMessage,
 } from "@langchain/core/messages";
-import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { normalizeHistory } from "../history/normalize-history.js";
 import { listOf } from "../history/read-messages.js";
+import { rewriteHistory } from "../history/rewrite-history.js";
 import { coverageOf } from "../history/summary.js";
 
 /** What is needed of a store. LangGraph's stores have it; a client of a server can be wrapped to have it. */
@@ -143,8 +143,7 @@ export async function restoreCovered(
   threadId: string,
   state: ThreadValues,
 ): Promise<Record<string, unknown>[]> {
-  const history = await readFullHistory(store, threadId, state);
-  return [{ type: "remove", id: REMOVE_ALL_MESSAGES }, ...history.map(toPlain)];
+  return rewriteHistory(await readFullHistory(store, threadId, state)).map(toPlain);
 }
 
 /** A message as a plain object, which goes over the wire. */

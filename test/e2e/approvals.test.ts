@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import type { ApprovalRequest } from "../../src/nodes/approval-request.js";
 import { approve, edit, reject, respond } from "../support/approval-graph.js";
-import { AGENTS, readLog, Thread } from "./served.js";
+import { readLog, Thread } from "./served.js";
+import { AGENTS } from "./shared-server.js";
 
 const START_TIMEOUT_MS = 60_000;
 const directory = await mkdtemp(join(tmpdir(), "tether-approvals-"));

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
 import { startDevServer } from "../../scripts/dev-server.js";
-import { AGENTS, readLog, Thread, until } from "./served.js";
+import { readLog, Thread, until } from "./served.js";
+import { AGENTS } from "./shared-server.js";
 
 const directory = await mkdtemp(join(tmpdir(), "tether-crash-"));
 afterAll(() => rm(directory, { recursive: true, force: true }));

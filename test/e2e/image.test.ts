@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { AGENTS } from "./served.js";
+import { AGENTS } from "./shared-server.js";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 

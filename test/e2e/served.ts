@@ -1,68 +1,59 @@
-/** A development server for the tests of one file, and threads of it. */
+/** The shared development server as the tests of one file have it, and threads of it. */
 
-import { readFileSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Client, RunsInvokePayload } from "@langchain/langgraph-sdk";
-import { afterAll, beforeAll, expect } from "vitest";
-import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
+import { beforeAll, expect, inject } from "vitest";
 import { messagesOf, pairedMessagesOf, script, user } from "../fixtures/thread.js";
-import { startWeatherService, type WeatherService } from "./weather-service.js";
+import type { SharedServer } from "./shared-server.js";
 
-export const AGENTS = fileURLToPath(new URL("../fixtures/agents/langgraph.json", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
 export interface Served {
+  /** Without a slash at the end. */
+  readonly url: string;
   readonly client: Client;
-  readonly weather: WeatherService;
+  /** The cities whose weather was asked for, in order. */
+  readonly cities: readonly string[];
   /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
   log(): string[];
   /** A new thread of a graph. */
   thread(graph: string): Promise<Thread>;
 }
 
-/** Serves the product's graph and the fixture's; stops when the file's tests have ended. */
+/**
+ * The server of the product's graph and the fixture's, which other files use at the same time: a test that counts
+ * calls or requests names them as no other test does.
+ */
 export function serve(): Served {
-  let server: DevServer | undefined;
-  let weather: WeatherService | undefined;
-  let directory = "";
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), "tether-e2e-"));
-    weather = await startWeatherService();
-    server = await startDevServer({
-      config: AGENTS,
-      env: {
-        TOOL_LOG: join(directory, "tools.log"),
-        MODEL: "offline:",
-        OPEN_METEO_GEOCODING_URL: weather.url,
-        OPEN_METEO_FORECAST_URL: weather.url,
-      },
-    });
-  }, START_TIMEOUT_MS);
-  afterAll(async () => {
-    await server?.stop();
-    await weather?.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }, START_TIMEOUT_MS);
-
-  const served: Served = {
-    get client() {
-      if (server === undefined) throw new Error("The server runs only while tests do.");
-      return server.client;
-    },
-    get weather() {
-      if (weather === undefined) throw new Error("The service runs only while tests do.");
-      return weather;
-    },
-    log: () => readLog(join(directory, "tools.log")),
-    thread: async (graph) =>
-      new Thread(served.client, graph, (await served.client.threads.create()).thread_id),
+  let known: { readonly shared: SharedServer; readonly client: Client } | undefined;
+  const get = () => {
+    if (known === undefined) throw new Error("The server runs only while tests do.");
+    return known;
   };
-  return served;
+  beforeAll(async () => {
+    const answer = await fetch(inject("sharedServer"));
+    if (!answer.ok) throw new Error(await answer.text());
+    const shared = (await answer.json()) as SharedServer;
+    known = { shared, client: new Client({ apiUrl: shared.url, apiKey: null }) };
+  }, START_TIMEOUT_MS);
+  return {
+    get url() {
+      return get().shared.url;
+    },
+    get client() {
+      return get().client;
+    },
+    get cities() {
+      return readLog(get().shared.cityLog);
+    },
+    log: () => readLog(get().shared.toolLog),
+    thread: async (graph) => {
+      const { client } = get();
+      return new Thread(client, graph, (await client.threads.create()).thread_id);
+    },
+  };
 }
 
 export function readLog(file: string): string[] {

@@ -1,16 +1,17 @@
 /** A stand-in for Open-Meteo that keeps some cities waiting, so that the product's weather tool is slow. */
 
-import { once } from "node:events";
 import { createServer } from "node:http";
+import { type Listening, listen } from "../support/listen.js";
 
-export interface WeatherService {
-  readonly url: string;
+export interface WeatherService extends Listening {
   /** The cities that were asked for, in order. One that begins with `Slow` is never answered. */
   readonly cities: readonly string[];
-  stop(): Promise<void>;
 }
 
-export async function startWeatherService(): Promise<WeatherService> {
+/** @param onCity Contract: called with each city that is asked for; must not throw. */
+export async function startWeatherService(
+  onCity: (city: string) => void = () => {},
+): Promise<WeatherService> {
   const cities: string[] = [];
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
@@ -22,19 +23,8 @@ export async function startWeatherService(): Promise<WeatherService> {
     }
     const name = searchParams.get("name") ?? "";
     cities.push(name);
+    onCity(name);
     if (!name.startsWith("Slow")) answer({ results: [{ name, country: "X", latitude: 1, longitude: 2 }] });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("Expected a TCP port.");
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    cities,
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  return { cities, ...(await listen(server)) };
 }

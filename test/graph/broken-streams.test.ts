@@ -1,77 +1,8 @@
-import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
 import { initChatModel } from "langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
-import { createAgentGraph } from "../../src/index.js";
-import { openThread } from "../support/client-thread.js";
+import { describe, expect, it } from "vitest";
+import { createThread, looked } from "../support/fault-thread.js";
 import { type ModelServer, type Respond, startModelServer } from "../support/model-server.js";
-import {
-  answerFor,
-  CALL_TEXT,
-  FAULT_CASES,
-  PlainClient,
-  respondToWish,
-  shown,
-  wish,
-} from "../support/stream-faults.js";
-
-const looked: string[] = [];
-const look = tool(
-  async ({ city }) => {
-    looked.push(city);
-    return `${city}: clear`;
-  },
-  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
-);
-
-type ModelFields = NonNullable<ConstructorParameters<typeof ChatOpenAI>[0]>;
-
-function createThread(server: ModelServer, fields: Partial<ModelFields> = {}, options = {}) {
-  const model = new ChatOpenAI({
-    model: "test",
-    apiKey: "x",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-    ...fields,
-  } as ModelFields);
-  const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
-  const thread = openThread(graph);
-  return {
-    ...thread,
-    /** One run, which fails as it does for its caller. */
-    send: async (text: string, signal?: AbortSignal) => {
-      const run = await thread.send(text, signal);
-      if (run.error !== undefined) throw run.error;
-      return run;
-    },
-  };
-}
-
-describe("a stream whose", () => {
-  let server: ModelServer;
-  beforeAll(async () => {
-    server = await startModelServer(respondToWish("look"));
-  });
-  afterAll(() => server.stop());
-
-  it.concurrent.each(FAULT_CASES)("$title: is made good", async (fault) => {
-    const thread = createThread(server);
-    if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
-    const known = fault.turn === "later" ? (await thread.read()).length : 0;
-    const { messages, events } = await thread.send(wish(fault));
-    const state = await thread.read();
-
-    expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
-    expect(shown(messages)).toEqual(shown(state.slice(known)));
-    expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
-    for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
-    expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
-    const { length } = fault.cities;
-    expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });
-  });
-});
+import { answerFor, CALL_TEXT, PlainClient, respondToWish, shown, wish } from "../support/stream-faults.js";
 
 describe("a model that", () => {
   async function withServer(

@@ -5,6 +5,7 @@ import { InvalidSettingError } from "../../src/errors.js";
 import { filterToolCalls } from "../../src/history/filter-tool-calls.js";
 import { repairHistory } from "../../src/history/repair-history.js";
 import { build, messageEntries } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { ai, human, result, system } from "../support/make-messages.js";
 import { outline, snapshot } from "../support/plain-messages.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
@@ -185,7 +186,7 @@ describe("For any sound history and any number", () => {
       expect(filterToolCalls(filtered, max)).toBe(filtered);
       if (keptSlowly(messages, max).kept === keptSlowly(messages, max).all) expect(filtered).toBe(messages);
     });
-    fc.assert(law, { numRuns: 700 });
+    fc.assert(law, runs(300));
   });
 });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countTextTokens } from "../../src/history/count-tokens.js";
 import { renderMessage, renderTranscript } from "../../src/history/render-transcript.js";
+import { runs } from "../support/law-runs.js";
 import { squeeze, turnsOf } from "../support/long-histories.js";
 
 const args = { city: "Köln", days: 3 };
@@ -90,7 +91,7 @@ describe("A transcript", () => {
         expect(squeeze(pieces.join(""))).toBe(squeeze(messages.map(renderMessage).join("")));
       },
     );
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, runs(300));
   });
 
   it("is made in time that grows with its length only", () => {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countTokens } from "../../src/history/count-tokens.js";
 import { shortenResults } from "../../src/history/shorten-results.js";
+import { runs } from "../support/law-runs.js";
 import { humanOf, stepOf, textOf, tokensOf } from "../support/long-histories.js";
 import { snapshot } from "../support/plain-messages.js";
 import { strictViolations } from "../support/strict-check.js";
@@ -99,7 +100,7 @@ it("No character is cut in half", () => {
       expect(() => encodeURIComponent(shorter.at(-1)?.text ?? "")).not.toThrow();
     },
   );
-  fc.assert(law, { numRuns: 100 });
+  fc.assert(law, runs(100));
 });
 
 it("A result of blocks is shortened too", () => {
@@ -136,5 +137,5 @@ it("The budget is reached wherever the least that must stay has room in it, and 
       expect(tokensOf(shorter)).toBeLessThanOrEqual(Math.max(budget, least));
     },
   );
-  fc.assert(law, { numRuns: 1_000 });
+  fc.assert(law, runs(500));
 });

@@ -7,9 +7,10 @@ import { coerceMessage } from "../../src/history/coerce-message.js";
 import { countTokens } from "../../src/history/count-tokens.js";
 import { findSafeCutoff } from "../../src/history/find-safe-cutoff.js";
 import { build, messageEntries } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 
-const RUNS = { numRuns: 2_000 };
+const RUNS = runs(700);
 
 /** Any list without summaries, which open no calls of their own. */
 const lists = messageEntries(14).map((list) =>

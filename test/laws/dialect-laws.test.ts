@@ -8,10 +8,11 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { snapshot } from "../support/plain-messages.js";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
-const RUNS = 300;
+const RUNS = runs(150);
 
 function callIds(messages: readonly BaseMessage[]): string[] {
   return messages.flatMap((message) => callsOf(message).map(({ id }) => id));
@@ -23,7 +24,7 @@ describe.each(NAMES)("for %s", (dialect) => {
       fc.property(foreignHistories(), (foreign) => {
         expect(validateHistory(toModelInput(buildForeign(foreign), { dialect }), dialect)).toEqual([]);
       }),
-      { numRuns: RUNS },
+      RUNS,
     );
   });
 
@@ -35,7 +36,7 @@ describe.each(NAMES)("for %s", (dialect) => {
         expect(again.length).toBe(input.length);
         for (const [index, message] of again.entries()) expect(message).toBe(input[index]);
       }),
-      { numRuns: RUNS },
+      RUNS,
     );
   });
 
@@ -48,7 +49,7 @@ describe.each(NAMES)("for %s", (dialect) => {
         const after = callIds(toModelInput(history, { dialect }));
         expect(after.slice(0, before.length)).toEqual(before);
       }),
-      { numRuns: RUNS },
+      RUNS,
     );
   });
 
@@ -60,7 +61,7 @@ describe.each(NAMES)("for %s", (dialect) => {
         toModelInput(history, { dialect });
         expect(snapshot(history)).toEqual(before);
       }),
-      { numRuns: RUNS },
+      RUNS,
     );
   });
 });

@@ -6,9 +6,10 @@ import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../src/history/coerce-message.js";
 import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { build, entries, isGivenId } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { snapshot, toPlain, toPlainList } from "../support/plain-messages.js";
 
-const RUNS = { numRuns: 1_500 };
+const RUNS = runs(500);
 
 const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
 

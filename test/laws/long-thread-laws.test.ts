@@ -8,6 +8,7 @@ import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
+import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
 import { type Act, LongThread } from "../support/long-thread.js";
 import { outline } from "../support/plain-messages.js";
@@ -61,8 +62,15 @@ async function lead(
   return thread;
 }
 
+async function expectAllSaid(thread: LongThread): Promise<void> {
+  // A placeholder says that nothing is known; it is nothing that was said.
+  const said = (messages: readonly BaseMessage[]) => outline(messages.filter((one) => !isPlaceholder(one)));
+  expect(said(await thread.readAll())).toBe(said(thread.shadow));
+  expect(stateViolations(thread.history)).toEqual([]);
+}
+
 const threads = fc.tuple(acts, kind, policy);
-const RUNS = { numRuns: 80 };
+const RUNS = runs(80);
 
 describe("In any thread, with any budget", () => {
   it("the model input is valid, and has the current request", async () => {
@@ -99,19 +107,27 @@ describe("In any thread, with any budget", () => {
 
   it("everything that was said is read back, once and in order", async () => {
     await fc.assert(
-      fc.asyncProperty(threads, (one) =>
-        lead(one, {
-          onAct: async (thread) => {
-            // A placeholder says that nothing is known; it is nothing that was said.
-            const said = (messages: readonly BaseMessage[]) =>
-              outline(messages.filter((one) => !isPlaceholder(one)));
-            expect(said(await thread.readAll())).toBe(said(thread.shadow));
-            expect(stateViolations(thread.history)).toEqual([]);
-          },
-        }).then(() => {}),
-      ),
+      fc.asyncProperty(threads, async (one) => {
+        await lead(one, { onAct: expectAllSaid });
+      }),
       RUNS,
     );
+  });
+
+  it("a result answers its own call after a restore, where an earlier call of its id has lost its own", async () => {
+    const calls = [["c1", "c1", "c1"], ["c1"], ["c1", "c3", "c1"]];
+    const turn: Act = {
+      kind: "turn",
+      requestTokens: 5,
+      answerTokens: 5,
+      steps: calls.map((calls) => ({ calls, tokens: 1 })),
+      isCutOff: false,
+    };
+    const story: Act[] = [turn, { kind: "remove", which: 8 }, { kind: "restore" }];
+    const { history } = await lead([story, "keep", { maxTokens: 60, messagesToKeep: 1, promptTokens: 7 }], {
+      onAct: expectAllSaid,
+    });
+    expect(outline(history)).toContain("s4 s4-result-1 s4-result-2");
   });
 
   it("each message is shown to the model or covered by a summary, and never both", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Handler, Layer } from "../../src/middleware/compose.js";
 import { runOnion } from "../../src/middleware/run-onion.js";
 import { MiddlewareTermination } from "../../src/middleware/termination.js";
+import { runs } from "../support/law-runs.js";
 
 interface Context {
   result: unknown;
@@ -221,7 +222,7 @@ describe("an onion", () => {
       fc.asyncProperty(onions, async ({ layers, coreThrows }) => {
         expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
       }),
-      { numRuns: 2000 },
+      runs(1_000),
     );
   });
 });

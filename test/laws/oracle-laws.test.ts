@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { build, entries } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { reduceByTheRules } from "../support/oracle.js";
 import { toPlainList } from "../support/plain-messages.js";
 
@@ -23,14 +24,14 @@ describe("The reducer agrees with the rules as they read", () => {
         expect(toPlainList(state)).toEqual(toPlainList(expected));
       }
     });
-    fc.assert(law, { numRuns: 3_000 });
+    fc.assert(law, runs(1_000));
   });
 
   it("for a whole update", () => {
     const law = fc.property(states, updates, (state, update) => {
       expect(toPlainList(reduce(state, update))).toEqual(toPlainList(reduceByTheRules(state, update)));
     });
-    fc.assert(law, { numRuns: 1_500 });
+    fc.assert(law, runs(500));
   });
 });
 
@@ -44,6 +45,6 @@ describe("The reducer agrees with the rules in a long thread too", () => {
       const state = reduce(reduce([], first), long);
       expect(toPlainList(reduce(state, second))).toEqual(toPlainList(reduceByTheRules(state, second)));
     });
-    fc.assert(law, { numRuns: 100 });
+    fc.assert(law, runs(50));
   });
 });

@@ -11,10 +11,11 @@ import { type ReducedMessages, reduceMessages } from "../../src/history/reduce-m
 import { coverageOf } from "../../src/history/summary.js";
 import { build, buildDistinct, entries, splits } from "../support/arbitraries.js";
 import { noMessage } from "../support/foreign-values.js";
+import { runs } from "../support/law-runs.js";
 import { toPlainList } from "../support/plain-messages.js";
 import { stateViolations } from "../support/strict-check.js";
 
-const RUNS = { numRuns: 1_500 };
+const RUNS = runs(500);
 
 const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
 

@@ -6,10 +6,11 @@ import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../src/history/coerce-message.js";
 import { type RepairedHistory, repairHistory } from "../../src/history/repair-history.js";
 import { build, buildDistinct, type Entry, entries, messageEntries } from "../support/arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import { snapshot, toPlainList } from "../support/plain-messages.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
 
-const RUNS = { numRuns: 2_000 };
+const RUNS = runs(600);
 
 /** Lists of messages in any order, and lists of anything. */
 const lists: fc.Arbitrary<readonly unknown[]> = fc
@@ -66,7 +67,7 @@ describe("A list that passes a strict check", () => {
       expect(repaired.messages).toBe(messages);
       expect(repaired.repairs).toEqual([]);
     });
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, runs(100));
   });
 
   it("is the only one that is: a list that was changed comes with repairs that say so", () => {

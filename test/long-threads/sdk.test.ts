@@ -1,21 +1,14 @@
 /** Long threads over the SDK: a server, and a client that reads, removes and restores. */
 
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { type ArchiveReader, readFullHistory, reduceMessages, restoreCovered } from "../../src/index.js";
+import { serve } from "../e2e/served.js";
 import { textOf } from "../support/long-histories.js";
 
 type Kind = "keep" | "archive";
 
-const config = fileURLToPath(new URL("../fixtures/long-thread/langgraph.json", import.meta.url));
-let server: DevServer;
-
-beforeAll(async () => {
-  server = await startDevServer({ config });
-}, 60_000);
-afterAll(() => server?.stop());
+const server = serve();
 
 const store: ArchiveReader = { get: async (namespace, key) => server.client.store.getItem(namespace, key) };
 

@@ -8,6 +8,7 @@ import { reasoningOf } from "../../src/providers/reasoning-field.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { runs } from "../support/law-runs.js";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const TURNS = 20;
@@ -41,7 +42,7 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
         const input = toModelInput(buildForeign(foreign), { dialect, maxTokens });
         expect(validateHistory(input, dialect)).toEqual([]);
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 });

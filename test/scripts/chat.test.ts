@@ -1,16 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ChatOptions, readChatOptions, UsageError } from "../../scripts/chat/options.js";
-import {
-  HANGING_CITY,
-  startWeatherStandIn,
-  type WeatherStandIn,
-} from "../../scripts/demo/weather-stand-in.js";
-import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { startWeatherStandIn, type WeatherStandIn } from "../../scripts/demo/weather-stand-in.js";
+import { serve, until } from "../e2e/served.js";
 import { type RunningScript, runScript } from "./run-script.js";
 
 const scripts: RunningScript[] = [];
+const server = serve();
 let weather: WeatherStandIn;
-let server: DevServer;
 let env: Record<string, string>;
 
 beforeAll(async () => {
@@ -21,17 +17,13 @@ beforeAll(async () => {
     OPEN_METEO_GEOCODING_URL: weather.url,
     OPEN_METEO_FORECAST_URL: weather.url,
   };
-  server = await startDevServer({ env });
-}, 60_000);
+});
 
 afterEach(() => {
   for (const { child } of scripts.splice(0)) child.kill("SIGKILL");
 });
 
-afterAll(async () => {
-  await server?.stop();
-  await weather?.close();
-});
+afterAll(() => weather?.close());
 
 function chat(...args: string[]): RunningScript {
   const script = runScript("chat.ts", args, env);
@@ -76,9 +68,11 @@ describe("npm run chat", { timeout: 60_000 }, () => {
 
   it("cancels a run on Ctrl-C and goes on; a second one ends the chat", async () => {
     const script = chat("--url", server.url);
-    const hanging = weather.nextHangingRequest();
-    script.child.stdin.write(`what is 6*7 and the weather in ${HANGING_CITY}\n`);
-    await Promise.all([hanging, script.hasPrinted("← calculator: 42")]);
+    script.child.stdin.write("what is 6*7 and the weather in Slowborough\n");
+    await Promise.all([
+      until(() => server.cities.includes("Slowborough")),
+      script.hasPrinted("← calculator: 42"),
+    ]);
     script.child.kill("SIGINT");
     await script.hasPrinted("✗ cancelled");
 

@@ -36,33 +36,22 @@ afterEach(async () => {
 });
 
 describe("startDevServer", { timeout: 60_000 }, () => {
-  it("serves the graphs of a config until it is stopped", async () => {
-    const server = await start();
-    const result = await server.client.runs.wait(null, "echo", { input: human("hello") });
-    expect(result).toMatchObject({ messages: [{ content: "hello" }, { content: "echo: hello" }] });
-    expect(server.output()).toContain("Server running at 127.0.0.1");
-
-    await server.stop();
-    await expect(fetch(`${server.url}/ok`)).rejects.toThrow("fetch failed");
-    expect(() => process.kill(server.processId, 0)).toThrow("ESRCH");
-  });
-
-  it("lets the variables of the caller win over those of the config", async () => {
-    const server = await start({ env: { ECHO_PREFIX: "you said " } });
-    const result = await server.client.runs.wait(null, "echo", { input: human("hello") });
-    expect(result).toMatchObject({ messages: [{}, { content: "you said hello" }] });
-  });
-
-  it("goes on with the threads of a server that was stopped", async () => {
+  it("serves the graphs of a config until it is stopped; another one goes on with its threads", async () => {
     const stateDirectory = await makeDirectory();
-    const first = await start({ stateDirectory });
+    const first = await start({ stateDirectory, env: { ECHO_PREFIX: "you said " } });
     const { thread_id } = await first.client.threads.create();
     await first.client.runs.wait(thread_id, "echo", { input: human("one") });
+    // The variables of the caller win over those of the config.
+    expect(await contents(first, thread_id)).toEqual(["one", "you said one"]);
+    expect(first.output()).toContain("Server running at 127.0.0.1");
+
     await first.stop();
+    await expect(fetch(`${first.url}/ok`)).rejects.toThrow("fetch failed");
+    expect(() => process.kill(first.processId, 0)).toThrow("ESRCH");
 
     const second = await start({ stateDirectory });
     await second.client.runs.wait(thread_id, "echo", { input: human("two") });
-    expect(await contents(second, thread_id)).toEqual(["one", "echo: one", "two", "echo: two"]);
+    expect(await contents(second, thread_id)).toEqual(["one", "you said one", "two", "echo: two"]);
   });
 
   it("ends with the process that started it, even if that one is killed", async () => {

@@ -1,4 +1,4 @@
-/** Runs a script of this repository as its user does: a process of its own, which tsx starts. */
+/** Runs a script of this repository in a process of its own, as its user does. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,6 @@ export interface RunningScript {
 
 const MARK = "TETHER_TEST_RUN";
 const repository = fileURLToPath(new URL("../..", import.meta.url));
-const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/cli.mjs", import.meta.url));
 
 export function runScript(
   name: string,
@@ -30,7 +29,8 @@ export function runScript(
 ): RunningScript {
   const mark = `${MARK}=${randomUUID()}`;
   const [key = "", value = ""] = mark.split("=");
-  const child = spawn(process.execPath, [tsx, `scripts/${name}`, ...args], {
+  // The `tsx` command kills a script that does not take a signal within 30 ms, as on a busy machine (its `cli.mjs`).
+  const child = spawn(process.execPath, ["--import", "tsx", `scripts/${name}`, ...args], {
     cwd: repository,
     env: { ...process.env, NO_COLOR: "1", MODEL: "offline:", ...env, [key]: value },
   });

@@ -1,7 +1,7 @@
 /** A small OpenAI-compatible chat server on 127.0.0.1, whose streams break as they are told. */
 
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
+import { listen } from "./listen.js";
 
 export interface ChatRequest {
   readonly stream: boolean;
@@ -105,20 +105,8 @@ export async function startModelServer(
     else if (chat.stream) await sendStream(response, head, reply);
     else sendJson(response, { ...head, object: "chat.completion", choices: [toChoice(reply)], usage: USAGE });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("Expected a TCP port.");
-  return {
-    url: `http://127.0.0.1:${address.port}/v1`,
-    requests,
-    bodies,
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  const { url, stop } = await listen(server);
+  return { url: `${url}/v1`, requests, bodies, stop };
 }
 
 export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };

@@ -1,21 +1,9 @@
 /** A chat model that plays given answers, one for each request, and refuses a history that a provider would. */
 
-import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
-import {
-  BaseChatModel,
-  type BaseChatModelCallOptions,
-  type BindToolsInput,
-} from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
-import type { Runnable } from "@langchain/core/runnables";
 import { onTestFinished } from "vitest";
+import { PlayedModel, type PlayOptions, wholeChunk } from "./played-model.js";
 import { strictViolations } from "./strict-check.js";
-
-interface Options extends BaseChatModelCallOptions {
-  readonly toolNames?: readonly string[];
-}
 
 /** A text, a message, the chunks of a stream, or an error that the provider answers with. */
 export type Step = string | AIMessage | readonly AIMessageChunk[] | Error;
@@ -27,43 +15,13 @@ export interface Request {
   readonly toolChoice: unknown;
 }
 
-export class ScriptedModel extends BaseChatModel<Options> {
+export class ScriptedModel extends PlayedModel {
   readonly requests: Request[] = [];
   readonly #steps: readonly Step[];
 
   constructor(steps: readonly Step[]) {
-    // A retry would hide an error, and take its time.
-    super({ maxRetries: 0 });
+    super();
     this.#steps = steps;
-  }
-
-  override _llmType(): string {
-    return "scripted";
-  }
-
-  override bindTools(
-    tools: BindToolsInput[],
-    options?: Partial<Options>,
-  ): Runnable<BaseLanguageModelInput, AIMessageChunk, Options> {
-    const toolNames = tools.map((tool) => String(Reflect.get(tool, "name")));
-    return this.withConfig({ ...options, toolNames });
-  }
-
-  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
-    const message = new AIMessage({ ...join(this.#play(messages, options)) } as never);
-    return { generations: [{ text: message.text, message }] };
-  }
-
-  override async *_streamResponseChunks(
-    messages: BaseMessage[],
-    options: this["ParsedCallOptions"],
-    runManager?: CallbackManagerForLLMRun,
-  ): AsyncGenerator<ChatGenerationChunk> {
-    for (const message of this.#play(messages, options)) {
-      const chunk = new ChatGenerationChunk({ text: message.text, message });
-      yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
-    }
   }
 
   /** What was asked for beyond the script, what of it was never played, and each refused history. */
@@ -77,7 +35,10 @@ export class ScriptedModel extends BaseChatModel<Options> {
     ];
   }
 
-  #play(messages: readonly BaseMessage[], options: this["ParsedCallOptions"]): readonly AIMessageChunk[] {
+  protected override async play(
+    messages: readonly BaseMessage[],
+    options: PlayOptions,
+  ): Promise<readonly AIMessageChunk[]> {
     const step = this.#steps[this.requests.length];
     this.requests.push({
       messages: [...messages],
@@ -90,7 +51,7 @@ export class ScriptedModel extends BaseChatModel<Options> {
     if (step instanceof Error) throw step;
     if (typeof step === "string")
       return step.split(/(?<= )/).map((content) => new AIMessageChunk({ content }));
-    if (step instanceof AIMessage) return [new AIMessageChunk({ ...step } as never)];
+    if (step instanceof AIMessage) return [wholeChunk(step)];
     return step;
   }
 }
@@ -120,8 +81,4 @@ export function calls(
       return { id: id ?? `call_${count}`, name, args: { ...args }, type: "tool_call" };
     }),
   });
-}
-
-function join(chunks: readonly AIMessageChunk[]): AIMessageChunk {
-  return chunks.reduce((whole, chunk) => whole.concat(chunk));
 }

@@ -29,6 +29,39 @@ export const FAULT_CASES: readonly FaultCase[] = (Object.keys(FAULTS) as Fault[]
   ),
 );
 
+/** A first and a later turn of one thread. */
+export type FaultThread = readonly [FaultCase, FaultCase];
+
+/** All of them, each with a later turn that breaks as the first one does. */
+export const FAULT_THREADS = FAULT_CASES.filter(({ turn }) => turn === "first").map((first) => {
+  const wanted = { ...first, calls: first.cities.length };
+  return threadOf(wanted, wanted);
+});
+
+/** Each fault at each place, and each place in either turn, for one call and for parallel ones. */
+export const FAULT_SAMPLE = (Object.keys(FAULTS) as Fault[]).map((fault, index) => {
+  const calls = index % 4 < 2 ? 1 : 2;
+  const places = index % 2 === 0 ? (["call", "answer"] as const) : (["answer", "call"] as const);
+  const [first, later] = CALL_FAULTS.has(fault) ? (["call", "call"] as const) : places;
+  return threadOf({ fault, at: first, calls }, { fault, at: later, calls: 3 - calls });
+});
+
+interface WantedCase extends Pick<FaultCase, "fault" | "at"> {
+  readonly calls: number;
+}
+
+function threadOf(first: WantedCase, later: WantedCase): FaultThread {
+  return [find(first, "first"), find(later, "later")];
+}
+
+function find({ fault, at, calls }: WantedCase, turn: FaultCase["turn"]): FaultCase {
+  const found = FAULT_CASES.find(
+    (one) => one.fault === fault && one.at === at && one.cities.length === calls && one.turn === turn,
+  );
+  if (found === undefined) throw new Error(`There is no case in which the ${turn} ${at} breaks ${fault}.`);
+  return found;
+}
+
 /** What a user writes to get that turn. */
 export function wish({ cities, fault, at }: Pick<FaultCase, "cities"> & Partial<FaultCase>): string {
   return JSON.stringify({ cities, fault, at });

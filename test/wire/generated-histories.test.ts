@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { runs } from "../support/law-runs.js";
 import {
   ANSWER,
   type ProviderName,
@@ -14,7 +15,6 @@ import {
 } from "../support/strict-provider/start-strict-provider.js";
 import { clientOf, PROVIDERS } from "./clients.js";
 
-const RUNS = 90;
 const RAW_RUNS = 60;
 /** Of the raw histories at least so many are refused, else the check has no teeth. */
 const REFUSED_AT_LEAST = 0.6;
@@ -39,7 +39,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
         const input = toModelInput(buildForeign(foreign), { dialect: provider });
         expect(await streamedText(provider, input)).toBe(ANSWER);
       }),
-      { numRuns: RUNS },
+      runs(45),
     );
   });
 
@@ -53,7 +53,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
         );
         expect(await streamedText(provider, input)).toBe(ANSWER);
       }),
-      { numRuns: RUNS / 3 },
+      runs(20),
     );
   });
 

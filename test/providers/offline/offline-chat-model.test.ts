@@ -1,55 +1,20 @@
 import {
   AIMessage,
-  type AIMessageChunk,
   type BaseMessage,
   HumanMessage,
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
-import { concat } from "@langchain/core/utils/stream";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import {
   type OfflineCallOptions,
   OfflineChatModel,
 } from "../../../src/providers/offline/offline-chat-model.js";
-
-const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
-const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));
-const PARALLEL = "What is 12*(3+4), what time is it in Tokyo, and what's the weather in Paris?";
-
-function bind(options: Partial<OfflineCallOptions> = {}) {
-  return new OfflineChatModel().bindTools(tools, options);
-}
-
-function callNames(message: AIMessage | AIMessageChunk): string[] {
-  return (message.tool_calls ?? []).map((call) => call.name);
-}
-
-function answer(
-  message: AIMessage,
-  contents: string[],
-  status: "success" | "error" = "success",
-): ToolMessage[] {
-  return (message.tool_calls ?? []).map(
-    ({ id = "" }, index) => new ToolMessage({ content: contents[index] ?? "", tool_call_id: id, status }),
-  );
-}
-
-async function collect(messages: BaseMessage[], model = bind()): Promise<AIMessageChunk[]> {
-  const chunks: AIMessageChunk[] = [];
-  for await (const chunk of await model.stream(messages)) chunks.push(chunk);
-  return chunks;
-}
-
-function joined(chunks: AIMessageChunk[]): AIMessageChunk {
-  return chunks.reduce((left, right) => concat(left, right));
-}
+import { answer, bindOffline, callNames, collect, NAMES, PARALLEL } from "../../support/offline-model.js";
 
 describe("OfflineChatModel", () => {
   it("says what it is, what it can call, and how to configure a real model", async () => {
-    const { text, tool_calls } = await bind().invoke("Hello!");
+    const { text, tool_calls } = await bindOffline().invoke("Hello!");
     expect(tool_calls).toEqual([]);
     expect(text).toContain("offline model");
     expect(text).toContain("not a language model");
@@ -59,7 +24,7 @@ describe("OfflineChatModel", () => {
   });
 
   it("calls several tools in parallel in one message", async () => {
-    const message = await bind().invoke(PARALLEL);
+    const message = await bindOffline().invoke(PARALLEL);
     expect(message.tool_calls).toMatchObject([
       { name: "calculator", args: { input: "12*(3+4)" } },
       { name: "current_time", args: { timezone: "Asia/Tokyo" } },
@@ -70,11 +35,11 @@ describe("OfflineChatModel", () => {
 
   it("states each result, and says which call failed", async () => {
     const request = new HumanMessage('call look and call look {"at": 2}, then calculate 6*7');
-    const first = await bind().invoke([request]);
+    const first = await bindOffline().invoke([request]);
     const firstResults = answer(first, ["a tree", ""]);
-    const second = await bind().invoke([request, first, ...firstResults]);
+    const second = await bindOffline().invoke([request, first, ...firstResults]);
     const secondResults = answer(second, ["no such expression"], "error");
-    const { text } = await bind().invoke([request, first, ...firstResults, second, ...secondResults]);
+    const { text } = await bindOffline().invoke([request, first, ...firstResults, second, ...secondResults]);
     expect(text).toBe(
       [
         "Here is what the tools returned:",
@@ -87,8 +52,8 @@ describe("OfflineChatModel", () => {
 
   it("states a single result in one sentence", async () => {
     const request = new HumanMessage("calculate 6*7");
-    const call = await bind().invoke([request]);
-    const { text, response_metadata } = await bind().invoke([request, call, ...answer(call, ["42"])]);
+    const call = await bindOffline().invoke([request]);
+    const { text, response_metadata } = await bindOffline().invoke([request, call, ...answer(call, ["42"])]);
     expect(text).toBe("6*7 = 42");
     expect(response_metadata).toMatchObject({ finish_reason: "stop" });
   });
@@ -99,7 +64,7 @@ describe("OfflineChatModel", () => {
     ];
     const rounds: string[][] = [];
     for (let round = 0; round < 5; round += 1) {
-      const message = await bind().invoke(messages);
+      const message = await bindOffline().invoke(messages);
       rounds.push(callNames(message));
       messages.push(message, ...answer(message, ["42"]));
     }
@@ -108,11 +73,11 @@ describe("OfflineChatModel", () => {
 
   it("states the results of earlier turns when asked what the tools returned", async () => {
     const question = new HumanMessage("What did the tools return?");
-    expect((await bind().invoke([question])).text).toContain("offline model");
+    expect((await bindOffline().invoke([question])).text).toContain("offline model");
     const request = new HumanMessage("calculate 6*7");
-    const call = await bind().invoke([request]);
+    const call = await bindOffline().invoke([request]);
     const history = [request, call, ...answer(call, ["42"]), new AIMessage("6*7 = 42"), question];
-    const { text, tool_calls } = await bind().invoke(history);
+    const { text, tool_calls } = await bindOffline().invoke(history);
     expect({ text, tool_calls }).toEqual({ text: "6*7 = 42", tool_calls: [] });
   });
 
@@ -126,13 +91,13 @@ describe("OfflineChatModel", () => {
       content: "",
       tool_calls: [{ id: "call_1", name: "calculator", args: { input: "2+2" } }],
     });
-    const { tool_calls } = await bind().invoke([request, summary, call, ...answer(call, ["4"])]);
+    const { tool_calls } = await bindOffline().invoke([request, summary, call, ...answer(call, ["4"])]);
     expect(tool_calls).toMatchObject([{ args: { input: "3+3" } }]);
   });
 
   it("answers only the last request", async () => {
     const messages = [new HumanMessage("calculate 6*7"), new AIMessage("No."), new HumanMessage("thanks")];
-    expect(callNames(await bind().invoke(messages))).toEqual([]);
+    expect(callNames(await bindOffline().invoke(messages))).toEqual([]);
   });
 
   it.each<{ choice: OfflineCallOptions["tool_choice"]; text: string; names: string[] }>([
@@ -146,16 +111,16 @@ describe("OfflineChatModel", () => {
     { choice: { type: "tool", name: "weather" }, text: PARALLEL, names: ["weather"] },
     { choice: { type: "any" }, text: "hello", names: ["calculator"] },
   ])("heeds the tool choice $choice for: $text", async ({ choice = "auto", text, names }) => {
-    expect(callNames(await bind({ tool_choice: choice }).invoke(text))).toEqual(names);
+    expect(callNames(await bindOffline({ tool_choice: choice }).invoke(text))).toEqual(names);
   });
 
-  it.each<{ title: string; model: ReturnType<typeof bind> }>([
-    { title: "a tool that is not bound", model: bind({ tool_choice: "missing" }) },
+  it.each<{ title: string; model: ReturnType<typeof bindOffline> }>([
+    { title: "a tool that is not bound", model: bindOffline({ tool_choice: "missing" }) },
     {
       title: "a required call without tools",
       model: new OfflineChatModel().bindTools([], { tool_choice: "any" }),
     },
-    { title: "something that is no choice", model: bind({ tool_choice: {} }) },
+    { title: "something that is no choice", model: bindOffline({ tool_choice: {} }) },
   ])("refuses as tool choice $title", async ({ model }) => {
     await expect(model.invoke("hello")).rejects.toMatchObject({ status: 400, param: "tool_choice" });
   });
@@ -171,19 +136,19 @@ describe("OfflineChatModel", () => {
   it("refuses a bad history in both ways of calling it", async () => {
     const bad = [new HumanMessage("hi"), new ToolMessage({ content: "42", tool_call_id: "a" })];
     const refusal = { name: "OfflineBadRequestError", status: 400, code: "invalid_request_error" };
-    await expect(bind().invoke(bad)).rejects.toMatchObject(refusal);
+    await expect(bindOffline().invoke(bad)).rejects.toMatchObject(refusal);
     await expect(collect(bad)).rejects.toMatchObject(refusal);
-    await expect(bind().invoke([])).rejects.toMatchObject(refusal);
+    await expect(bindOffline().invoke([])).rejects.toMatchObject(refusal);
   });
 
   it("gives the same reply to the same messages, and other ids in another place", async () => {
     const request = new HumanMessage(PARALLEL);
-    const first = await bind().invoke([request]);
-    const again = await bind().invoke([request]);
+    const first = await bindOffline().invoke([request]);
+    const again = await bindOffline().invoke([request]);
     expect(again.tool_calls).toEqual(first.tool_calls);
 
     const history = [request, first, ...answer(first, ["84", "noon", "rain"])];
-    const second = await bind().invoke([...history, request]);
+    const second = await bindOffline().invoke([...history, request]);
     const ids = [first, second].flatMap((message) => message.tool_calls?.map((call) => call.id) ?? []);
     expect(new Set(ids).size).toBe(6);
     for (const id of ids) expect(id).toMatch(/^call_[A-Za-z0-9_-]{1,35}$/);
@@ -191,7 +156,7 @@ describe("OfflineChatModel", () => {
 
   it("gives other ids to a request that only its message id tells from an earlier one", async () => {
     const [first, second] = await Promise.all(
-      ["1", "2"].map((id) => bind().invoke([new HumanMessage({ id, content: "call look" })])),
+      ["1", "2"].map((id) => bindOffline().invoke([new HumanMessage({ id, content: "call look" })])),
     );
     expect(first?.tool_calls?.[0]?.id).not.toBe(second?.tool_calls?.[0]?.id);
   });
@@ -221,85 +186,5 @@ describe("OfflineChatModel", () => {
 
   it.each([-1, Number.NaN])("refuses a chunk delay of %s", (chunkDelayMs) => {
     expect(() => new OfflineChatModel({ chunkDelayMs })).toThrow(/Expected `chunkDelayMs`/);
-  });
-});
-
-describe("OfflineChatModel, streaming", () => {
-  it.each([["Hello!"], [PARALLEL], ['call look {"emoji": "🍵🍵🍵🍵🍵🍵🍵🍵🍵", "n": [1, 2]}']])(
-    "says the same as without streaming: %s",
-    async (text) => {
-      const whole = await bind().invoke([new HumanMessage(text)]);
-      const streamed = joined(await collect([new HumanMessage(text)]));
-      expect(streamed.content).toBe(whole.content);
-      expect(streamed.tool_calls).toEqual(whole.tool_calls);
-      expect(streamed.invalid_tool_calls).toEqual([]);
-      expect(streamed.response_metadata).toMatchObject(whole.response_metadata);
-      expect(streamed.usage_metadata).toMatchObject(whole.usage_metadata ?? {});
-    },
-  );
-
-  it("streams text word by word", async () => {
-    const chunks = await collect([new HumanMessage("Hello!")]);
-    expect(chunks.slice(0, 3).map((chunk) => chunk.content)).toEqual(["I ", "am ", "the "]);
-  });
-
-  it("streams the arguments of each call in several pieces under its index", async () => {
-    const pieces = (await collect([new HumanMessage(PARALLEL)])).flatMap(
-      (chunk) => chunk.tool_call_chunks ?? [],
-    );
-    const first = pieces.filter((piece) => piece.index === 0);
-    expect(first[0]).toMatchObject({ name: "calculator", args: "" });
-    expect(first.slice(1).map((piece) => piece.args)).toEqual(['{"input"', ':"12*(3+', '4)"}']);
-    expect(new Set(pieces.map((piece) => piece.index))).toEqual(new Set([0, 1, 2]));
-  });
-
-  it("ends with one chunk that holds the finish reason and the usage", async () => {
-    const chunks = await collect([new HumanMessage(PARALLEL)]);
-    const withReason = chunks.filter((chunk) => "finish_reason" in chunk.response_metadata);
-    expect(withReason).toEqual(chunks.slice(-1));
-    expect(withReason).toMatchObject([
-      { usage_metadata: { input_tokens: 19, output_tokens: 64, total_tokens: 83 } },
-    ]);
-  });
-
-  it("reports each token to the callbacks, also when invoked", async () => {
-    const tokens: string[] = [];
-    const handler = {
-      lc_prefer_streaming: true,
-      handleLLMNewToken: (token: string) => {
-        tokens.push(token);
-      },
-    };
-    const message = await bind().invoke("Hello!", { callbacks: [handler] });
-    expect(tokens.join("")).toBe(message.content);
-    expect(tokens.length).toBeGreaterThan(10);
-  });
-
-  it("stops when it is aborted, within a delay too", async () => {
-    const controller = new AbortController();
-    const model = new OfflineChatModel({ chunkDelayMs: 60_000 });
-    const stream = model.stream("Hello!", { signal: controller.signal });
-    const received = stream.then(async (chunks) => {
-      for await (const _ of chunks) expect.unreachable("no chunk is due yet");
-    });
-    controller.abort();
-    await expect(received).rejects.toThrow(/abort/i);
-  });
-
-  it("stops between two chunks when it is aborted", async () => {
-    const controller = new AbortController();
-    let count = 0;
-    const consume = async () => {
-      for await (const _ of await new OfflineChatModel().stream("Hello!", { signal: controller.signal })) {
-        count += 1;
-        controller.abort();
-      }
-    };
-    await expect(consume()).rejects.toThrow(/abort/i);
-    expect(count).toBe(1);
-  });
-
-  it("does not answer at all when it was aborted before", async () => {
-    await expect(bind().invoke("Hello!", { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
   });
 });

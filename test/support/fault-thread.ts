@@ -1,0 +1,42 @@
+/** Graphs with one tool over a small OpenAI-compatible server, whose streams break as the user wishes. */
+
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { z } from "zod";
+import { createAgentGraph } from "../../src/index.js";
+import { openThread } from "./client-thread.js";
+import type { ModelServer } from "./model-server.js";
+
+/** The cities that the tool was asked for, in all threads. */
+export const looked: string[] = [];
+const look = tool(
+  async ({ city }) => {
+    looked.push(city);
+    return `${city}: clear`;
+  },
+  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+);
+
+type ModelFields = NonNullable<ConstructorParameters<typeof ChatOpenAI>[0]>;
+
+export function createThread(server: ModelServer, fields: Partial<ModelFields> = {}, options = {}) {
+  const model = new ChatOpenAI({
+    model: "test",
+    apiKey: "x",
+    maxRetries: 0,
+    configuration: { baseURL: server.url },
+    ...fields,
+  } as ModelFields);
+  const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+  const thread = openThread(graph);
+  return {
+    ...thread,
+    /** One run, which fails as it does for its caller. */
+    send: async (text: string, signal?: AbortSignal) => {
+      const run = await thread.send(text, signal);
+      if (run.error !== undefined) throw run.error;
+      return run;
+    },
+  };
+}
