@@ -8,6 +8,7 @@ const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 /** From the bottom up: a file imports from its own layer and from those before it. */
 const LAYERS = [
   "to-json",
+  "is-record",
   "errors",
   "history",
   "providers",

@@ -5,6 +5,7 @@
 
 import { Command, END, isCommand, Send } from "@langchain/langgraph";
 import { InvalidCommandError } from "../errors.js";
+import { isRecord } from "../is-record.js";
 
 export interface RunInput {
   readonly input: unknown;
@@ -86,10 +87,6 @@ function asRecord(update: object): Record<string, unknown> {
 
 function onlyMessages(update: Record<string, unknown>): Record<string, unknown> {
   return Object.hasOwn(update, "messages") ? { messages: update["messages"] } : {};
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 function isEmptyObject(value: object): boolean {

@@ -4,6 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
 import { cloneMessage } from "../history/clone-message.js";
 import { parseMessages } from "../history/messages-schema.js";
+import { isRecord } from "../is-record.js";
 import { commandWithMessages, messagesOfCommand } from "../nodes/command-with-messages.js";
 
 /**
@@ -29,8 +30,4 @@ export function withMessages(input: unknown, given: readonly unknown[]): unknown
   }
   if (isRecord(input)) return { ...input, messages };
   return messages.length === 0 ? input : { messages };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -16,6 +16,7 @@
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../is-record.js";
 
 export interface Call {
   /** As the provider gave it; `""` where it gave none. Not unique in a thread, nor always in one message. */
@@ -102,10 +103,6 @@ function readCall(entry: Record<string, unknown>, kind: Call["kind"]): Call {
 
 function isCallBlock(block: unknown): block is Record<string, unknown> {
   return isRecord(block) && (block["type"] === "tool_use" || block["type"] === "function_call");
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 function countById(calls: readonly Call[]): Map<string, number> {

@@ -1,6 +1,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidToolError } from "../errors.js";
+import { isRecord } from "../is-record.js";
 
 /** What every provider accepts. Source: OpenAI's and Gemini's error texts for tool names. */
 const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
@@ -26,7 +27,7 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
     addName(tool.name, names);
   }
   for (const [index, tool] of additionalTools.entries()) {
-    if (!isObject(tool) || toolName(tool) === "") {
+    if (!isRecord(tool) || toolName(tool) === "") {
       throw new InvalidToolError(
         "",
         `Expected \`additionalTools[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.`,
@@ -42,7 +43,7 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
   }
   return {
     tools: tools.filter(isTool),
-    additionalTools: additionalTools.filter(isObject) as BindToolsInput[],
+    additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
   };
 }
 
@@ -62,12 +63,8 @@ function addName(name: string, names: Set<string>): void {
 /** The name of a tool, or of a definition in OpenAI's form. */
 export function toolName(tool: object): string {
   const definition: unknown = Reflect.get(tool, "function");
-  const name: unknown = Reflect.get(isObject(definition) ? definition : tool, "name");
+  const name: unknown = Reflect.get(isRecord(definition) ? definition : tool, "name");
   return typeof name === "string" ? name : "";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 function isTool(value: unknown): value is StructuredToolInterface {

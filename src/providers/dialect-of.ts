@@ -1,3 +1,4 @@
+import { isRecord } from "../is-record.js";
 import type { DialectName } from "./dialects.js";
 
 /** By what LangChain's clients call themselves (`_llmType`). `openai` is looked at more closely. */
@@ -53,7 +54,7 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 
 function dialectOfOpenAIClient(client: object): DialectName {
   const config: unknown = Reflect.get(client, "clientConfig");
-  const baseURL: unknown = isObject(config) ? Reflect.get(config, "baseURL") : undefined;
+  const baseURL: unknown = isRecord(config) ? Reflect.get(config, "baseURL") : undefined;
   const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
   const dialect =
     host === undefined ? "openai" : (DIALECTS_OF_HOSTS.find(([known]) => known.test(host))?.[1] ?? "strict");
@@ -63,11 +64,7 @@ function dialectOfOpenAIClient(client: object): DialectName {
 /** A model with bound options is wrapped. */
 function innermost(model: object): object {
   const bound: unknown = Reflect.get(model, "bound");
-  return isObject(bound) ? innermost(bound) : model;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return isRecord(bound) ? innermost(bound) : model;
 }
 
 /** Undefined if there is no such method. */

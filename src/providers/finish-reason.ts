@@ -1,5 +1,7 @@
 /** Why a model stopped, in the words of each provider, sorted into the few kinds that matter here. */
 
+import { isRecord } from "../is-record.js";
+
 export type FinishKind =
   /** The model said what it had to say. */
   | "done"
@@ -100,8 +102,4 @@ function readStatus({ status, incomplete_details: details }: Record<string, unkn
 /** DashScope writes `"null"` until the end. */
 function isReason(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "null";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
