@@ -80,7 +80,7 @@ function targetsOf({ goto }: Command): unknown[] {
 
 function refusal(): InvalidCommandError {
   return new InvalidCommandError(
-    "A run can be sent to `model` or to the end, by name: only calls that the model makes are run.",
+    "A run can be sent to `model` or to the end by name, not to `tools` or elsewhere: only calls that the model makes are run.",
   );
 }
 
