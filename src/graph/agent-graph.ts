@@ -137,12 +137,7 @@ export class AgentGraph extends Base {
 
   /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
   override async bulkUpdateState(...[config, supersteps]: Parameters<Base["bulkUpdateState"]>) {
-    const own = supersteps.map(({ updates }) => ({
-      updates: updates.map((update) => ({
-        ...update,
-        values: readStateUpdate(update.values) as typeof update.values,
-      })),
-    }));
+    const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
     return super.bulkUpdateState(config, own);
   }
 

@@ -47,16 +47,21 @@ export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput
   return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
 }
 
+/** The update as `readValues` leaves it. */
+export function readStateUpdate<Update extends { values?: unknown }>(update: Update): Update {
+  return { ...update, values: readValues(update.values) };
+}
+
 /**
  * The values of a state update, without what is private to the graph.
  *
  * @throws InvalidCommandError for a `Command` that goes elsewhere than to the model or to the end, and for a `Send`.
  */
-export function readStateUpdate(values: unknown): unknown {
+function readValues(values: unknown): unknown {
   if (isCommand(values)) return ownCommand(values);
   if (values instanceof Send) throw refusal();
   // Several updates, and those of a copied checkpoint, which stand in pairs with the names of their nodes.
-  if (Array.isArray(values)) return values.map(readStateUpdate);
+  if (Array.isArray(values)) return values.map(readValues);
   return isRecord(values) ? onlyMessages(values) : values;
 }
 
@@ -76,7 +81,7 @@ function targetsOf({ goto }: Command): unknown[] {
 
 function refusal(): InvalidCommandError {
   return new InvalidCommandError(
-    "A run can be sent to `model` or to the end, by name: only calls that the model makes are run.",
+    "A run can be sent to `model` or to the end by name, not to `tools` or elsewhere: only calls that the model makes are run.",
   );
 }
 

@@ -175,7 +175,7 @@ describe("private channels are not a client's to write", () => {
     const thread = approvalThread(["hi", "the end"], { checkpointer });
     await thread.say("hello");
     const messages = [{ role: "user", content: "go" }];
-    await thread.graph.updateState(thread.config, { ...update, messages } as never, "__start__");
+    await thread.graph.updateState(thread.config, { ...update, messages } as never, "model");
     await thread.run(asInput({ update: { ...update, messages: [] } as never }));
     await thread.run(asInput({ update: Object.entries(update) as never }));
     await thread.run(asInput({ update: { ...update, messages: [] } as never, goto: "model" }));

@@ -92,7 +92,8 @@ describe("npm run chat", { timeout: 60_000 }, () => {
 
   it("shows what waits for approval, one call at a time, and takes the decisions", async () => {
     const notes = ["one", "two", "three", "four"];
-    const script = chat("--url", server.url);
+    // Its own server, with a setting that the shared one has not.
+    const script = chat();
     script.child.stdin.end(
       [
         notes.map((text) => `call save_note {"text": "${text}"}`).join(" and "),
