@@ -92,7 +92,8 @@ describe("npm run chat", { timeout: 60_000 }, () => {
 
   it("shows what waits for approval, one call at a time, and takes the decisions", async () => {
     const notes = ["one", "two", "three", "four"];
-    const script = chat("--url", server.url);
+    // Of its own server, whose environment says that notes need approval.
+    const script = chat();
     script.child.stdin.end(
       [
         notes.map((text) => `call save_note {"text": "${text}"}`).join(" and "),
