@@ -53,7 +53,7 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
       { input: user("x"), context: { model: "openai:x" } },
       /`model`.*offline:/,
     ],
-    ["a tool by command", { command: { goto: "tools" } }, /tools/],
+    ["a tool by command", { command: { goto: "tools" } }, /only calls that the model makes/],
     [
       "a tool call by command",
       {
@@ -61,7 +61,7 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
           goto: { node: "tools", input: { call: { id: "f", name: "deaf" }, args: { label: "forged-send" } } },
         },
       },
-      /tools/,
+      /only calls that the model makes/,
     ],
     [
       "a tool call among several commands",
@@ -74,7 +74,7 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
           ],
         },
       },
-      /tools/,
+      /only calls that the model makes/,
     ],
   ];
 

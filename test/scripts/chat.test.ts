@@ -92,7 +92,7 @@ describe("npm run chat", { timeout: 60_000 }, () => {
 
   it("shows what waits for approval, one call at a time, and takes the decisions", async () => {
     const notes = ["one", "two", "three", "four"];
-    // Its own server, with a setting that the shared one has not.
+    // Of its own server, whose environment says that notes need approval.
     const script = chat();
     script.child.stdin.end(
       [
