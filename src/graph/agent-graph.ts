@@ -147,15 +147,14 @@ export class AgentGraph extends Base {
     options: StreamOptions = {},
   ): ReturnType<Base["_streamIterator"]> {
     const { run } = this.#begin({});
-    const { checkpoints, checkpointer } = watchCheckpointer(run.checkpointer);
-    if (checkpointer !== undefined) run.checkpointer = checkpointer;
+    const watched = watchCheckpointer(run.checkpointer);
+    if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
     yield* runAgent<Chunk>({
       ...this.#defaults,
       ...this.#start,
       received,
       options,
-      checkpoints,
-      hasCheckpointer: checkpointer !== undefined,
+      watched,
       stream: (input, own) => super._streamIterator.call(run, input as StreamInput, own as StreamOptions),
     });
   }

@@ -90,9 +90,13 @@ function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 
-/** A text behind the result of a tool is an answer of its own. */
+/**
+ * A text behind the result of a tool is an answer of its own. So is one behind calls that wait: a message that goes takes
+ * its results with it, and some of its tools may have run.
+ */
 function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
-  return last?.id === undefined || last.type !== result.type
+  const endsWait = last !== undefined && callsOf(last).length > 0 && callsOf(result).length === 0;
+  return last?.id === undefined || last.type !== result.type || endsWait
     ? [result]
     : [new RemoveMessage({ id: last.id }), result];
 }

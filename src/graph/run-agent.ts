@@ -6,7 +6,7 @@ import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, RunHandle, scopeOf } from "../nodes/run-handle.js";
-import type { WatchedCheckpoints } from "../nodes/watch-checkpointer.js";
+import type { WatchedCheckpointer } from "../nodes/watch-checkpointer.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";
@@ -35,15 +35,15 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   /** The input as its caller gave it. */
   readonly received: unknown;
   readonly options: RunConfig;
-  readonly checkpoints: WatchedCheckpoints;
-  readonly hasCheckpointer: boolean;
+  readonly watched: WatchedCheckpointer;
   /** Contract: streams a run of the compiled graph, without anything around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
 }
 
 /** @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for what a run may not be given. */
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  const { options, middleware, checkpoints, hasStrictResume } = run;
+  const { options, middleware, watched, hasStrictResume } = run;
+  const { checkpoints } = watched;
   const { input, ...kind } = readRunInput(run.received, hasStrictResume);
   const maxConcurrency = readMaxConcurrency(options);
   const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
@@ -51,6 +51,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const bag: RunBag = { metadata: {} };
 
   const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
+    watched.restart();
     const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
     const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
     const chunks = run.stream(runInput, {
@@ -78,7 +79,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
-  const keepsHistory = run.hasCheckpointer && !isSubgraph;
+  const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
     start: () => begin(withMessages(input, context.messages), readContext(context.options)),
     answer: (given) => {

@@ -24,8 +24,9 @@ import {
   type ToolChoice,
 } from "../settings/tool-choice.js";
 import { emitEvent } from "./agent-event.js";
-import { type ChatOutcome, callModelThroughMiddleware, type Settle } from "./chat-layer.js";
+import { type ChatOutcome, callModelThroughMiddleware, type ModelCall, type Settle } from "./chat-layer.js";
 import { toolName } from "./check-tools.js";
+import { takeBack } from "./retract-messages.js";
 import { runHandleOf, scopeOf } from "./run-handle.js";
 
 export interface ModelRequest {
@@ -66,19 +67,18 @@ export async function askModel(
     ...scopeOf(config),
   });
   let chosen = toolChoice;
-  const outcome = await callModelThroughMiddleware(layers, context, async (changed, settle) => {
+  const call: ModelCall = async (changed, settle) => {
     const { options } = changed;
     // Where tools are off they stay off.
     chosen = toolChoice === "none" ? "none" : readToolChoice(options.toolChoice, tools.map(toolName));
     // Projected once more: what a middleware has put in must pass the provider's rules as well.
     const input = toModelInput(parseMessages(changed.messages), identity);
-    return streamAnswer(
-      request,
-      { messages: input, toolChoice: chosen, parameters: options.parameters },
-      settle,
-      config,
-    );
-  });
+    const sent = { messages: input, toolChoice: chosen, parameters: options.parameters };
+    return streamAnswer(request, sent, settle, config);
+  };
+  const outcome = await callModelThroughMiddleware(layers, context, call, (answer) =>
+    takeBack(answer, config),
+  );
   return { ...outcome, toolChoice: chosen };
 }
 

@@ -30,12 +30,14 @@ export interface ChatOutcome {
  * `next()`. So all that listens to the stream, tracers too, is told of the request that was sent and of the answer that
  * stands: one that a middleware changes leaves no trace.
  *
+ * @param takeBack Contract: takes back what the client has of an answer that does not stand.
  * @throws what a middleware throws, or the model, or MiddlewareError.
  */
 export async function callModelThroughMiddleware(
   layers: readonly ChatMiddleware[],
   context: ChatContext,
   call: ModelCall,
+  takeBack: (answer: AIMessage) => Promise<void>,
 ): Promise<ChatOutcome> {
   const mayChange = layers.some(({ keepsResult }) => !keepsResult);
   let streaming: Promise<AIMessage> | undefined;
@@ -68,7 +70,12 @@ export async function callModelThroughMiddleware(
     return { message, isTerminated: exit.kind === "terminated" };
   };
   const leaving = leave();
-  const outcome = await leaving.finally(() => Promise.allSettled([streaming]));
+  const outcome = await leaving.catch(async (error: unknown) => {
+    await Promise.allSettled([streaming]);
+    if (answer !== undefined && !mayChange) await takeBack(answer);
+    throw error;
+  });
+  await Promise.allSettled([streaming]);
   // With the id under which the client has it. A middleware may also have answered for a model that failed.
   const streamed = hasSettled ? await streaming?.catch(() => undefined) : undefined;
   return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };

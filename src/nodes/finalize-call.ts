@@ -92,6 +92,10 @@ function finalizeCommand(task: ToolTask, command: Command, includesDetails: bool
     const error = new Error("it returned a command whose messages are not all messages");
     return finalizeCall(task, { kind: "threw", error }, includesDetails);
   }
+  if (leadsToCalls(command)) {
+    const error = new Error("it returned a command that runs calls, and only those of the model are run");
+    return finalizeCall(task, { kind: "threw", error }, includesDetails);
+  }
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
   const first = own.find(isOurs);
@@ -108,6 +112,12 @@ function finalizeCommand(task: ToolTask, command: Command, includesDetails: bool
       return commandWithMessages(command, answered);
     },
   };
+}
+
+/** In a graph around this one a node may be called so, too. */
+function leadsToCalls({ graph, goto }: Command): boolean {
+  const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
+  return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
 }
 
 function returnedResult(task: ToolTask, value: unknown): ToolMessage {

@@ -15,7 +15,7 @@ import {
   replaceResult,
   type ToolsUpdate,
 } from "./finalize-call.js";
-import { runHandleOf, scopeOf } from "./run-handle.js";
+import { noteFailure, scopeOf } from "./run-handle.js";
 import type { ToolTask } from "./tool-task.js";
 
 export interface FunctionLayer {
@@ -67,10 +67,4 @@ export async function callThroughMiddleware(
 /** Of a call whose tool was not run. */
 function outcomeOf(exit: Exit): CallOutcome {
   return exit.kind === "threw" ? exit : { kind: "ended" };
-}
-
-/** Of several, the first one stands. */
-function noteFailure(error: unknown, config: LangGraphRunnableConfig): void {
-  const handle = runHandleOf(config);
-  if (handle !== undefined) handle.failure ??= { error };
 }

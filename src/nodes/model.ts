@@ -21,7 +21,8 @@ import {
 import { withDistinctCallIds } from "./distinct-call-ids.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision } from "./gate.js";
-import { runHandleOf, stepsLeft } from "./run-handle.js";
+import { takeBack } from "./retract-messages.js";
+import { noteFailure, runHandleOf, stepsLeft } from "./run-handle.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
@@ -70,11 +71,16 @@ export function createModelNode(options: ModelNodeOptions) {
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
     const { maxFunctionCalls } = resolveLimits(context, options.limits);
-    return dispatchCalls(message, turn, {
-      policy: options.callPolicy,
-      maxFunctionCalls,
-      toolChoice: answer.toolChoice,
-    });
+    try {
+      return await dispatchCalls(message, turn, {
+        policy: options.callPolicy,
+        maxFunctionCalls,
+        toolChoice: answer.toolChoice,
+      });
+    } catch (error) {
+      await takeBack(message, config);
+      throw error;
+    }
   }
 
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
@@ -104,7 +110,11 @@ export function createModelNode(options: ModelNodeOptions) {
   return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
     const handle = runHandleOf(config);
     if (handle !== undefined) handle.history = state.messages;
-    const { command, refused, isEnd } = await decide(state, config);
+    const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
+      // LangGraph writes a field on what a node throws; what it cannot write on goes around it.
+      if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
+      return wait();
+    });
     if (handle === undefined) return command;
     handle.tally.addResults(refused);
     handle.history = reduceMessages(state.messages, messagesOf(command)).messages;

@@ -1,6 +1,6 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage, BaseMessageChunk } from "@langchain/core/messages";
+import { type BaseMessage, type BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { RunnableConfig } from "@langchain/core/runnables";
 
@@ -14,6 +14,12 @@ export async function retractMessages(
 ): Promise<void> {
   if (removed.length === 0) return;
   for await (const _ of await new Retraction(removed).stream([], config));
+}
+
+/** Takes back an answer that the history does not get. Who aborts a run may want to read what came. */
+export async function takeBack({ id }: BaseMessage, config: RunnableConfig): Promise<void> {
+  if (id !== undefined && config.signal?.aborted !== true)
+    await retractMessages([new RemoveMessage({ id })], config);
 }
 
 class Retraction extends BaseChatModel {

@@ -85,6 +85,14 @@ export function scopeOf(config: RunnableConfig): RunScope {
   };
 }
 
+/** Ends the run, whose caller gets the error. Of several, the first one stands. Returns whether there is a run. */
+export function noteFailure(error: unknown, config: RunnableConfig): boolean {
+  const handle = runHandleOf(config);
+  if (handle === undefined) return false;
+  handle.failure ??= { error };
+  return true;
+}
+
 /** Does what a node does, and tells the run of the interrupt that it may end with. */
 export async function noteInterrupts<T>(config: RunnableConfig, work: () => Promise<T>): Promise<T> {
   try {

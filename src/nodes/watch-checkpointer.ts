@@ -10,6 +10,8 @@ export interface WatchedCheckpoints {
 }
 
 export interface WatchedCheckpointer {
+  /** To be called before each run: what the one before has left is not what an earlier run had. */
+  readonly restart: () => void;
   readonly checkpoints: WatchedCheckpoints;
   /** To be used in the place of the given one. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
@@ -18,13 +20,17 @@ export interface WatchedCheckpointer {
 /** Remembers the first checkpoint that a run reads: the one that an earlier run may have left unfinished. */
 export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
   if (!isSaver(saver)) {
-    return { checkpoints: { abandoned: undefined, read: undefined }, checkpointer: undefined };
+    const checkpoints = { abandoned: undefined, read: undefined };
+    return { checkpoints, checkpointer: undefined, restart: () => {} };
   }
   const checkpoints: WatchedCheckpoints = {
     abandoned: undefined,
     read: (config) => saver.getTuple(config),
   };
   let isFirst = true;
+  const restart = (): void => {
+    isFirst = true;
+  };
   const getTuple = async (
     config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
   ): Promise<CheckpointTuple | undefined> => {
@@ -42,7 +48,7 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  return { checkpoints, checkpointer };
+  return { checkpoints, checkpointer, restart };
 }
 
 function isSaver(value: unknown): value is BaseCheckpointSaver {

@@ -75,7 +75,8 @@ export class ClientStream {
 
   /** An id that the client has not seen. Some providers repeat theirs, and some give none. */
   #freshId(given: string | undefined): string | undefined {
-    const base = given ?? (this.#run === undefined ? undefined : `run-${this.#run.runId}`);
+    // Not the id of the run where another was shown: LangGraph would send it under that one.
+    const base = given ?? this.#id ?? (this.#run === undefined ? undefined : `run-${this.#run.runId}`);
     if (base === undefined) return undefined;
     const isSeen = (id: string) => id === this.#id || this.#isTaken(id);
     let id = base;

@@ -128,10 +128,15 @@ describe("where a run waits for a human", () => {
       },
       [calls(["ask"]), "done"],
     );
-    expect(await stream(user("go"))).toEqual(["human: go", "ai: mine"]);
+    expect(await stream(user("go"))).toEqual([
+      "human: go",
+      "ai> ask",
+      expect.stringContaining("tool! Tool call ask"),
+      "ai: mine",
+    ]);
     expect((await graph.getState(config)).tasks).toEqual([]);
     mine = undefined;
-    expect((await stream(user("again"))).slice(2)).toEqual(["human: again", "ai: done"]);
+    expect((await stream(user("again"))).slice(4)).toEqual(["human: again", "ai: done"]);
   });
 
   it("the calls that wait cannot be changed: the caller is told, and the wait goes on", async () => {

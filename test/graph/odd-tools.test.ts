@@ -1,9 +1,10 @@
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, Send } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/graph.js";
+import { results } from "../fixtures/batch.js";
 
 const any = z.object({});
 const named = (name: string, run: (config: { toolCall?: { id?: string } }) => unknown) =>
@@ -63,6 +64,19 @@ describe("A tool that", () => {
     expect(results.filter(({ content }) => content === "steady done")).toHaveLength(2);
     for (const { content } of results) expect(content.length).toBeGreaterThan(0);
   });
+
+  it.each(["tools", "approve", new Send("tools", { call: { id: "x", name: "bad" }, args: {} })])(
+    "returns a command that leads to %s runs no call of its own making",
+    async (goto) => {
+      const bad = tool(async () => new Command({ goto }), {
+        name: "bad",
+        description: "bad",
+        schema: z.object({}),
+      });
+      const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
+      expect(result?.text).toContain("only those of the model are run");
+    },
+  );
 
   it("returns a result for another call keeps its status and artifact", async () => {
     const run = () =>
