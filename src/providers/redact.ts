@@ -1,5 +1,7 @@
 /** Takes keys out of texts: providers repeat them in what they answer. */
 
+import { LEAST_LENGTH, secretsOf } from "./secrets.js";
+
 const REDACTED = "[redacted]";
 
 /** What is a key by its look, wherever it comes from. */
@@ -9,14 +11,9 @@ const LOOKS_SECRET: readonly RegExp[] = [
   /\b(?:sk|gsk|xai)-[\w*-]{6,}/g,
   /\bgsk_\w{6,}/g,
   /\bAIza[\w-]{6,}/g,
-  /(?<=[?&](?:api[-_]?key|key|token|access_token)=)[^&\s"']+/gi,
+  /(?<=[?&](?:api[-_]?key|key|token|access_token|sig|signature)=)[^&\s"']+/gi,
   /(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g,
 ];
-
-/** Names under which clients keep keys and what they send in headers. */
-const SECRET_NAME = /key|token|secret|password|authorization|credential/i;
-const LEAST_LENGTH = 8;
-const DEEPEST = 3;
 
 /** Contract: returns the text without the secrets and without what looks like one. */
 export type Redact = (text: string) => string;
@@ -24,23 +21,19 @@ export type Redact = (text: string) => string;
 /** @param model What is asked: its own keys are known wherever it keeps them. */
 export function createRedact(model: object): Redact {
   // The longest first: one may begin with another.
-  const secrets = [...findSecrets(model)].sort((one, other) => other.length - one.length);
+  const secrets = [...secretsOf(model)].sort((one, other) => other.length - one.length);
   return (text) => {
-    const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
+    const known = secrets.reduce(withoutSecret, text);
     return LOOKS_SECRET.reduce((rest, pattern) => rest.replace(pattern, REDACTED), known);
   };
 }
 
-function findSecrets(holder: object, found = new Set<string>(), seen = new Set<object>(), depth = 0) {
-  seen.add(holder);
-  const entries = holder instanceof Headers ? [...holder] : Object.entries(holder);
-  for (const [name, value] of entries as (readonly [string, unknown])[]) {
-    if (typeof value === "string" && SECRET_NAME.test(name)) {
-      const secret = value.replace(/^(Bearer|Basic)\s+/i, "").trim();
-      if (secret.length >= LEAST_LENGTH) found.add(secret);
-    } else if (typeof value === "object" && value !== null && !seen.has(value) && depth < DEEPEST) {
-      findSecrets(value, found, seen, depth + 1);
-    }
-  }
-  return found;
+function withoutSecret(text: string, secret: string): string {
+  if (secret.length >= LEAST_LENGTH) return text.replaceAll(secret, REDACTED);
+  // A short one may well be a part of some word.
+  const escaped = secret.replaceAll(
+    /[^A-Za-z0-9]/g,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  return text.replaceAll(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, "gu"), REDACTED);
 }

@@ -1,0 +1,81 @@
+/** What a client keeps that nobody may read: its keys, and what it sends in headers and queries. */
+
+/** Names under which clients keep keys, and under which they send them. */
+const SECRET_NAME =
+  /key|token|secret|password|credential|auth(?!or(?!i[sz]))|cookie|session|signature|(?:^|[-_])sig$/i;
+/** A key by its name, however short it is: a gateway of one's own may have any. */
+const KEY_NAME = /api[-_]?key$/i;
+/** Where all is secret that is not known for harmless. */
+const SENT_NAME = /headers$|^default_?query$/i;
+const HARMLESS_NAME =
+  /^(?:accept.*|content-.*|user-agent|connection|host|origin|(?:http-)?referer|x-title|x-stainless-.*|.*-beta|.*version)$/i;
+const HARMLESS_VALUE = /^(?:true|false|null)$/i;
+
+/** Of a secret that is known by its name only. */
+export const LEAST_LENGTH = 8;
+const SHORTEST = 4;
+const DEEPEST = 3;
+
+/** In the forms in which a text can repeat them. */
+export function secretsOf(holder: object): ReadonlySet<string> {
+  const found = new Set<string>();
+  findSecrets(holder, found, new Set(), 0);
+  return found;
+}
+
+function findSecrets(holder: object, found: Set<string>, seen: Set<object>, depth: number): void {
+  seen.add(holder);
+  for (const [name, value] of entriesOf(holder)) {
+    if (typeof value === "string" && SECRET_NAME.test(name)) {
+      addSecret(found, name, value, KEY_NAME.test(name) ? SHORTEST : LEAST_LENGTH);
+    }
+    if (typeof value !== "object" || value === null || seen.has(value)) continue;
+    if (SENT_NAME.test(name)) addSent(found, value);
+    else if (depth < DEEPEST) findSecrets(value, found, seen, depth + 1);
+  }
+}
+
+/** Every header or parameter of a query, but those that say nothing. */
+function addSent(found: Set<string>, fields: object): void {
+  for (const [name, given] of sentOf(fields)) {
+    if (HARMLESS_NAME.test(name)) continue;
+    for (const value of [given].flat()) {
+      if (typeof value === "string" && !HARMLESS_VALUE.test(value)) addSecret(found, name, value, SHORTEST);
+    }
+  }
+}
+
+function addSecret(found: Set<string>, name: string, value: string, least: number): void {
+  for (const part of partsOf(name, value.trim())) {
+    // As it is, and as it stands in an address, which takes no half of a pair of surrogates.
+    const wellFormed = part.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+    const forms = [
+      part,
+      encodeURIComponent(wellFormed),
+      new URLSearchParams([["", part]]).toString().slice(1),
+    ];
+    for (const form of forms) if (part.length >= least) found.add(form);
+  }
+}
+
+/** A header may hold more than its secret, which can be repeated alone. */
+function partsOf(name: string, value: string): readonly string[] {
+  if (/cookie/i.test(name)) {
+    return [value, ...value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim())];
+  }
+  const bare = value.replace(/^(?:Bearer|Basic)\s+/i, "");
+  const credential = /auth/i.test(name) ? /^[A-Za-z-]+\s+(\S+)$/.exec(bare)?.[1] : undefined;
+  return credential === undefined ? [bare] : [bare, credential];
+}
+
+function entriesOf(holder: object): readonly (readonly [string, unknown])[] {
+  return holder instanceof Headers ? [...holder] : Object.entries(holder);
+}
+
+/** Clients also take lists of pairs. */
+function sentOf(fields: object): readonly (readonly [string, unknown])[] {
+  if (!Array.isArray(fields)) return entriesOf(fields);
+  return fields.flatMap((pair) =>
+    Array.isArray(pair) && pair.length === 2 ? [[String(pair[0]), pair[1]]] : [],
+  );
+}
