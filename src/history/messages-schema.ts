@@ -32,8 +32,6 @@ export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<B
  * @throws InvalidMessageError that names the first value that is no message.
  */
 export function parseMessages(given: unknown): BaseMessage[] {
-  // The schema has an issue for it, and no error of ours.
-  if (given === undefined) throw new InvalidMessageError("messages", given);
   messagesUpdateSchema.parse(given);
   return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
