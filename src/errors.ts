@@ -9,7 +9,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   graph is built, when a run starts, or by the function it was given to.
  * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
- * - `INVALID_MESSAGE`: a value written to the history is no message. Raised by the write; the history stays.
+ * - `INVALID_MESSAGE`: a value written to the history is no message, or a run's input or a middleware's messages have
+ *   another shape. Raised by the write, when the run starts, or in the middleware; the history stays.
  * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the update starts.
  * - `MIDDLEWARE_MISUSED`: a middleware forgot to await `next()`, called it twice, left no result or one that is no
  *   message. Raised in a run; what tools have returned stays.
@@ -82,17 +83,16 @@ export class InvalidModelError extends TetherError {
   }
 }
 
-/** A value that is no message. */
+const A_MESSAGE = "a message (a string, or an object with `role` or `type`)";
+
+/** A value that is no message, or no list of messages where there must be one. */
 export class InvalidMessageError extends TetherError {
   override readonly name = "InvalidMessageError";
   /** Where it stood in the update. */
   readonly place: string;
 
-  constructor(place: string, value: unknown) {
-    super(
-      "INVALID_MESSAGE",
-      `Expected \`${place}\` to be a message (a string, or an object with \`role\` or \`type\`), got \`${formatValue(value)}\`.`,
-    );
+  constructor(place: string, value: unknown, expectation = A_MESSAGE) {
+    super("INVALID_MESSAGE", `Expected \`${place}\` to be ${expectation}, got \`${formatValue(value)}\`.`);
     this.place = place;
   }
 

@@ -11,7 +11,7 @@ import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";
 import { readRunInput, STRICT_RESUME_KEY } from "./client-command.js";
-import { messagesOfInput, withMessages } from "./run-input.js";
+import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 
 export interface RunRules {
   /** Whether an answer that is meant for one of several questions must name it. */
@@ -45,6 +45,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const { options, middleware, watched, hasStrictResume } = run;
   const { checkpoints } = watched;
   const { input, ...kind } = readRunInput(run.received, hasStrictResume);
+  assertRunInput(input);
   const maxConcurrency = readMaxConcurrency(options);
   const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);

@@ -2,10 +2,21 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
+import { InvalidMessageError } from "../errors.js";
 import { cloneMessage } from "../history/clone-message.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { isRecord } from "../is-record.js";
 import { commandWithMessages, messagesOfCommand } from "../nodes/command-with-messages.js";
+
+/**
+ * Nothing is left to LangGraph, which says that it wants the first of a run.
+ *
+ * @throws InvalidMessageError for what is neither nothing nor an object.
+ */
+export function assertRunInput(input: unknown): void {
+  if (input === undefined || input === null || (isRecord(input) && !Array.isArray(input))) return;
+  throw new InvalidMessageError("input", input, "an object with `messages`, a `Command` or null");
+}
 
 /**
  * Copies: the caller's messages stay as they are.

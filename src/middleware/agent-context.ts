@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import type { RunContext } from "../settings/run-context.js";
-import { MiddlewareContext, type RunScope, toAnswer } from "./context.js";
+import { asMessages, asObject, MiddlewareContext, type RunScope, toAnswer } from "./context.js";
 
 interface Fields extends RunScope {
   readonly messages: BaseMessage[];
@@ -11,21 +11,45 @@ interface Fields extends RunScope {
 
 /** One run of the graph, however it was started. */
 export class AgentContext extends MiddlewareContext {
-  /** The messages of the run's input; none in a run that goes on where another stopped. May be changed. */
-  messages: BaseMessage[];
-  /** What the run's `context` chooses. May be changed; it is checked again. */
-  options: RunContext;
   /** Whether the run was started by `stream` or `streamEvents`, as the server does, and not by `invoke`. */
   readonly stream: boolean;
   /** What the run waits for, after `next()`. */
   interrupts: readonly Interrupt[] = [];
+  #messages: BaseMessage[];
+  #options: RunContext;
   #result: BaseMessage | undefined;
 
   constructor({ messages, options, isStreamed, ...scope }: Fields) {
     super(scope);
-    this.messages = messages;
-    this.options = options;
+    this.#messages = messages;
+    this.#options = options;
     this.stream = isStreamed;
+  }
+
+  /**
+   * The messages of the run's input; none in a run that goes on where another stopped. May be changed.
+   *
+   * @throws InvalidMessageError if it is set to what is no list.
+   */
+  get messages(): BaseMessage[] {
+    return this.#messages;
+  }
+
+  set messages(messages: BaseMessage[]) {
+    this.#messages = asMessages(messages);
+  }
+
+  /**
+   * What the run's `context` chooses. May be changed; it is checked again.
+   *
+   * @throws InvalidSettingError if it is set to what is no object.
+   */
+  get options(): RunContext {
+    return this.#options;
+  }
+
+  set options(options: RunContext) {
+    this.#options = asObject("context.options", options);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolChoice } from "../settings/tool-choice.js";
-import { MiddlewareContext, type RunScope, toAnswer } from "./context.js";
+import { asMessages, asObject, MiddlewareContext, type RunScope, toAnswer } from "./context.js";
 
 export interface ChatOptions {
   /** `"none"` where tools are off, for whatever reason; then they stay off. */
@@ -19,20 +19,41 @@ interface Fields extends RunScope {
 
 /** One call of the model. */
 export class ChatContext extends MiddlewareContext {
-  /** The model input of this call. What is changed here is sent, and not stored. */
-  messages: BaseMessage[];
-  options: ChatOptions;
   readonly model: BaseChatModel;
   /** What is offered to the model: the tools of the graph, and the additional ones. */
   readonly tools: readonly object[];
+  #messages: BaseMessage[];
+  #options: ChatOptions;
   #result: AIMessage | undefined;
 
   constructor({ messages, options, model, tools, ...scope }: Fields) {
     super(scope);
-    this.messages = messages;
-    this.options = options;
+    this.#messages = messages;
+    this.#options = options;
     this.model = model;
     this.tools = tools;
+  }
+
+  /**
+   * The model input of this call. What is changed here is sent, and not stored.
+   *
+   * @throws InvalidMessageError if it is set to what is no list.
+   */
+  get messages(): BaseMessage[] {
+    return this.#messages;
+  }
+
+  set messages(messages: BaseMessage[]) {
+    this.#messages = asMessages(messages);
+  }
+
+  /** @throws InvalidSettingError if it is set to what is no object; its fields are checked when the model is called. */
+  get options(): ChatOptions {
+    return this.#options;
+  }
+
+  set options(options: ChatOptions) {
+    this.#options = asObject("context.options", options);
   }
 
   /**

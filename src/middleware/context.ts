@@ -1,9 +1,10 @@
 /** What the contexts of the three layers have in common. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { MiddlewareError } from "../errors.js";
+import { InvalidMessageError, InvalidSettingError, MiddlewareError } from "../errors.js";
 import { isAIMessage } from "../history/call.js";
 import { coerceMessage } from "../history/coerce-message.js";
+import { isRecord } from "../is-record.js";
 
 /** What the layers of one run share: one bag, empty at the beginning of each run, also of a resumed one. */
 export interface RunBag {
@@ -38,6 +39,22 @@ export class MiddlewareContext {
   set metadata(metadata: Record<string, unknown>) {
     this.#bag.metadata = metadata;
   }
+}
+
+/**
+ * What stands for a message in it is made one where it is read; but the next middleware reads a list.
+ *
+ * @throws InvalidMessageError for what is no list.
+ */
+export function asMessages<Messages>(value: Messages): Messages {
+  if (Array.isArray(value)) return value;
+  throw new InvalidMessageError("context.messages", value, "a list of messages");
+}
+
+/** @throws InvalidSettingError that names the place of what is no object. */
+export function asObject<Value>(place: string, value: Value): Value {
+  if (isRecord(value) && !Array.isArray(value)) return value;
+  throw InvalidSettingError.expected(place, "an object", value);
 }
 
 /** @throws MiddlewareError for what is neither an assistant message nor a text. */

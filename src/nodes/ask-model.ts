@@ -10,6 +10,7 @@ import { coerceMessage } from "../history/coerce-message.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { isBlankMessage } from "../history/without-calls.js";
 import { ChatContext } from "../middleware/chat-context.js";
+import { asObject } from "../middleware/context.js";
 import { identityOf } from "../providers/dialect-of.js";
 import type { FinishHabit } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
@@ -71,9 +72,10 @@ export async function askModel(
     const { options } = changed;
     // Where tools are off they stay off.
     chosen = toolChoice === "none" ? "none" : readToolChoice(options.toolChoice, tools.map(toolName));
+    const parameters = asObject("context.options.parameters", options.parameters);
     // Projected once more: what a middleware has put in must pass the provider's rules as well.
     const input = toModelInput(parseMessages(changed.messages), identity);
-    const sent = { messages: input, toolChoice: chosen, parameters: options.parameters };
+    const sent = { messages: input, toolChoice: chosen, parameters };
     return streamAnswer(request, sent, settle, config);
   };
   const outcome = await callModelThroughMiddleware(layers, context, call, (answer) =>

@@ -3,6 +3,7 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { endingRun } from "../history/result.js";
+import { isRecord } from "../is-record.js";
 import { FunctionContext } from "../middleware/function-context.js";
 import type { FunctionMiddleware } from "../middleware/middleware.js";
 import { type Exit, runOnion } from "../middleware/run-onion.js";
@@ -39,7 +40,11 @@ export async function callThroughMiddleware(
   let thrown: { readonly error: unknown } | undefined;
   const core = async (context: FunctionContext): Promise<void> => {
     try {
-      const outcome = await executeCall({ ...call, args: context.arguments }, tool, config, timeoutMs);
+      const { arguments: args } = context;
+      const outcome: CallOutcome =
+        isRecord(args) && !Array.isArray(args)
+          ? await executeCall({ ...call, args }, tool, config, timeoutMs)
+          : { kind: "invalid-arguments", detail: NO_OBJECT };
       done = finalizeCall(task, outcome, includesDetails);
       context.result = done.result;
     } catch (error) {
@@ -63,6 +68,8 @@ export async function callThroughMiddleware(
   const result = replaceResult(task, context.result ?? own.result);
   return own.updateWith(exit.kind === "terminated" ? endingRun(result) : result);
 }
+
+const NO_OBJECT = "A function middleware set `context.arguments` to what is no object.";
 
 /** Of a call whose tool was not run. */
 function outcomeOf(exit: Exit): CallOutcome {

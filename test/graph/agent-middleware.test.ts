@@ -80,6 +80,17 @@ describe("the input's messages", () => {
     await expect(graph.invoke(user("go"), config)).rejects.toThrow("`messages[1]` to be a message");
   });
 
+  it.each([[undefined], [null], ["hello"]])("cannot be %j, which is no list", async (value) => {
+    const { graph } = agent((context, next) => {
+      context.messages = value as never;
+      return next();
+    });
+    await expect(graph.invoke(user("go"), config)).rejects.toMatchObject({
+      name: "InvalidMessageError",
+      message: expect.stringContaining("`context.messages` to be a list of messages"),
+    });
+  });
+
   it("are none where a run goes on, which keeps its input if none are added", async () => {
     const seen: number[] = [];
     const { graph } = agent(
@@ -150,6 +161,8 @@ describe("the options of the run", () => {
   it.each([
     [{ maxIterations: 1_000 }, "`maxIterations`"],
     [{ maxIteration: 1 }, "`maxIteration`"],
+    [undefined, "`context.options` to be an object, got `undefined`"],
+    [5, "`context.options` to be an object, got `5`"],
   ])("are checked again: %j", async (options, named) => {
     const { graph } = agent((context, next) => {
       context.options = options as never;

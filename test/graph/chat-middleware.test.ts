@@ -95,6 +95,38 @@ describe("what is sent", () => {
     await expect(graph.invoke(user("one"), config)).rejects.toThrow("`messages[2]` to be a message");
   });
 
+  it.each([
+    [
+      "messages",
+      undefined,
+      "InvalidMessageError",
+      "`context.messages` to be a list of messages, got `undefined`",
+    ],
+    [
+      "messages",
+      "hello",
+      "InvalidMessageError",
+      '`context.messages` to be a list of messages, got `"hello"`',
+    ],
+    ["options", undefined, "InvalidSettingError", "`context.options` to be an object, got `undefined`"],
+    [
+      "options.parameters",
+      null,
+      "InvalidSettingError",
+      "`context.options.parameters` to be an object, got `null`",
+    ],
+    ["options.parameters", 5, "InvalidSettingError", "`context.options.parameters` to be an object, got `5`"],
+  ])("cannot be of another shape, and the error names it: `%s` as %j", async (place, value, name, says) => {
+    const { graph, model } = chatAgent(async (context, next) => {
+      if (place === "options.parameters") context.options.parameters = value as never;
+      else Reflect.set(context, place, value);
+      await next();
+    }, []);
+    const message = expect.stringContaining(says);
+    await expect(graph.invoke(user("one"), config)).rejects.toMatchObject({ name, message });
+    expect(model.requests).toEqual([]);
+  });
+
   it("can be changed deep within a message, whose history is not", async () => {
     const { graph, model } = chatAgent(
       async ({ messages }, next) => {

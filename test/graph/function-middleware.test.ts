@@ -62,6 +62,24 @@ describe("arguments", () => {
   });
 });
 
+describe("arguments that are no object", () => {
+  it.each([[undefined], [null], [5], [[1]]])("are refused, whatever the tool's schema: %j", async (args) => {
+    const runs: unknown[] = [];
+    const run = async (given: unknown) => void runs.push(given);
+    const free = tool(run, { name: "free", description: "free", schema: { type: "object", properties: {} } });
+    const middleware = functionMiddleware(async (context, next) => {
+      context.arguments = args as never;
+      await next();
+    });
+    const [result] = await results({ tools: [free], middleware: [middleware] }, ["free", {}]);
+    expect(result).toMatchObject({
+      status: "error",
+      content: expect.stringMatching(/arguments of `free` were refused.*`context\.arguments`.*no object/),
+    });
+    expect(runs).toEqual([]);
+  });
+});
+
 describe("the result", () => {
   it("can come from a cache, without the tool, to each call under its own id", async () => {
     const { tool: give, runs } = returning("given");

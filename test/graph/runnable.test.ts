@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { END, MemorySaver, MessagesAnnotation, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, PairedMessagesValue } from "../../src/index.js";
+import { agentMiddleware, createAgentGraph, PairedMessagesValue } from "../../src/index.js";
 import { createProbe } from "../fixtures/probe-tools.js";
 import { messagesOf, pairedScript, user } from "../fixtures/thread.js";
 
@@ -114,6 +114,20 @@ describe("an agent graph is run through", () => {
     const result = await graph.invoke(input(), { configurable: { thread_id: "1", __tether_run: forged } });
     expect(pairedScript(result)).toEqual(ANSWER);
     expect(probe.runs).toEqual(["fast:-"]);
+  });
+});
+
+describe("an input that is none", () => {
+  const around = agentMiddleware((_context, next) => next());
+
+  it.each([["hi"], [5], [[]], [[["user", "hi"]]]])("is refused in words: %j", async (input) => {
+    for (const middleware of [[], [around]]) {
+      const graph = createAgentGraph({ model: "offline:", middleware });
+      await expect(graph.invoke(input as never)).rejects.toMatchObject({
+        name: "InvalidMessageError",
+        message: expect.stringMatching(/^Expected `input` to be an object with `messages`/),
+      });
+    }
   });
 });
 
