@@ -71,8 +71,11 @@ export async function askModel(
   const call: ModelCall = async (changed, settle) => {
     const { options } = changed;
     // Where tools are off they stay off.
-    chosen = toolChoice === "none" ? "none" : readToolChoice(options.toolChoice, tools.map(toolName));
-    const parameters = asObject("context.options.parameters", options.parameters);
+    chosen =
+      toolChoice === "none" ? "none" : readToolChoice(options.toolChoice ?? toolChoice, tools.map(toolName));
+    // Options that were replaced as a whole need not repeat what they leave as it is.
+    const { parameters: given = {} } = options;
+    const parameters = asObject("context.options.parameters", given);
     // Projected once more: what a middleware has put in must pass the provider's rules as well.
     const input = toModelInput(parseMessages(changed.messages), identity);
     const sent = { messages: input, toolChoice: chosen, parameters };

@@ -119,6 +119,16 @@ describe("toolChoice", () => {
     expect(probe.runs).toEqual([]);
   });
 
+  it("can be changed by options that are replaced as a whole", async () => {
+    const off = chatMiddleware(async (context, next) => {
+      context.options = { toolChoice: "none" } as typeof context.options;
+      await next();
+    });
+    const { graph, config, choices } = agent(["done"], { middleware: [off] });
+    await graph.invoke(user("go"), config);
+    expect(choices()).toEqual(["none"]);
+  });
+
   it("stays off where it is off, whatever a chat middleware says", async () => {
     const on = chatMiddleware(async (context, next) => {
       context.options.toolChoice = "required";
