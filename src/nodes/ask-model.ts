@@ -12,7 +12,7 @@ import { isBlankMessage } from "../history/without-calls.js";
 import { ChatContext } from "../middleware/chat-context.js";
 import { asObject } from "../middleware/context.js";
 import { identityOf } from "../providers/dialect-of.js";
-import type { FinishHabit } from "../providers/finish-habit.js";
+import { finishHabitOf } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
 import { joinChunks } from "../providers/join-chunks.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
@@ -32,7 +32,6 @@ import { runHandleOf, scopeOf } from "./run-handle.js";
 
 export interface ModelRequest {
   readonly model: BaseChatModel;
-  readonly habit: FinishHabit;
   readonly history: readonly BaseMessage[];
   readonly input: Omit<ModelInputOptions, "dialect" | "modelId">;
   readonly tools: readonly BindToolsInput[];
@@ -134,13 +133,13 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
 }
 
 function createGuard(
-  { history, habit, maxFallbackAttempts }: ModelRequest,
+  { model, history, maxFallbackAttempts }: ModelRequest,
   settle: Settle | undefined,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
   return {
     maxFallbackAttempts,
-    habit,
+    habit: finishHabitOf(model),
     settle,
     isTaken: (id) => history.some((message) => message.id === id),
     onBroken: ({ reason, usage }) => {

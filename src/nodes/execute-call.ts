@@ -1,6 +1,7 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { ToolInputParsingException } from "@langchain/core/tools";
-import { isGraphBubbleUp, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isLangGraphSignal } from "../providers/is-langgraph-signal.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { CallOutcome } from "./finalize-call.js";
 import { runTool, ToolTimeoutError } from "./run-tool.js";
@@ -31,9 +32,4 @@ export async function executeCall(
       return { kind: "invalid-arguments", detail: error.message };
     return { kind: "threw", error };
   }
-}
-
-/** LangGraph's own check reads a field of whatever was thrown. */
-export function isLangGraphSignal(error: unknown): boolean {
-  return typeof error === "object" && error !== null && isGraphBubbleUp(error);
 }

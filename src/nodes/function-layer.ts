@@ -7,8 +7,9 @@ import { isRecord } from "../is-record.js";
 import { FunctionContext } from "../middleware/function-context.js";
 import type { FunctionMiddleware } from "../middleware/middleware.js";
 import { type Exit, runOnion } from "../middleware/run-onion.js";
+import { isLangGraphSignal } from "../providers/is-langgraph-signal.js";
 import type { RunContext } from "../settings/run-context.js";
-import { executeCall, isLangGraphSignal, type WantedCall } from "./execute-call.js";
+import { executeCall, type WantedCall } from "./execute-call.js";
 import {
   type CallOutcome,
   type FinalizedCall,

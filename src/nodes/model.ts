@@ -4,7 +4,6 @@ import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph
 import { callsOf } from "../history/call.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reduce-messages.js";
-import { finishHabitOf } from "../providers/finish-habit.js";
 import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tool-choice.js";
@@ -20,7 +19,7 @@ import {
 } from "./dispatch-calls.js";
 import { withDistinctCallIds } from "./distinct-call-ids.js";
 import { withFreshId } from "./fresh-id.js";
-import { decideAtGate, type GateDecision } from "./gate.js";
+import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
 import { takeBack } from "./retract-messages.js";
 import { noteFailure, runHandleOf, stepsLeft } from "./run-handle.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
@@ -45,7 +44,12 @@ type Config = LangGraphRunnableConfig<RunContext>;
 
 /** Passes the gate, asks the model, and sends its calls where they belong. */
 export function createModelNode(options: ModelNodeOptions) {
-  async function ask(state: AgentState, decision: AskDecision, config: Config): Promise<Dispatched> {
+  async function ask(
+    state: AgentState,
+    decision: AskDecision,
+    { limits, policy }: RunLimits,
+    config: Config,
+  ): Promise<Dispatched> {
     const context = config.context ?? {};
     const model = await options.resolveModel(context.model);
     const toolsOff = toolsOffReason(decision, options, context);
@@ -53,9 +57,8 @@ export function createModelNode(options: ModelNodeOptions) {
     const answer = await askModel(
       {
         model,
-        habit: finishHabitOf(model),
         history: state.messages,
-        input: inputOptions(options, context),
+        input: inputOptions(options, context, policy),
         tools: options.offered,
         toolChoice: toolsOff === undefined ? toolChoice : "none",
         maxFallbackAttempts: options.maxStreamFallbackAttempts,
@@ -70,7 +73,7 @@ export function createModelNode(options: ModelNodeOptions) {
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
-    const { maxFunctionCalls } = resolveLimits(context, options.limits);
+    const { maxFunctionCalls } = limits;
     try {
       return await dispatchCalls(message, turn, {
         policy: options.callPolicy,
@@ -90,7 +93,8 @@ export function createModelNode(options: ModelNodeOptions) {
     if (handle?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const decision = decideAtGate(state, { limits, policy: options.summaryPolicy(context), stepsLeft: left });
+    const policy = options.summaryPolicy(context);
+    const decision = decideAtGate(state, { limits, policy, stepsLeft: left });
     switch (decision.kind) {
       case "wait":
         return wait();
@@ -101,9 +105,9 @@ export function createModelNode(options: ModelNodeOptions) {
       case "close":
         if (decision.reason !== "after-required" && options.offered.length > 0)
           emitEvent(config, { type: "limit-reached", limit: decision.reason });
-        return ask(state, decision, config);
+        return ask(state, decision, { limits, policy }, config);
       case "call":
-        return ask(state, decision, config);
+        return ask(state, decision, { limits, policy }, config);
     }
   }
 
@@ -122,6 +126,9 @@ export function createModelNode(options: ModelNodeOptions) {
     return command;
   };
 }
+
+/** What the settings of graph and run come to. */
+type RunLimits = Pick<GateLimits, "limits" | "policy">;
 
 type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
 
@@ -154,10 +161,10 @@ function toolChoiceOf(turn: Turn, { toolChoice }: ModelNodeOptions, context: Run
 }
 
 function inputOptions(
-  { systemPrompt, maxToolCallsFromHistory, summaryPolicy }: ModelNodeOptions,
+  { systemPrompt, maxToolCallsFromHistory }: ModelNodeOptions,
   context: RunContext,
+  { maxTokens, toolTokens }: SummaryPolicy,
 ): ModelRequest["input"] {
-  const { maxTokens, toolTokens } = summaryPolicy(context);
   return {
     systemPrompt: context.systemPrompt ?? systemPrompt,
     maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,

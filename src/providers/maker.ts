@@ -32,7 +32,7 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
 /** Whether two names are of one model: the same, or one of them with a version behind it or a path before it. */
-export function isSameModel(one: string, other: string): boolean {
+function isSameModel(one: string, other: string): boolean {
   const [short, long] = [one, other].map((name) => name.replace(/^.*\//, "")).sort(byLength);
   if (short === undefined || long === undefined) return false;
   return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));

@@ -1,10 +1,10 @@
 /** What becomes of an error that comes from a model: one error of ours, and no key in it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isGraphBubbleUp } from "@langchain/langgraph";
 import { type BrokenRule, ModelError, TetherError } from "../errors.js";
 import { dialectOf } from "./dialect-of.js";
 import { explainRefusal } from "./explain-refusal.js";
+import { isLangGraphSignal } from "./is-langgraph-signal.js";
 import { providerTextOf, toPlainError } from "./plain-error.js";
 import { createRedact } from "./redact.js";
 import { isAbortError, statusOf } from "./transport-error.js";
@@ -37,7 +37,7 @@ export async function* withModelErrors<Chunk>(
  */
 export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
-  if (isAbortError(error) || isSignal(error)) return error;
+  if (isAbortError(error) || isLangGraphSignal(error)) return error;
   if (TetherError.isInstance(error) && error.cause === undefined) return error;
   const cause = toPlainError(error, createRedact(model));
   // One of ours, whose message we know, with a client's error behind it.
@@ -52,10 +52,6 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
 function headline(status: number | undefined): string {
   if (status === undefined) return "The model failed";
   return `The provider ${status < 500 ? "refused the request" : "failed"} with status ${status}`;
-}
-
-function isSignal(error: unknown): boolean {
-  return typeof error === "object" && error !== null && isGraphBubbleUp(error);
 }
 
 function explain(broken: BrokenRule | undefined, text: string): string {

@@ -71,3 +71,9 @@ export function lookedIn(messages: readonly BaseMessage[]): { calls: unknown[]; 
     results: messages.filter(({ type }) => type === "tool").map(({ text }) => text.replace(": clear", "")),
   };
 }
+
+/** The same of a model that tells what it thought before it calls. */
+export function playThinkingChain(messages: readonly SentMessage[]): Reply {
+  const { cities } = readPlace(messages);
+  return { ...playChain(messages), ...(cities && { reasoning: reasoningOfRound(cities) }) };
+}

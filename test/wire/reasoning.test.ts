@@ -12,8 +12,8 @@ import {
   chainWish,
   createLook,
   playChain,
+  playThinkingChain,
   type Rounds,
-  readPlace,
   reasoningOfRound,
 } from "../support/chain-script.js";
 import { openThread } from "../support/client-thread.js";
@@ -30,9 +30,8 @@ let strict: StrictProvider;
 let served = 0;
 beforeAll(async () => {
   strict = await startStrictProvider(({ messages }) => {
-    const { cities } = readPlace(messages);
     const thinks = strict.requests.at(-1)?.host === "deepseek";
-    return { ...playChain(messages), ...(thinks && cities && { reasoning: reasoningOfRound(cities) }) };
+    return thinks ? playThinkingChain(messages) : playChain(messages);
   });
 });
 beforeEach(() => {

@@ -17,9 +17,8 @@ import {
   createLook,
   lookedIn,
   playChain,
+  playThinkingChain,
   type Rounds,
-  readPlace,
-  reasoningOfRound,
 } from "../support/chain-script.js";
 import { openThread } from "../support/client-thread.js";
 import { shown } from "../support/stream-faults.js";
@@ -37,9 +36,8 @@ let strict: StrictProvider;
 let served = 0;
 beforeAll(async () => {
   strict = await startStrictProvider(({ messages }) => {
-    const { cities } = readPlace(messages);
     const thinks = strict.requests.at(-1)?.host === "deepseek";
-    return { ...playChain(messages), ...(thinks && cities && { reasoning: reasoningOfRound(cities) }) };
+    return thinks ? playThinkingChain(messages) : playChain(messages);
   });
 });
 beforeEach(() => {
