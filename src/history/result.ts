@@ -33,8 +33,26 @@ export function callIdOf(result: ToolMessage): string {
   return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
 }
 
+/** A result that nobody's tool returned: a placeholder of ours, or one that a chat UI made up. */
 export function isPlaceholder(message: BaseMessage): boolean {
-  return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined;
+  return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined || isMadeUpResult(message);
+}
+
+/** agent-chat-ui does not draw messages whose id begins with this. */
+export const HIDDEN_ID_PREFIX = "do-not-render-";
+const MADE_UP_CONTENT = "Successfully handled tool call.";
+
+/**
+ * Before a new user message agent-chat-ui sends a result for each call that has none, whatever became of the call
+ * (its `ensureToolCallsHaveResponses`). Such a result says nothing about the tool: it may still be running, or wait
+ * for approval.
+ */
+export function isMadeUpResult(message: BaseMessage): boolean {
+  return (
+    message.type === "tool" &&
+    message.content === MADE_UP_CONTENT &&
+    message.id?.startsWith(HIDDEN_ID_PREFIX) === true
+  );
 }
 
 /** Marks, in `additional_kwargs`, a result after which the model is not asked again. */

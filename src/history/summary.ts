@@ -2,6 +2,8 @@
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { deriveId } from "./message-id.js";
+import { HIDDEN_ID_PREFIX } from "./result.js";
 
 /** The ecosystem's mark of a summary, in `additional_kwargs`. */
 const SOURCE_KEY = "lc_source";
@@ -33,11 +35,14 @@ const coverageSchema = z.union([
  */
 export type Coverage = z.infer<typeof coverageSchema>;
 
+/** Its id tells chat UIs not to draw it: it is a human message, and no user wrote it. */
 export function createSummary(text: string, coverage: Coverage): HumanMessage {
-  return new HumanMessage({
+  const summary = new HumanMessage({
     content: text,
     additional_kwargs: { [SOURCE_KEY]: SOURCE, [COVERAGE_KEY]: coverage },
   });
+  summary.id = HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n"));
+  return summary;
 }
 
 /** A message of ours beside a summary, which no user wrote. Part of the model input only. */

@@ -1,8 +1,9 @@
 /** Which calls of a history still wait for a result. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "../history/call.js";
 import { type Group, groupMessages } from "../history/group.js";
+import { isMadeUpResult } from "../history/result.js";
 
 export interface UnansweredCall {
   readonly group: Group;
@@ -14,6 +15,11 @@ export interface UnansweredCalls {
   readonly dangling: readonly UnansweredCall[];
   /** Calls of the open group. */
   readonly pending: readonly UnansweredCall[];
+}
+
+/** A result that a chat UI made up is replaced by what is known of its call. */
+function isAnswered(result: ToolMessage | undefined): boolean {
+  return result !== undefined && !isMadeUpResult(result);
 }
 
 const NONE: UnansweredCalls = { dangling: [], pending: [] };
@@ -29,7 +35,7 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
   let pending: readonly UnansweredCall[] = [];
   for (const group of groups) {
     const unanswered = group.calls.flatMap((call, index) =>
-      group.results[index] === undefined ? [{ group, call }] : [],
+      isAnswered(group.results[index]) ? [] : [{ group, call }],
     );
     if (group === groups.at(-1)) pending = unanswered;
     else dangling.push(...unanswered);

@@ -32,7 +32,7 @@ export async function patch(
     if (remains?.kind === "result") {
       closing.push(remains.result);
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
-    } else if (index < closes) {
+    } else if (index < closes || (handle?.endsAfterInput && remains?.kind === "question")) {
       const cause = remains?.kind === "question" ? "declined" : causeOf(unanswered, messages);
       closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
       emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });

@@ -125,6 +125,8 @@ describe("a Command without an answer runs no tool again:", () => {
     await thread.run(asInput(command));
     expect(await thread.waiting()).toBe(0);
     expect(thread.runs).toEqual(["free:1"]);
+    // No call is left open, even if no other message ever comes.
+    await thread.pairedScript();
     if (!lines.includes("ai: the end")) await thread.say("go on");
     expect((await thread.pairedScript()).slice(0, 4 + lines.length)).toEqual([
       "ai> free risky risky",

@@ -101,3 +101,19 @@ it("The id of the answered call is blank where a result names none", () => {
     callIdOf(Object.assign(new ToolMessage({ content: "", tool_call_id: "c" }), { tool_call_id: 7 })),
   ).toBe("");
 });
+
+describe("A result that agent-chat-ui made up", () => {
+  const madeUp = { id: "do-not-render-7", content: "Successfully handled tool call.", tool_call_id: "c1" };
+
+  it("counts as a placeholder", () => {
+    expect(isPlaceholder(new ToolMessage(madeUp))).toBe(true);
+  });
+
+  it.each([
+    ["of another id", { id: "7" }],
+    ["without an id", { id: undefined }],
+    ["of another text", { content: "Successfully handled." }],
+  ])("is a real result if it is %s", (_what, fields) => {
+    expect(isPlaceholder(new ToolMessage({ ...madeUp, ...fields } as typeof madeUp))).toBe(false);
+  });
+});

@@ -55,3 +55,11 @@ describe("Other messages cover nothing", () => {
     expect(coverageOf(message)).toBeUndefined();
   });
 });
+
+it("A summary has an id that tells chat UIs not to draw it, and the same one for the same summary", () => {
+  const { id } = createSummary("what was said", keep);
+  expect(id).toMatch(/^do-not-render-[\da-f]{32}$/);
+  expect(createSummary("what was said", keep).id).toBe(id);
+  expect(createSummary("something else", keep).id).not.toBe(id);
+  expect(createSummary("what was said", { ...keep, messages: ["other"] }).id).not.toBe(id);
+});
