@@ -10,7 +10,7 @@ export interface ApprovalRequest {
   readonly action_requests: readonly ActionRequest[];
   /** What may be decided of each of them. */
   readonly review_configs: readonly ReviewConfig[];
-  /** What was wrong with the last answer. */
+  /** What was wrong with the last answer. Each `description` ends with it, too. */
   readonly problem?: string;
 }
 
@@ -33,12 +33,14 @@ export interface ReviewConfig {
 }
 
 export function approvalRequest(tasks: readonly ToolTask[], problem: string | undefined): ApprovalRequest {
+  // Chat UIs show the description and know nothing of `problem`.
+  const refusal = problem === undefined ? "" : `\n\nThe last answer was not used. ${problem}`;
   return {
     action_requests: tasks.map(({ call, args = {} }) => ({
       id: call.id,
       name: call.name,
       args,
-      description: `The assistant wants to call \`${call.name}\`.`,
+      description: `The assistant wants to call \`${call.name}\`.${refusal}`,
     })),
     review_configs: tasks.map(({ call }) => ({ action_name: call.name, allowed_decisions: DECISIONS })),
     ...(problem !== undefined && { problem }),

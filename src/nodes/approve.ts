@@ -34,7 +34,7 @@ export function createApproveNode({ tools }: ApproveNodeOptions) {
     const empty = runHandleOf(config)?.emptyAnswer;
     const request = approvalRequest(tasks, empty === undefined ? problem : refuseAnswer(empty).problem);
     const given: unknown = await noteInterrupts(config, async () => interrupt(request));
-    const answer = await checkEdits(readAnswer(given, tasks), toolsByName);
+    const answer = await checkEdits(readAnswer(given, tasks), tasks, toolsByName);
     if (answer.kind === "refused") {
       return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
     }

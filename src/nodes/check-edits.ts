@@ -1,39 +1,36 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { Validator } from "@langchain/core/utils/json_schema";
-import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
-import { type ReadAnswer, refuseAnswer } from "./approval-request.js";
+import { type Decision, type ReadAnswer, refuseAnswer } from "./approval-request.js";
+import { findArgumentIssue } from "./argument-issue.js";
+import { readTextArguments } from "./read-text-arguments.js";
+import type { ToolTask } from "./tool-task.js";
 
 type ToolsByName = ReadonlyMap<string, StructuredToolInterface>;
 
-/** Arguments that the tool would refuse are asked for again: it was not the model that wrote them. */
-export async function checkEdits(answer: ReadAnswer, toolsByName: ToolsByName): Promise<ReadAnswer> {
+/**
+ * Arguments that the tool would refuse are asked for again: it was not the model that wrote them. Text is taken where
+ * the tool wants another type, as chat UIs send every edited field as text.
+ */
+export async function checkEdits(
+  answer: ReadAnswer,
+  tasks: readonly ToolTask[],
+  toolsByName: ToolsByName,
+): Promise<ReadAnswer> {
   if (answer.kind === "refused") return answer;
+  const decisions: Decision[] = [];
   for (const [index, decision] of answer.decisions.entries()) {
-    if (decision.type !== "edit") continue;
-    const { name, args } = decision.edited_action;
-    const issue = await findIssue(toolsByName.get(name)?.schema, args);
-    if (issue === undefined) continue;
-    const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
-    return refuseAnswer(`\`${place}\`: ${issue.message}`);
+    if (decision.type !== "edit") {
+      decisions.push(decision);
+      continue;
+    }
+    const { name, args: given } = decision.edited_action;
+    const schema: unknown = toolsByName.get(name)?.schema;
+    const args = await readTextArguments(given, tasks[index]?.args ?? {}, schema);
+    const issue = await findArgumentIssue(schema, args);
+    if (issue !== undefined) {
+      const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
+      return refuseAnswer(`\`${place}\`: ${issue.message}`);
+    }
+    decisions.push({ ...decision, edited_action: { name, args } });
   }
-  return answer;
-}
-
-interface Issue {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-/** A tool has a schema of zod or, as tools of MCP servers do, a JSON schema. */
-async function findIssue(schema: unknown, args: object): Promise<Issue | undefined> {
-  if (isInteropZodSchema(schema)) {
-    const { success, error } = await interopSafeParseAsync(schema, args);
-    return success ? undefined : error.issues[0];
-  }
-  if (typeof schema !== "object" || schema === null) return undefined;
-  const { valid, errors } = new Validator(schema).validate(args);
-  if (valid) return undefined;
-  // The last one is the innermost; those before it say that what holds it is not valid, either.
-  const { instanceLocation = "#", error = "not valid" } = errors.at(-1) ?? {};
-  return { path: instanceLocation.split("/").slice(1), message: error };
+  return { kind: "decisions", decisions };
 }

@@ -27,7 +27,12 @@ describe("approvalRequest", () => {
   });
 
   it("tells what was wrong with the last answer", () => {
-    expect(approvalRequest(tasks, "not this way").problem).toBe("not this way");
+    const { problem, action_requests } = approvalRequest(tasks, "Not this way.");
+    expect(problem).toBe("Not this way.");
+    expect(action_requests.map(({ description }) => description)).toEqual([
+      "The assistant wants to call `send`.\n\nThe last answer was not used. Not this way.",
+      "The assistant wants to call `pay`.\n\nThe last answer was not used. Not this way.",
+    ]);
   });
 });
 
