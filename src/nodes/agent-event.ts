@@ -38,6 +38,16 @@ export type AgentEvent =
   | { readonly type: "limit-reached"; readonly limit: ClosingReason }
   /** An answer of the model was not whole, because of `reason`. It is asked for again, if it may be. */
   | { readonly type: "answer-broken"; readonly reason: BrokenReason }
+  /** A request to the model failed, and its client will send it again after a wait. Emitted before the wait. */
+  | {
+      readonly type: "model-retry";
+      /** Which request failed; the first is 1. */
+      readonly attempt: number;
+      /** After this many failed requests the run fails. */
+      readonly maxAttempts: number;
+      /** What the provider said, without keys. */
+      readonly reason: string;
+    }
   /** The run has ended with the model's final message. */
   | RunEndEvent;
 

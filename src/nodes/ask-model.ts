@@ -15,6 +15,7 @@ import { identityOf } from "../providers/dialect-of.js";
 import { finishHabitOf } from "../providers/finish-habit.js";
 import { type Askable, guardModel } from "../providers/guard-model.js";
 import { joinChunks } from "../providers/join-chunks.js";
+import { describeFailure } from "../providers/model-failure.js";
 import type { StreamGuardOptions } from "../providers/stream-guard.js";
 import { type ModelInputOptions, toModelInput } from "../providers/to-model-input.js";
 import type { RunContext } from "../settings/run-context.js";
@@ -146,5 +147,7 @@ function createGuard(
       runHandleOf(config)?.tally.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };
 }

@@ -49,6 +49,11 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   return new ModelError(message, { cause, status, brokenRule });
 }
 
+/** What a client's error says, in a line without keys. */
+export function describeFailure(error: unknown, model: object): string {
+  return `${headline(statusOf(error))}: ${providerTextOf(toPlainError(error, createRedact(model)))}`;
+}
+
 function headline(status: number | undefined): string {
   if (status === undefined) return "The model failed";
   return `The provider ${status < 500 ? "refused the request" : "failed"} with status ${status}`;

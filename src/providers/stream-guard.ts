@@ -16,6 +16,7 @@ import {
   judgeAnswer,
   judgeWholeText,
 } from "./stream-verdict.js";
+import { type FailedAttempt, tellRetries } from "./tell-retries.js";
 import {
   isAbortError,
   isConnectError,
@@ -40,6 +41,8 @@ export interface StreamGuardOptions {
   readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: is told of every broken answer before it is asked for again; must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
+  /** Contract: is told of every failed request that the client will send again, before it waits; must not throw. */
+  readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
 
 export interface BrokenAnswer {
@@ -76,11 +79,12 @@ export async function* guardedChunks(
   const { settle } = guard;
   const client = new ClientStream(settle === undefined ? run : undefined, guard.isTaken);
   // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
-  const ask = () => askWhole(unstreamed(model), guard, messages, options);
+  const ask = () =>
+    tellRetries(model, guard.onRetry, () => askWhole(unstreamed(model), guard, messages, options));
   const answer = await insistOnWhole(guard, options.signal, {
     first: () =>
       mayStream(model) && guard.wants !== "whole-text"
-        ? askStreaming(model, guard, messages, options, client)
+        ? tellRetries(model, guard.onRetry, () => askStreaming(model, guard, messages, options, client))
         : ask(),
     again: ask,
   }).catch(async (error: unknown) => {
