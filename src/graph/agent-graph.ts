@@ -15,6 +15,7 @@ import type { publicStateSchema } from "../nodes/agent-state.js";
 import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
 import { readStateUpdate } from "./client-command.js";
 import type { drawGraph } from "./draw-graph.js";
+import { publicChunk, publicEvents } from "./public-view.js";
 import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
@@ -81,7 +82,10 @@ export class AgentGraph extends Base {
       const { run, rest } = this.#begin(options);
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
-      return streamEvents.call(run, input, given as never, streamOptions) as never;
+      const events: unknown = streamEvents.call(run, input, given as never, streamOptions);
+      // Version 3 has no events but the chunks of a stream, and `encoding` has made bytes of them.
+      const areEvents = !("version" in options && options.version === "v3") && options.encoding === undefined;
+      return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
     }) as unknown as StreamEvents;
   }
 
@@ -149,7 +153,9 @@ export class AgentGraph extends Base {
     const { run } = this.#begin({});
     const watched = watchCheckpointer(run.checkpointer);
     if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
-    yield* runAgent<Chunk>({
+    const { streamMode } = options;
+    const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
+    const chunks = runAgent<Chunk>({
       ...this.#defaults,
       ...this.#start,
       received,
@@ -157,6 +163,23 @@ export class AgentGraph extends Base {
       watched,
       stream: (input, own) => super._streamIterator.call(run, input as StreamInput, own as StreamOptions),
     });
+    for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
+  }
+
+  /**
+   * The states of a thread, the latest first. The latest has what its finished tasks returned while others wait, as
+   * `getState` has it: so a chat UI, which reads the history, shows the result of a call beside one that waits for
+   * approval.
+   */
+  override async *getStateHistory(
+    ...[config, options]: Parameters<Base["getStateHistory"]>
+  ): ReturnType<Base["getStateHistory"]> {
+    let isLatest = options?.before === undefined && config.configurable?.["checkpoint_id"] === undefined;
+    for await (const snapshot of super.getStateHistory(config, options)) {
+      const waits = isLatest && snapshot.tasks.some(({ interrupts }) => interrupts.length > 0);
+      isLatest = false;
+      yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;
+    }
   }
 }
 

@@ -42,7 +42,6 @@ const turnSchema = z.object({
 
 export type Turn = z.infer<typeof turnSchema>;
 
-/** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
 /** The last time that a summary was tried, whether or not it came to one. */
 const summaryAttemptSchema = z.object({
   turn: z.string().optional(),
@@ -52,6 +51,7 @@ const summaryAttemptSchema = z.object({
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
 
+/** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
 export const publicStateSchema = z.object({
   messages: withLangGraph<BaseMessage[], MessagesUpdate, typeof messagesSchema>(messagesSchema, {
     reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema },
@@ -60,11 +60,19 @@ export const publicStateSchema = z.object({
   }),
 });
 
+const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
+
 /** What the nodes see: private channels too, which are neither input nor output. */
 export const agentStateSchema = publicStateSchema.extend({
   turn: turnSchema.optional(),
   summaryAttempt: summaryAttemptSchema.optional(),
 });
+
+/** Whether a field of a state or an update is one of ours that no caller sees. Graphs inside a tool may use its name. */
+export function isPrivateChannel(name: string, value: unknown): boolean {
+  if (name !== "turn" && name !== "summaryAttempt") return false;
+  return value === undefined || privateChannels[name].safeParse(value).success;
+}
 
 export type AgentState = {
   messages: BaseMessage[];

@@ -8,6 +8,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Interrupt, isGraphInterrupt } from "@langchain/langgraph";
 import pLimit, { type LimitFunction } from "p-limit";
+import { isRecord } from "../is-record.js";
 import type { RunBag, RunScope } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { RunTally } from "./run-tally.js";
@@ -73,6 +74,13 @@ export class RunHandle {
 export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   const handle: unknown = config.configurable?.[HANDLE_KEY];
   return handle instanceof RunHandle ? handle : undefined;
+}
+
+/** A config as a client may see it. */
+export function withoutRunHandle(config: unknown): unknown {
+  if (!isRecord(config) || !isRecord(config["configurable"])) return config;
+  const { [HANDLE_KEY]: _handle, ...configurable } = config["configurable"];
+  return { ...config, configurable };
 }
 
 /** Where a middleware's context belongs. A node that is run alone has a bag of its own. */

@@ -2,6 +2,7 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "../history/call.js";
+import { isRecord } from "../is-record.js";
 
 export interface ToolTask {
   readonly call: Call;
@@ -26,4 +27,10 @@ export function toolTasksOf(message: AIMessage): ToolTask[] {
     args: valid[index]?.args,
     parseError: invalid[index - valid.length]?.error,
   }));
+}
+
+export function isToolTask(value: unknown): value is ToolTask {
+  if (!isRecord(value)) return false;
+  const { call, index, place } = value;
+  return isRecord(call) && typeof index === "number" && typeof place === "string";
 }

@@ -1,0 +1,92 @@
+/**
+ * What a client may see of a run besides its messages. LangGraph leaves private channels out of states, but not out of
+ * what it tells about tasks: the modes `tasks`, `debug`, `checkpoints` and `events` carry the input of each node.
+ */
+
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
+import { IterableReadableStream } from "@langchain/core/utils/stream";
+import { Command, isCommand, Send } from "@langchain/langgraph";
+import { isRecord } from "../is-record.js";
+import { isPrivateChannel } from "../nodes/agent-state.js";
+import { isApprovalTask } from "../nodes/approval-task.js";
+import { withoutRunHandle } from "../nodes/run-handle.js";
+import { isToolTask, type ToolTask } from "../nodes/tool-task.js";
+
+/** The stream modes whose chunks tell about tasks and checkpoints. */
+const TASK_MODES: ReadonlySet<unknown> = new Set(["tasks", "debug", "checkpoints"]);
+
+/**
+ * A chunk of a run's stream, without what is private: a payload, or a tuple that ends with it. Where a stream has
+ * several modes, or is encoded for HTTP, the mode stands before the payload.
+ *
+ * @param onlyMode The mode of a stream that has one; undefined for several.
+ */
+export function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
+  const isTuple = Array.isArray(chunk);
+  const mode: unknown = isTuple && (onlyMode === undefined || chunk.length === 3) ? chunk.at(-2) : onlyMode;
+  if (!TASK_MODES.has(mode)) return chunk;
+  return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
+}
+
+/** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */
+function publicPayload(payload: unknown): unknown {
+  if (!isRecord(payload)) return payload;
+  const { input, payload: inner, config, parentConfig } = payload;
+  return {
+    ...payload,
+    ...(input !== undefined && { input: publicValue(input) }),
+    ...(inner !== undefined && { payload: publicPayload(inner) }),
+    ...(config !== undefined && { config: withoutRunHandle(config) }),
+    ...(parentConfig !== undefined && { parentConfig: withoutRunHandle(parentConfig) }),
+  };
+}
+
+/** The events of a run, without what is private. */
+export function publicEvents(events: ReadableStream<StreamEvent>): IterableReadableStream<StreamEvent> {
+  const show = new TransformStream<StreamEvent, StreamEvent>({
+    transform: (event, controller) => controller.enqueue(publicEvent(event)),
+  });
+  return IterableReadableStream.fromReadableStream(events.pipeThrough(show));
+}
+
+function publicEvent(event: StreamEvent): StreamEvent {
+  const shown = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)] as const);
+  return { ...event, data: Object.fromEntries(shown) };
+}
+
+/** What a node is given or returns. */
+function publicValue(value: unknown): unknown {
+  if (isToolTask(value)) return toolCallOf(value);
+  if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
+  if (isCommand(value)) return publicCommand(value);
+  if (!isPlain(value)) return value;
+  const fields = Object.entries(value);
+  return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;
+}
+
+/** A tool call as LangChain writes it. */
+function toolCallOf({ call, args }: ToolTask) {
+  return { type: "tool_call", id: call.id, name: call.name, args: args ?? {} };
+}
+
+function publicCommand(command: Command): Command {
+  const { graph, resume, update, goto } = command;
+  return new Command({
+    ...(graph !== undefined && { graph }),
+    ...(resume !== undefined && { resume }),
+    ...(isRecord(update) && { update: publicValue(update) as Record<string, unknown> }),
+    ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
+  });
+}
+
+function publicTarget<Target>(target: Target | Send): Target | Send {
+  return target instanceof Send ? new Send(target.node, publicValue(target.args)) : target;
+}
+
+function isPrivate([name, value]: readonly [string, unknown]): boolean {
+  return isPrivateChannel(name, value);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
