@@ -15,7 +15,7 @@ import type { publicStateSchema } from "../nodes/agent-state.js";
 import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
 import { readStateUpdate } from "./client-command.js";
 import type { drawGraph } from "./draw-graph.js";
-import { publicChunk, publicEvents } from "./public-view.js";
+import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
 import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
 
 type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
@@ -159,7 +159,7 @@ export class AgentGraph extends Base {
       ...this.#defaults,
       ...this.#start,
       received,
-      options,
+      options: withPublicParentStream(options),
       watched,
       stream: (input, own) => super._streamIterator.call(run, input as StreamInput, own as StreamOptions),
     });

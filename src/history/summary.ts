@@ -2,6 +2,7 @@
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 import { HIDDEN_ID_PREFIX } from "./result.js";
 
@@ -41,8 +42,7 @@ export function createSummary(text: string, coverage: Coverage): HumanMessage {
     content: text,
     additional_kwargs: { [SOURCE_KEY]: SOURCE, [COVERAGE_KEY]: coverage },
   });
-  summary.id = HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n"));
-  return summary;
+  return copyMessage(summary, { id: HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n")) });
 }
 
 /** A message of ours beside a summary, which no user wrote. Part of the model input only. */
