@@ -34,7 +34,7 @@ export interface ReviewConfig {
 
 export function approvalRequest(tasks: readonly ToolTask[], problem: string | undefined): ApprovalRequest {
   // Chat UIs show the description and know nothing of `problem`.
-  const refusal = problem === undefined ? "" : `\n\nThe last answer was not used. ${problem}`;
+  const refusal = problem === undefined ? "" : `\n\nThe last answer was not used: ${problem}`;
   return {
     action_requests: tasks.map(({ call, args = {} }) => ({
       id: call.id,
@@ -109,11 +109,12 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAns
   return { kind: "decisions", decisions };
 }
 
+/** After the reason: a chat UI shows the whole text, and its reader has sent no JSON. */
 const EXPECTED =
   'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
 
 export function refuseAnswer(what: string): Refusal {
-  return { kind: "refused", problem: `${EXPECTED}. Got: ${what}.` };
+  return { kind: "refused", problem: `${what}. ${EXPECTED}.` };
 }
 
 function inOneSpelling(answer: unknown): unknown {

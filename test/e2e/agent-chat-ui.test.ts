@@ -143,8 +143,8 @@ describe("an approval", () => {
     await ui.decide(approve, edit({ amount: "lots" }));
     const [question] = await ui.questions();
     expect(question?.action_requests.map(({ description }) => description)).toEqual([
-      expect.stringMatching(/was not used\..*`decisions\.1\.edited_action\.args\.amount`.*expected number/),
-      expect.stringMatching(/was not used\..*`decisions\.1\.edited_action\.args\.amount`.*expected number/),
+      expect.stringMatching(/was not used: `decisions\.1\.edited_action\.args\.amount`.*expected number/),
+      expect.stringMatching(/was not used: `decisions\.1\.edited_action\.args\.amount`.*expected number/),
     ]);
     expect([...paid(106), ...paid(107)]).toEqual([]);
     await ui.decide(approve, { type: "reject", message: "too much" });

@@ -25,7 +25,7 @@ function askedAgain(first: ApprovalRequest | undefined, problem: string) {
     action_requests: first?.action_requests.map((request) => ({
       ...request,
       description: expect.stringMatching(
-        /^The assistant wants to call `risky`\.\n\nThe last answer was not used\. /,
+        /^The assistant wants to call `risky`\.\n\nThe last answer was not used: /,
       ),
     })),
     problem: expect.stringContaining(problem),
@@ -34,13 +34,13 @@ function askedAgain(first: ApprovalRequest | undefined, problem: string) {
 
 describe("an answer that cannot be understood is refused as a whole, and asked for again:", () => {
   const cases: readonly (readonly [given: unknown, problem: string])[] = [
-    [null, "Got: null."],
+    [null, "null. Expected"],
     ["approve", "`resume`"],
     [false, "`resume`"],
     [0, "`resume`"],
     [[], "`resume`"],
     [[{ type: "accept", args: null }], "`resume`"],
-    [{}, "Got: {}."],
+    [{}, "{}. Expected"],
     [{ decisions: {} }, "`decisions`"],
     [{ decisions: [] }, "`decisions`"],
     [{ decisions: [approve, approve, approve] }, "3 decisions for 2 requests"],
