@@ -152,9 +152,12 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     ...(options.store && { store: options.store }),
     name: "agent",
   });
+  const asksHumans = typeof options.requireApproval === "function" || !!options.requireApproval?.length;
   return AgentGraph.from(compiled, {
     middleware,
-    hasStrictResume: typeof options.requireApproval === "function" || !!options.requireApproval?.length,
+    usesArchive: options.coveredMessages === "archive",
+    asksHumans,
+    hasStrictResume: asksHumans,
     recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });
