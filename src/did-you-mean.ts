@@ -2,7 +2,8 @@ import leven from "leven";
 
 /** How many of three letters may differ. */
 const TOLERANCE = 1 / 3;
-const LEAST_PREFIX = 3;
+/** How much of a name its beginning must be. */
+const LEAST_BEGINNING = 1 / 2;
 
 /**
  * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count, and a beginning of
@@ -11,7 +12,9 @@ const LEAST_PREFIX = 3;
 export function nearestOf(given: string, known: readonly string[]): string | undefined {
   const wanted = plain(given);
   if (wanted === "") return undefined;
-  const begun = known.filter((name) => wanted.length >= LEAST_PREFIX && plain(name).startsWith(wanted));
+  const begun = known
+    .filter((name) => plain(name).startsWith(wanted) && wanted.length >= plain(name).length * LEAST_BEGINNING)
+    .sort((one, other) => one.length - other.length);
   if (begun[0] !== undefined) return begun[0];
   const ranked = known
     .map((name) => ({ name, distance: leven(wanted, plain(name)) }))
