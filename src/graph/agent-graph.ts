@@ -30,6 +30,10 @@ export interface RunDefaults extends RunRules {
   readonly middleware: MiddlewareByKind;
 }
 
+/**
+ * An agent as `createAgentGraph` makes it: a compiled LangGraph graph whose history stays paired. `invoke` returns the
+ * messages of the thread, `stream` what happens meanwhile.
+ */
 export class AgentGraph extends BaseGraph {
   declare readonly streamEvents: StreamEvents;
   declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;

@@ -26,7 +26,7 @@ export function assertRunInput(input: unknown, isSubgraph: boolean): void {
 }
 
 function isNearMessages(names: readonly string[]): boolean {
-  return names.some((name) => nearestOf(name, ["messages"]) !== undefined);
+  return names.some((name) => name !== "messages" && nearestOf(name, ["messages"]) !== undefined);
 }
 
 /**
