@@ -4,12 +4,13 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
-import { type AgentValues, BaseGraph, type Drawn } from "./base-graph.js";
+import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
 import type {
   AgentChunk,
   AgentInput,
+  AgentResult,
   AgentSnapshot,
   InvokeOptions,
   RunOptions,
@@ -65,12 +66,12 @@ export class AgentGraph extends BaseGraph {
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
-  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentValues> {
+  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult> {
     const { run, rest } = this.#begin(options, { isStreamed: false });
     return run.#invoke(input, rest);
   }
 
-  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentValues> {
+  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult> {
     return super.invoke(input, options);
   }
 

@@ -20,7 +20,7 @@ type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
 
 type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
 
-/** The state of a thread, and the result of a run. */
+/** The state of a thread, as LangGraph's types work it out. */
 export type AgentValues = StateType<Channels>;
 /** What a task wrote. */
 export type AgentUpdate = UpdateType<Channels>;

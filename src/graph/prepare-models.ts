@@ -42,6 +42,8 @@ export function prepareModels(
   };
 }
 
+const BOUND_TOOLS = "a model with bound tools";
+const STRUCTURED = "a sequence, as `withStructuredOutput` makes it";
 const EXPECTATION = "a chat model or the name of one";
 
 function assertPlainModel(setting: string, model: unknown): void {
@@ -59,13 +61,15 @@ function assertPlainModel(setting: string, model: unknown): void {
 /** What was made of a model, if it is something that a graph cannot ask as a model; told by its fields. */
 function changeOf(model: Record<string, unknown>): string | undefined {
   // Clients keep what is bound in one of these.
-  if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name])))
-    return "a model with bound tools";
+  if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
+  // Of `initChatModel`, which does it when its model is made.
+  const queued = model["_queuedMethodOperations"];
+  if (isRecord(queued) && "bindTools" in queued) return BOUND_TOOLS;
+  if (isRecord(queued) && "withStructuredOutput" in queued) return STRUCTURED;
   const bound = model["bound"];
   if (isRecord(bound)) return changeOf(bound);
   if ("fallbacks" in model && "runnable" in model) return "a model with fallbacks";
-  if ("steps" in model || ("first" in model && "last" in model))
-    return "a sequence, as `withStructuredOutput` makes it";
+  if ("steps" in model || ("first" in model && "last" in model)) return STRUCTURED;
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 /** What a run of an agent graph takes and gives, as the compiler sees it. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type {
@@ -24,9 +25,14 @@ import type { AgentUpdate, AgentUpdates, AgentValues, BaseGraph } from "./base-g
 /** New messages for the thread, a `Command`, or null: the run goes on where the thread stopped. */
 export type AgentInput = { readonly messages: MessagesUpdate } | Command | null;
 
+/** The result of a run: the messages of its thread. */
+export interface AgentResult {
+  messages: BaseMessage[];
+}
+
 /** The values are empty for a thread that does not exist yet. */
 export interface AgentSnapshot extends StateSnapshot {
-  readonly values: Partial<AgentValues>;
+  readonly values: Partial<AgentResult>;
 }
 
 type Modes = StreamMode | StreamMode[] | undefined;

@@ -3,6 +3,7 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatOpenAI } from "@langchain/openai";
+import { initChatModel } from "langchain/chat_models/universal";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
 import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
@@ -10,6 +11,10 @@ import { pairedScript, user } from "../fixtures/thread.js";
 
 const openAI = new ChatOpenAI({ model: "gpt-5", apiKey: "sk-secret-of-the-test" });
 const anthropic = new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "sk-secret-of-the-test" });
+const configurable = await initChatModel("gpt-5", {
+  modelProvider: "openai",
+  apiKey: "sk-secret-of-the-test",
+});
 const offline = new OfflineChatModel();
 const tools = [
   { type: "function", function: { name: "sky", parameters: { type: "object", properties: {} } } },
@@ -25,6 +30,12 @@ describe.each(["model", "summaryModel"] as const)("As `%s`", (setting) => {
   it.each([
     ["bound tools of OpenAI's client", openAI.bindTools(tools), "a model with bound tools"],
     ["bound tools of Anthropic's client", anthropic.bindTools(tools), "a model with bound tools"],
+    ["bound tools of `initChatModel`", configurable.bindTools(tools), "a model with bound tools"],
+    [
+      "a form of the answers of `initChatModel`",
+      configurable.withStructuredOutput(form),
+      "a sequence, as `withStructuredOutput` makes it",
+    ],
     ["bound tools of the offline model", offline.bindTools(tools), "a model with bound tools"],
     [
       "tools in a config over a config",
@@ -52,6 +63,10 @@ describe.each(["model", "summaryModel"] as const)("As `%s`", (setting) => {
 
 it("A model with other options is asked.", async () => {
   createAgentGraph({ model: asModel(openAI.withConfig({ tags: ["a"] })) });
+  createAgentGraph({
+    model: asModel(configurable),
+    summaryModel: asModel(configurable.withConfig({ tags: ["a"] })),
+  });
   const model = asModel(offline.withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }));
   expect(pairedScript(await createAgentGraph({ model }).invoke(user("hello")))).toHaveLength(2);
 });

@@ -139,6 +139,8 @@ describe("What a run gives", () => {
       for await (const chunk of await agent.stream(input, { encoding: "text/event-stream" })) {
         expectTypeOf(chunk).toEqualTypeOf<Uint8Array>();
       }
+      const run = await agent.streamEvents(input, { version: "v3", context: { maxIterations: 3 } });
+      expectTypeOf(await run.output).toEqualTypeOf<{ messages: BaseMessage[] }>();
       for await (const event of agent.streamEvents(input, { version: "v2" })) {
         expectTypeOf(event).toEqualTypeOf<StreamEvent>();
       }
