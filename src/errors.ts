@@ -26,6 +26,7 @@ export type TetherErrorCode =
   | "MIDDLEWARE_MISUSED"
   | "MODEL_FAILED";
 
+/** The base of every error of this library. Read `code` to tell them apart. */
 export class TetherError extends Error {
   override readonly name: string = "TetherError";
   readonly code: TetherErrorCode;
@@ -53,11 +54,9 @@ export class InvalidSettingError extends TetherError {
     this.setting = setting;
   }
 
-  static expected(setting: string, expectation: string, value: unknown): InvalidSettingError {
-    return new InvalidSettingError(
-      setting,
-      `Expected \`${setting}\` to be ${expectation}, got \`${formatValue(value)}\`.`,
-    );
+  /** @param hint A sentence about what was probably meant. */
+  static expected(setting: string, expectation: string, value: unknown, hint = ""): InvalidSettingError {
+    return new InvalidSettingError(setting, `${refusalText(setting, expectation, value)}${hint}`);
   }
 }
 
@@ -91,8 +90,9 @@ export class InvalidMessageError extends TetherError {
   /** Where it stood in the update. */
   readonly place: string;
 
-  constructor(place: string, value: unknown, expectation = A_MESSAGE) {
-    super("INVALID_MESSAGE", `Expected \`${place}\` to be ${expectation}, got \`${formatValue(value)}\`.`);
+  /** @param hint A sentence about what was probably meant. */
+  constructor(place: string, value: unknown, expectation = A_MESSAGE, hint = "") {
+    super("INVALID_MESSAGE", `${refusalText(place, expectation, value)}${hint}`);
     this.place = place;
   }
 
@@ -163,6 +163,10 @@ export class ModelError extends TetherError {
 }
 
 const LONGEST_VALUE = 200;
+
+function refusalText(name: string, expectation: string, value: unknown): string {
+  return `Expected \`${name}\` to be ${expectation}, got \`${formatValue(value)}\`.`;
+}
 
 function formatValue(value: unknown): string {
   if (typeof value === "function") return "a function";

@@ -1,21 +1,21 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { InvalidSettingError } from "./errors.js";
 import { AgentGraph } from "./graph/agent-graph.js";
 import { drawGraph } from "./graph/draw-graph.js";
+import { prepareModels } from "./graph/prepare-models.js";
 import { type Middleware, sortMiddleware } from "./middleware/middleware.js";
 import { createCallPolicy, type RequireApproval } from "./nodes/call-policy.js";
 import { checkTools, toolName } from "./nodes/check-tools.js";
 import { createSummaryPolicy } from "./nodes/summary-policy.js";
 import { summaryWording } from "./nodes/summary-prompts.js";
-import { parseModelName } from "./providers/create-model.js";
 import { type MakeModel, shareModels } from "./providers/share-models.js";
 import { checkBuildSettings, type SummaryLanguage } from "./settings/build-settings.js";
 import { resolveLimits } from "./settings/loop-limits.js";
 import { readRunContext } from "./settings/run-context.js";
 import { readToolChoice, type ToolChoice } from "./settings/tool-choice.js";
 
+/** What `createAgentGraph` takes. Only `model` is required; `undefined` counts as left out. */
 export interface AgentGraphOptions {
   /** A chat model, or `provider:model` as `createModel` takes it. */
   readonly model: BaseChatModel | string;
@@ -106,7 +106,7 @@ const STREAM_FALLBACK_ATTEMPTS = 3;
  *
  * @throws InvalidSettingError for an unknown option or a value that it does not take.
  * @throws InvalidToolError for a tool that no provider would accept, or a name used twice.
- * @throws InvalidModelError for a model name that cannot be resolved.
+ * @throws InvalidModelError for a model name that cannot be resolved, or one whose key is missing.
  */
 export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   checkBuildSettings(options);
@@ -117,9 +117,11 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const middleware = sortMiddleware(options.middleware ?? []);
   const limits = resolveLimits(options);
   const make = options.createModel ?? shareModels();
-  const { resolveModel, checkModel } = prepareModels(options.model, options.models ?? [], make);
+  const { resolveModel, checkModel } = prepareModels("model", options.model, options.models ?? [], make);
   const summaryModel =
-    options.summaryModel === undefined ? undefined : prepareModels(options.summaryModel, [], make);
+    options.summaryModel === undefined
+      ? undefined
+      : prepareModels("summaryModel", options.summaryModel, [], make);
   const compiled = drawGraph({
     tools,
     offered,
@@ -152,9 +154,12 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     ...(options.store && { store: options.store }),
     name: "agent",
   });
+  const asksHumans = typeof options.requireApproval === "function" || !!options.requireApproval?.length;
   return AgentGraph.from(compiled, {
     middleware,
-    hasStrictResume: typeof options.requireApproval === "function" || !!options.requireApproval?.length,
+    usesArchive: options.coveredMessages === "archive",
+    asksHumans,
+    hasStrictResume: asksHumans,
     recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });
@@ -163,25 +168,4 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
       return own;
     },
   });
-}
-
-/** Models by name, made when they are first used. */
-function prepareModels(model: BaseChatModel | string, others: readonly string[], make: MakeModel) {
-  const names = [...(typeof model === "string" ? [model] : []), ...others];
-  for (const name of names) parseModelName(name);
-  if (typeof model !== "string" && typeof model?.invoke !== "function") {
-    throw InvalidSettingError.expected("model", "a chat model or the name of one", model);
-  }
-  return {
-    resolveModel: async (name: string | undefined): Promise<BaseChatModel> => {
-      if (name !== undefined) return make(name);
-      return typeof model === "string" ? make(model) : model;
-    },
-    checkModel: (name: string | undefined): void => {
-      if (name === undefined || names.includes(name)) return;
-      const allowed =
-        names.length > 0 ? `one of ${names.join(", ")}` : "left out: this graph has one model only";
-      throw InvalidSettingError.expected("model", allowed, name);
-    },
-  };
 }

@@ -12,7 +12,8 @@ export {
   TetherError,
   type TetherErrorCode,
 } from "./errors.js";
-export type { AgentGraph, RunOptions } from "./graph/agent-graph.js";
+export type { AgentGraph } from "./graph/agent-graph.js";
+export type { RunOptions } from "./graph/run-types.js";
 export { type AgentGraphOptions, createAgentGraph } from "./graph.js";
 export type { Call } from "./history/call.js";
 export { filterToolCalls } from "./history/filter-tool-calls.js";

@@ -1,55 +1,30 @@
 /** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
 
-import type { BaseMessage } from "@langchain/core/messages";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
-import { CompiledStateGraph, type PregelOptions, type StreamMode } from "@langchain/langgraph";
-import type { MessagesUpdate } from "../history/messages-schema.js";
-import {
-  joinMiddleware,
-  type Middleware,
-  type MiddlewareByKind,
-  sortMiddleware,
-} from "../middleware/middleware.js";
-import type { publicStateSchema } from "../nodes/agent-state.js";
+import type { StreamMode } from "@langchain/langgraph";
+import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
+import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
-import type { drawGraph } from "./draw-graph.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
 import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
+import type {
+  AgentChunk,
+  AgentInput,
+  AgentResult,
+  AgentSnapshot,
+  InvokeOptions,
+  RunOptions,
+  StreamEvents,
+  StreamOptions,
+  WithConfig,
+} from "./run-types.js";
 
-type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
-
-/** The context type is left open: LangGraph's typing would make optional fields required. */
-class Base extends CompiledStateGraph<
-  { messages: BaseMessage[] },
-  { messages?: MessagesUpdate },
-  "__start__" | "patch" | "summarize" | "model" | "tools",
-  typeof publicStateSchema,
-  typeof publicStateSchema
-> {}
-
-type StreamInput = Parameters<Base["_streamIterator"]>[0];
-type StreamOptions = NonNullable<Parameters<Base["_streamIterator"]>[1]>;
-type InvokeOptions = NonNullable<Parameters<Base["invoke"]>[1]>;
-type Chunk = Awaited<ReturnType<ReturnType<Base["_streamIterator"]>["next"]>>["value"];
-
-type ModeOptions<
-  Mode extends StreamMode | StreamMode[] | undefined,
-  Subgraphs extends boolean,
-  Encoding extends "text/event-stream" | undefined,
-> = Partial<
-  PregelOptions<Base["nodes"], Base["channels"], Record<string, unknown>, Mode, Subgraphs, Encoding>
->;
-
-/** LangGraph's own overloads refuse what they do not know. */
-type StreamEvents = Base["streamEvents"] &
-  ((
-    input: StreamInput,
-    options: StreamOptions & RunOptions & { readonly version: "v1" | "v2" },
-  ) => IterableReadableStream<StreamEvent>);
-
-type GraphFields = ConstructorParameters<typeof Base>[0];
+type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
+type Iterator = ReturnType<BaseGraph["_streamIterator"]>;
+type Chunk = Awaited<ReturnType<Iterator["next"]>>["value"];
+type AnyOptions = NonNullable<Parameters<BaseGraph["_streamIterator"]>[1]>;
 
 export interface RunDefaults extends RunRules {
   /** Supersteps of a run, where its caller does not say. */
@@ -58,14 +33,14 @@ export interface RunDefaults extends RunRules {
   readonly middleware: MiddlewareByKind;
 }
 
-/** What a library caller may add to the options of `invoke`, `stream` and `streamEvents`. */
-export interface RunOptions {
-  /** For this run only; inside the middleware of the graph. @default none */
-  readonly middleware?: readonly Middleware[] | undefined;
-}
-
-export class AgentGraph extends Base {
+/**
+ * An agent as `createAgentGraph` makes it: a compiled LangGraph graph whose history stays paired. `invoke` returns the
+ * messages of the thread, `stream` what happens meanwhile.
+ */
+export class AgentGraph extends BaseGraph {
   declare readonly streamEvents: StreamEvents;
+  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;
+  declare readonly withConfig: WithConfig<this>;
   readonly #defaults: RunDefaults;
   #start: RunStart;
 
@@ -77,8 +52,8 @@ export class AgentGraph extends Base {
     runDefaults.set(this.builder, defaults);
     this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
     // The server passes `recursionLimit: undefined`, which would win. Set here, as the method has four overloads.
-    const { streamEvents } = Base.prototype;
-    this.streamEvents = ((input: never, options: StreamOptions & RunOptions, streamOptions?: never) => {
+    const { streamEvents } = BaseGraph.prototype;
+    this.streamEvents = ((input: never, options: InvokeOptions, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
@@ -96,12 +71,12 @@ export class AgentGraph extends Base {
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
-  override async invoke(input: StreamInput, options: InvokeOptions & RunOptions = {}) {
+  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult> {
     const { run, rest } = this.#begin(options, { isStreamed: false });
     return run.#invoke(input, rest);
   }
 
-  #invoke(input: StreamInput, options: InvokeOptions) {
+  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult> {
     return super.invoke(input, options);
   }
 
@@ -109,16 +84,19 @@ export class AgentGraph extends Base {
     Mode extends StreamMode | StreamMode[] | undefined,
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
-  >(input: StreamInput, options: ModeOptions<Mode, Subgraphs, Encoding> & RunOptions = {}) {
+  >(
+    input: AgentInput,
+    options: StreamOptions<Mode, Subgraphs, Encoding> = {},
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding>>> {
     const { run, rest } = this.#begin(options);
-    return run.#stream(input, rest);
+    return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
   }
 
   #stream<
     Mode extends StreamMode | StreamMode[] | undefined,
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
-  >(input: StreamInput, options: ModeOptions<Mode, Subgraphs, Encoding>) {
+  >(input: AgentInput, options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">) {
     return super.stream<Mode, Subgraphs, Encoding>(input, options);
   }
 
@@ -127,7 +105,9 @@ export class AgentGraph extends Base {
    * Middleware of the run leaves the options here, before LangGraph hands them to what runs inside.
    */
   #begin<Options extends RunOptions>(options: Options, start: Partial<RunStart> = {}) {
-    const { middleware, ...rest } = options;
+    const { middleware, ...given } = options;
+    // LangGraph's types refuse an undefined context, which it takes as none.
+    const rest = given as typeof given & { context?: object };
     const run = this.withConfig({}) as AgentGraph;
     run.#start = { ...this.#start, ...start };
     if (middleware !== undefined) {
@@ -140,16 +120,13 @@ export class AgentGraph extends Base {
   }
 
   /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
-  override async bulkUpdateState(...[config, supersteps]: Parameters<Base["bulkUpdateState"]>) {
+  override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
     return super.bulkUpdateState(config, own);
   }
 
   /** The one door of a run: `invoke`, `stream`, `streamEvents`, the server and a parent graph all pass it. */
-  override async *_streamIterator(
-    received: StreamInput,
-    options: StreamOptions = {},
-  ): ReturnType<Base["_streamIterator"]> {
+  override async *_streamIterator(received: unknown, options: AnyOptions = {}): Iterator {
     const { run } = this.#begin({});
     const watched = watchCheckpointer(run.checkpointer);
     if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
@@ -161,7 +138,8 @@ export class AgentGraph extends Base {
       received,
       options: withPublicParentStream(options),
       watched,
-      stream: (input, own) => super._streamIterator.call(run, input as StreamInput, own as StreamOptions),
+      store: run.store,
+      stream: (input, own) => super._streamIterator.call(run, input as AgentInput, own as AnyOptions),
     });
     for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
   }
@@ -172,8 +150,8 @@ export class AgentGraph extends Base {
    * approval.
    */
   override async *getStateHistory(
-    ...[config, options]: Parameters<Base["getStateHistory"]>
-  ): ReturnType<Base["getStateHistory"]> {
+    ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
+  ): ReturnType<BaseGraph["getStateHistory"]> {
     let isLatest = options?.before === undefined && config.configurable?.["checkpoint_id"] === undefined;
     for await (const snapshot of super.getStateHistory(config, options)) {
       const waits = isLatest && snapshot.tasks.some(({ interrupts }) => interrupts.length > 0);

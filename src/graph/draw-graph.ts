@@ -20,11 +20,14 @@ import { runContextSchema } from "../settings/run-context.js";
 export function drawGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
 ) {
-  const ends = ["model", "summarize", "approve", "tools", END];
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
     .addNode("patch", patch, { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
-    .addNode("model", createModelNode(options), { input: agentStateSchema, ends })
+    .addNode("model", createModelNode(options), {
+      input: agentStateSchema,
+      // Written here: in a variable they would be any strings, and with them the names of all nodes.
+      ends: ["model", "summarize", "approve", "tools", END],
+    })
     .addNode("approve", createApproveNode(options), { ends: ["approve", "tools", "model"] })
     .addNode("tools", createToolsNode(options))
     .addConditionalEdges(START, createStartRoute(options.summaryPolicy), ["patch", "summarize", "model", END])

@@ -1,7 +1,7 @@
 /** One run of an agent: its input and settings are read, and its agent middleware goes around it. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isCommand } from "@langchain/langgraph";
+import { type BaseStore, isCommand } from "@langchain/langgraph";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
@@ -12,8 +12,9 @@ import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";
 import { readRunInput, STRICT_RESUME_KEY } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
+import { assertServices, type RunNeeds } from "./run-needs.js";
 
-export interface RunRules {
+export interface RunRules extends RunNeeds {
   /** Whether an answer that is meant for one of several questions must name it. */
   readonly hasStrictResume: boolean;
   /**
@@ -36,6 +37,8 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
+  /** The store of the graph; the one in the options goes before it. */
+  readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without anything around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
 }
@@ -45,9 +48,10 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const { options, middleware, watched, hasStrictResume } = run;
   const { checkpoints } = watched;
   const { input, ...kind } = readRunInput(run.received, hasStrictResume);
-  assertRunInput(input);
-  const maxConcurrency = readMaxConcurrency(options);
   const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
+  assertRunInput(run.received, isSubgraph);
+  assertServices(run, isSubgraph);
+  const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };
 

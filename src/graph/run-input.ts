@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
+import { nearestOf } from "../did-you-mean.js";
 import { InvalidMessageError } from "../errors.js";
 import { cloneMessage } from "../history/clone-message.js";
 import { parseMessages } from "../history/messages-schema.js";
@@ -9,13 +10,23 @@ import { isRecord } from "../is-record.js";
 import { commandWithMessages, messagesOfCommand } from "../nodes/command-with-messages.js";
 
 /**
- * Nothing is left to LangGraph, which says that it wants the first of a run.
+ * Nothing is left to LangGraph, which says that it wants the first of a run. An object without `messages` would run
+ * nothing and result in nothing.
  *
- * @throws InvalidMessageError for what is neither nothing nor an object.
+ * @param isSubgraph Whether the input is the state of a parent graph, where `messages` may not be written yet.
+ * @throws InvalidMessageError for what is neither nothing nor an object with `messages`.
  */
-export function assertRunInput(input: unknown): void {
-  if (input === undefined || input === null || (isRecord(input) && !Array.isArray(input))) return;
-  throw new InvalidMessageError("input", input, "an object with `messages`, a `Command` or null");
+export function assertRunInput(input: unknown, isSubgraph: boolean): void {
+  if (input === undefined || input === null || isCommand(input)) return;
+  const isObject = isRecord(input) && !Array.isArray(input);
+  if (isObject && (isSubgraph || input["messages"] !== undefined)) return;
+  const expectation = "an object with `messages`, a `Command` or null";
+  const hint = isObject && isNearMessages(Object.keys(input)) ? " Did you mean `messages`?" : "";
+  throw new InvalidMessageError("input", input, expectation, hint);
+}
+
+function isNearMessages(names: readonly string[]): boolean {
+  return names.some((name) => name !== "messages" && nearestOf(name, ["messages"]) !== undefined);
 }
 
 /**

@@ -18,6 +18,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../is-record.js";
 
+/** One tool call of an AI message. It is an occurrence, not an id: ids repeat. */
 export interface Call {
   /** As the provider gave it; `""` where it gave none. Not unique in a thread, nor always in one message. */
   readonly id: string;

@@ -4,6 +4,7 @@ import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod";
 import { InvalidMessageError } from "../errors.js";
 import { coerceMessage } from "./coerce-message.js";
+import { messageExpectation } from "./message-expectation.js";
 
 export type MessagesUpdate = BaseMessageLike | readonly BaseMessageLike[];
 
@@ -47,7 +48,8 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
   const values: readonly unknown[] = isList ? update : [update];
   for (const [index, value] of values.entries()) {
     if (coerceMessage(value) === undefined) {
-      throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value);
+      const { expectation, hint } = messageExpectation(value) ?? {};
+      throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
     }
   }
 }

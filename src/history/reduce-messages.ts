@@ -40,6 +40,7 @@ import { createRepair, type Repair } from "./repair.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";
 
+/** What `reduceMessages` returns. */
 export interface ReducedMessages {
   /** The history that the update leads to; the given array if that is what it was already. */
   readonly messages: BaseMessage[];
@@ -50,6 +51,9 @@ export interface ReducedMessages {
 type Report = (repair: Repair) => void;
 
 /**
+ * The history that an update leads to, in which every tool call has its result or may still get it. Pure, and never
+ * throws: a message is added, or replaces the one of its id, or removes one.
+ *
  * @param history A history, or any list that was stored as one; absent counts as empty.
  * @param update One message-like or several.
  */

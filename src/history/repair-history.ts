@@ -7,6 +7,7 @@ import { listOf, readMessages } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { createPlaceholder, type PlaceholderCause } from "./result.js";
 
+/** What `repairHistory` returns. */
 export interface RepairedHistory {
   /** A list that every strict check of adjacency, order and parity accepts; the given array if it was one. */
   readonly messages: BaseMessage[];

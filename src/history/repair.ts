@@ -35,6 +35,7 @@ type RepairDetail =
  */
 export type Repair = RepairDetail & { readonly key: string };
 
+/** What was done in a repair. */
 export type RepairKind = Repair["kind"];
 
 export function createRepair(detail: RepairDetail): Repair {

@@ -22,6 +22,7 @@ const CAUSES = {
   failed: "it failed before it could return a result. It may or may not have taken effect.",
 } as const;
 
+/** Why a tool call has a placeholder instead of a result. */
 export type PlaceholderCause = keyof typeof CAUSES;
 
 export function isResult(message: BaseMessage): message is ToolMessage {

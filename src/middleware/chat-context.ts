@@ -3,6 +3,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolChoice } from "../settings/tool-choice.js";
 import { asMessages, asObject, MiddlewareContext, type RunScope, toAnswer } from "./context.js";
 
+/** What a chat middleware may change of one model call. */
 export interface ChatOptions {
   /** `"none"` where tools are off, for whatever reason; then they stay off. */
   toolChoice: ToolChoice;

@@ -11,19 +11,25 @@ interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
   readonly kind: Kind;
 }
 
+/** Made by `agentMiddleware`: it wraps each run. */
 export interface AgentMiddleware extends MiddlewareOf<"agent", AgentContext> {}
+/** Made by `chatMiddleware`: it wraps each model call. */
 export interface ChatMiddleware extends MiddlewareOf<"chat", ChatContext> {
   readonly keepsResult: boolean;
 }
+/** Made by `functionMiddleware`: it wraps each call of a tool. */
 export interface FunctionMiddleware extends MiddlewareOf<"function", FunctionContext> {}
 
+/** What `createAgentGraph` and a run take as `middleware`. */
 export type Middleware = AgentMiddleware | ChatMiddleware | FunctionMiddleware;
 
+/** What `agentMiddleware` takes beside its function. */
 export interface MiddlewareOptions {
   /** What errors call it. @default the function's name */
   readonly name?: string;
 }
 
+/** What `chatMiddleware` takes beside its function. */
 export interface ChatMiddlewareOptions extends MiddlewareOptions {
   /**
    * Says that the middleware never changes `context.result`. If no chat middleware of a run does, the answer goes to
@@ -35,6 +41,7 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
   readonly keepsResult?: boolean;
 }
 
+/** What `functionMiddleware` takes beside its function. */
 export interface FunctionMiddlewareOptions extends MiddlewareOptions {
   /** Whether it may call `next()` again, when it has returned, to have the call done once more. @default false */
   readonly retry?: boolean;

@@ -20,6 +20,7 @@ export interface RunEndEvent {
   };
 }
 
+/** A chunk of the `custom` stream: what the agent tells of its own work. Tell them apart by `type`. */
 export type AgentEvent =
   /** A dangling call was closed with a placeholder, because of `cause`. */
   | {

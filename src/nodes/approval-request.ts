@@ -5,6 +5,7 @@ import type { ToolTask } from "./tool-task.js";
 
 const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
 
+/** The value of an interrupt that asks a human about tool calls. */
 export interface ApprovalRequest {
   /** The calls, in call order. */
   readonly action_requests: readonly ActionRequest[];

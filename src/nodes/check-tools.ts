@@ -2,6 +2,7 @@ import type { BindToolsInput } from "@langchain/core/language_models/chat_models
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidToolError } from "../errors.js";
 import { isRecord } from "../is-record.js";
+import { hintAtClass } from "../settings/hint-at-class.js";
 
 /** What every provider accepts. Source: OpenAI's and Gemini's error texts for tool names. */
 const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
@@ -21,7 +22,7 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
     if (!isTool(tool)) {
       throw new InvalidToolError(
         "",
-        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`.`,
+        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`.${hintAtClass(tool)}`,
       );
     }
     addName(tool.name, names);

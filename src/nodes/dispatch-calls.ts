@@ -8,6 +8,7 @@ import { afterRequired, type ToolChoice } from "../settings/tool-choice.js";
 import type { AgentUpdate, Turn } from "./agent-state.js";
 import type { ApprovalTask } from "./approval-task.js";
 import type { CallPolicy } from "./call-policy.js";
+import { missingCheckpointer } from "./missing-service.js";
 import { toolTasksOf } from "./tool-task.js";
 
 export type ModelCommand = Command<
@@ -27,13 +28,19 @@ export interface DispatchOptions {
   readonly policy: CallPolicy;
   readonly maxFunctionCalls: number;
   readonly toolChoice: ToolChoice;
+  /** Whether the run can wait for a human. */
+  readonly isSaved: boolean;
 }
 
-/** Free calls run at once, beside the one question about those that need a human. */
+/**
+ * Free calls run at once, beside the one question about those that need a human.
+ *
+ * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
+ */
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxFunctionCalls, toolChoice }: DispatchOptions,
+  { policy, maxFunctionCalls, toolChoice, isSaved }: DispatchOptions,
 ): Promise<Dispatched> {
   const tasks = toolTasksOf(message);
   const own = tasks.filter((task) => !policy.isHandedOver(task));
@@ -41,6 +48,7 @@ export async function dispatchCalls(
   if (own.length > 0 && functionCalls > maxFunctionCalls) return refuseForBudget(message, turn);
   const needsApproval = await Promise.all(own.map(policy.needsApproval));
   const waiting = own.filter((_, index) => needsApproval[index]);
+  if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
   const free = own.filter((_, index) => !needsApproval[index]);
   const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
   const sends = [

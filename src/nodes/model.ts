@@ -20,6 +20,7 @@ import {
 import { withDistinctCallIds } from "./distinct-call-ids.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
+import { isSaved } from "./missing-service.js";
 import { takeBack } from "./retract-messages.js";
 import { noteFailure, runHandleOf, stepsLeft } from "./run-handle.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
@@ -79,6 +80,7 @@ export function createModelNode(options: ModelNodeOptions) {
         policy: options.callPolicy,
         maxFunctionCalls,
         toolChoice: answer.toolChoice,
+        isSaved: isSaved(config),
       });
     } catch (error) {
       await takeBack(message, config);

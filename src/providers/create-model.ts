@@ -3,6 +3,7 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../errors.js";
 import { rememberDialect } from "./dialect-of.js";
 import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
+import { nearestModelName } from "./nearest-model-name.js";
 import { toPlainError } from "./plain-error.js";
 import { createRedact } from "./redact.js";
 import { RETRY_FIELDS } from "./retry-policy.js";
@@ -12,6 +13,7 @@ interface ModelName {
   readonly model: string;
 }
 
+/** What `createModel` takes beside the name. */
 export interface CreateModelOptions {
   /** Where keys and base URLs are read. An empty value counts as not set. @default the process's environment */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
@@ -23,10 +25,33 @@ export function parseModelName(name: string): ModelName {
   const model = rest.join(":");
   const isKnown = Object.hasOwn(MODEL_PROVIDERS, provider);
   if (isKnown && rest.length > 0 && (model !== "" || provider === "offline")) return { provider, model };
-  throw new InvalidModelError(
-    name,
-    `Expected a model as \`provider:model\` with one of the providers ${Object.keys(MODEL_PROVIDERS).join(", ")}, got \`${name}\`.`,
-  );
+  const meant = nearestModelName(name, Object.keys(MODEL_PROVIDERS));
+  const known = `with one of the providers ${Object.keys(MODEL_PROVIDERS).join(", ")}`;
+  const [expected, question] =
+    meant === undefined
+      ? [`as \`provider:model\` ${known}`, ""]
+      : ["as `provider:model`", ` Did you mean \`${meant}\`?`];
+  throw new InvalidModelError(name, `Expected a model ${expected}, got \`${name}\`.${question}`);
+}
+
+/** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */
+export function checkModelKey(name: string, { environment }: CreateModelOptions = {}): void {
+  readKey(name, providerOf(name), readerOf(environment));
+}
+
+function providerOf(name: string): ModelProvider {
+  const { provider } = parseModelName(name);
+  const entry = MODEL_PROVIDERS[provider];
+  if (entry === undefined) throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
+  return entry;
+}
+
+type Read = (variable: string) => string | undefined;
+
+function readerOf(environment: CreateModelOptions["environment"]): Read {
+  return (variable) =>
+    (environment === undefined ? getEnvironmentVariable(variable) : environment[variable])?.trim() ||
+    undefined;
 }
 
 /**
@@ -37,13 +62,9 @@ export function parseModelName(name: string): ModelName {
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
  */
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
-  const { provider, model } = parseModelName(name);
-  const entry = MODEL_PROVIDERS[provider];
-  if (entry === undefined) throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
-  const { environment } = options;
-  const read = (variable: string): string | undefined =>
-    (environment === undefined ? getEnvironmentVariable(variable) : environment[variable])?.trim() ||
-    undefined;
+  const { model } = parseModelName(name);
+  const entry = providerOf(name);
+  const read = readerOf(options.environment);
   const apiKey = readKey(name, entry, read);
   const baseURL = entry.baseURL === undefined ? undefined : read(entry.baseURL);
   if (baseURL !== undefined && !URL.canParse(baseURL)) {
@@ -62,11 +83,7 @@ export async function createModel(name: string, options: CreateModelOptions = {}
   }
 }
 
-function readKey(
-  name: string,
-  { keys }: ModelProvider,
-  read: (variable: string) => string | undefined,
-): string {
+function readKey(name: string, { keys }: ModelProvider, read: Read): string {
   for (const variable of keys) {
     const key = read(variable);
     if (key !== undefined) return key;

@@ -62,7 +62,7 @@ function dialectOfOpenAIClient(client: object): DialectName {
 }
 
 /** A model with bound options is wrapped. */
-function innermost(model: object): object {
+export function innermost(model: object): object {
   const bound: unknown = Reflect.get(model, "bound");
   return isRecord(bound) ? innermost(bound) : model;
 }

@@ -1,3 +1,5 @@
+import { didYouMean } from "../did-you-mean.js";
+import { InvalidSettingError } from "../errors.js";
 import { anthropic } from "./dialects/anthropic.js";
 import { dashscope, dashscopeNative } from "./dialects/dashscope.js";
 import { deepseek } from "./dialects/deepseek.js";
@@ -20,11 +22,19 @@ export const DIALECTS = {
   strict,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
+/** The message rules of one provider family, by name. `"strict"` is what every provider accepts. */
 export type DialectName = keyof typeof DIALECTS;
 
-/** The entry of a dialect, in its general form. */
+/**
+ * The entry of a dialect, in its general form.
+ *
+ * @throws InvalidSettingError for an unknown name.
+ */
 export function dialectNamed(name: DialectName): Dialect {
-  return DIALECTS[name];
+  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
+  const known = Object.keys(DIALECTS);
+  const hint = typeof name === "string" ? didYouMean(name, known) : "";
+  throw InvalidSettingError.expected("dialect", `one of ${known.join(", ")}`, name, hint);
 }
 
 /** Fields that some provider's models write for themselves. Another provider's client may send them all the same. */

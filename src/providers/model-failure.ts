@@ -2,12 +2,13 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type BrokenRule, ModelError, TetherError } from "../errors.js";
+import { addressOf } from "./address-of.js";
 import { dialectOf } from "./dialect-of.js";
 import { explainRefusal } from "./explain-refusal.js";
 import { isLangGraphSignal } from "./is-langgraph-signal.js";
-import { providerTextOf, toPlainError } from "./plain-error.js";
+import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
 import { createRedact } from "./redact.js";
-import { isAbortError, statusOf } from "./transport-error.js";
+import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
 
 export interface FailedRequest {
   readonly model: object;
@@ -39,10 +40,12 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (signal?.aborted) return signal.reason ?? error;
   if (isAbortError(error) || isLangGraphSignal(error)) return error;
   if (TetherError.isInstance(error) && error.cause === undefined) return error;
-  const cause = toPlainError(error, createRedact(model));
+  const redact = createRedact(model);
+  const cause = toPlainError(error, redact);
   // One of ours, whose message we know, with a client's error behind it.
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
-  const text = providerTextOf(cause);
+  const address = isUnreachable(error) ? addressOf(model) : undefined;
+  const text = address === undefined ? providerTextOf(cause) : connectionText(cause, redact(address));
   const status = statusOf(error);
   const brokenRule = explainRefusal({ status, text, messages, dialect: dialectOf(model) });
   const message = `${headline(status)}: ${text}${explain(brokenRule, text)}`;
@@ -52,6 +55,11 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
 /** What a client's error says, in a line without keys. */
 export function describeFailure(error: unknown, model: object): string {
   return `${headline(statusOf(error))}: ${providerTextOf(toPlainError(error, createRedact(model)))}`;
+}
+
+/** What keeps a client from its model is mostly a wrong address. */
+function connectionText(cause: Error, address: string): string {
+  return `Connection error (${address}): ${rootOf(cause).message}`;
 }
 
 function headline(status: number | undefined): string {

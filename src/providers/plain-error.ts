@@ -53,7 +53,8 @@ export function providerTextOf(error: Error): string {
   return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
 }
 
-function rootOf(error: Error): Error {
+/** The first cause of an error, which tells most. */
+export function rootOf(error: Error): Error {
   return error.cause instanceof Error ? rootOf(error.cause) : error;
 }
 

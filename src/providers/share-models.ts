@@ -12,7 +12,7 @@ export type MakeModel = (name: string) => Promise<BaseChatModel>;
  */
 export function shareModels(make: MakeModel = createModel): MakeModel {
   const made = new Map<string, Promise<BaseChatModel>>();
-  return (name) => {
+  const shared: MakeModel = (name) => {
     const known = made.get(name);
     if (known !== undefined) return known;
     const model = make(name);
@@ -20,4 +20,13 @@ export function shareModels(make: MakeModel = createModel): MakeModel {
     model.catch(() => made.delete(name));
     return model;
   };
+  if (readsEnvironment(make)) ENVIRONMENT_READERS.add(shared);
+  return shared;
+}
+
+const ENVIRONMENT_READERS = new WeakSet<MakeModel>();
+
+/** Whether models are made by `createModel`, with the keys of the process's environment. */
+export function readsEnvironment(make: MakeModel): boolean {
+  return make === createModel || ENVIRONMENT_READERS.has(make);
 }

@@ -10,6 +10,7 @@ import { projectMessages } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
 import { reasoningOf } from "./reasoning-field.js";
 
+/** What `toModelInput` takes beside the history. */
 export interface ModelInputOptions {
   /** Instructions that stand before the conversation. */
   readonly systemPrompt?: string | undefined;
@@ -28,6 +29,8 @@ export interface ModelInputOptions {
  * call has its result, old calls are left out, all system messages stand at the front as one, and what a provider of
  * the dialect would refuse is put into the form that it takes: {@link validateHistory} finds nothing in it. Long
  * results are shortened where a budget demands it.
+ *
+ * @throws InvalidSettingError for a dialect that is not known.
  */
 export function toModelInput(
   history: readonly BaseMessage[],

@@ -18,6 +18,16 @@ const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
   "TimeoutError",
 ]);
 
+/** What Node says if nobody can be reached at an address. */
+const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
 /** Whether the answer was lost on its way, or is no JSON because a part is missing. */
 export function isTransportError(error: unknown): boolean {
   return causesOf(error).some(
@@ -28,6 +38,14 @@ export function isTransportError(error: unknown): boolean {
 
 export function isConnectError(error: unknown): boolean {
   return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
+}
+
+/** Whether nobody was reached at the model's address. */
+export function isUnreachable(error: unknown): boolean {
+  return (
+    !isRefusal(error) &&
+    causesOf(error).some(({ name, code }) => UNREACHABLE_CODES.has(code) || CONNECT_ERRORS.has(name))
+  );
 }
 
 export function isAbortError(error: unknown): boolean {

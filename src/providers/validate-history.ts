@@ -9,6 +9,7 @@ import { checkPairing } from "./validation/check-pairing.js";
 import { checkState } from "./validation/check-state.js";
 import { toSentMessages } from "./validation/sent-message.js";
 
+/** A rule of a provider that a message breaks. */
 export interface Violation {
   readonly rule: RuleName;
   /** The place in the list. A provider may count otherwise: without the system message, or after merging. */
@@ -24,6 +25,8 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
 /**
  * Why a provider would reject these messages, as its LangChain client would send them: what is broken, where, and
  * what the answer would be. Empty if it would not.
+ *
+ * @throws InvalidSettingError for a dialect that is not known.
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);

@@ -1,12 +1,16 @@
 /** What a setting must be, and the check that says so. */
 
 import { z } from "zod";
+import { didYouMean } from "../did-you-mean.js";
 import { InvalidSettingError } from "../errors.js";
+import { hintAtClass } from "./hint-at-class.js";
 
 export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
   /** Completes the sentence "Expected `name` to be …". */
   readonly expectation: string;
+  /** Contract: a sentence about what was probably meant, with a space before it, or none. */
+  readonly hint?: (value: unknown) => string;
 }
 
 export type Rules = Readonly<Record<string, Rule>>;
@@ -37,7 +41,7 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
 export function objectWith(method: string, expectation: string) {
   const hasMethod = (value: unknown) =>
     typeof value === "object" && value !== null && Reflect.get(value, method) instanceof Function;
-  return { schema: z.custom(hasMethod), expectation } satisfies Rule;
+  return { schema: z.custom(hasMethod), expectation, hint: hintAtClass } satisfies Rule;
 }
 
 /** @throws InvalidSettingError for an unknown name or a value that the setting does not take. */
@@ -48,11 +52,29 @@ export function checkSettings(settings: unknown, rules: Rules, whole: string): v
   for (const [name, value] of Object.entries(settings)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
-      const known = Object.keys(rules).join(", ");
-      throw new InvalidSettingError(name, `Unknown setting \`${name}\`. Known settings are: ${known}.`);
+      throw unknownSetting(name, Object.keys(rules));
     }
     if (value !== undefined && !rule.schema.safeParse(value).success) {
-      throw InvalidSettingError.expected(name, rule.expectation, value);
+      throw InvalidSettingError.expected(name, rule.expectation, value, rule.hint?.(value));
     }
   }
+}
+
+/** What agents of LangChain and LangGraph call a setting of ours that means the same. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["llm", "model"],
+  ["prompt", "systemPrompt"],
+  ["stateModifier", "systemPrompt"],
+  ["messageModifier", "systemPrompt"],
+  ["checkpointSaver", "checkpointer"],
+  ["interruptOn", "requireApproval"],
+]);
+
+function unknownSetting(name: string, known: readonly string[]): InvalidSettingError {
+  const other = OTHER_NAMES.get(name);
+  const question =
+    other !== undefined && known.includes(other)
+      ? ` Did you mean \`${other}\`?`
+      : didYouMean(name, known) || ` Known settings are: ${known.join(", ")}.`;
+  return new InvalidSettingError(name, `Unknown setting \`${name}\`.${question}`);
 }

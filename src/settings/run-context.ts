@@ -4,7 +4,33 @@ import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
 import type { LoopLimits } from "./loop-limits.js";
 import { checkSettings, countFrom, type Rule, text } from "./rule.js";
-import { toolChoiceRule } from "./tool-choice.js";
+import { type ToolChoice, toolChoiceRule } from "./tool-choice.js";
+
+/** What a run may choose for itself. Each setting is as the graph was built where a run leaves it out. */
+export interface RunContext {
+  /** The model, as `provider:name`: the one of the graph, or one of its `models`. */
+  model?: string | undefined;
+  /** Instructions before the conversation. They replace those of the graph. */
+  systemPrompt?: string | undefined;
+  /** Whether the model may, must or must not call a tool. */
+  toolChoice?: ToolChoice | undefined;
+  /** How many tool calls of earlier turns the model is shown, with their results; 0 or more. */
+  maxToolCallsFromHistory?: number | undefined;
+  /** A model input of more tokens is summarised. 0: never. */
+  maxTokensBeforeSummary?: number | undefined;
+  /** A model input of more messages is summarised. 0: never. */
+  maxMessagesBeforeSummary?: number | undefined;
+  /** How many messages a summary leaves as they are; 1 or more. */
+  messagesToKeep?: number | undefined;
+  /** How many tokens a summary leaves as they are, instead of a number of messages; 1 or more. */
+  tokensToKeep?: number | undefined;
+  /** Model calls with tools in one turn; 1 or more, and at most the limit of the graph. */
+  maxIterations?: number | undefined;
+  /** Tool calls in one turn; 0 or more, and at most the limit of the graph. */
+  maxFunctionCalls?: number | undefined;
+  /** Rounds in a row in which every tool call failed; 1 or more, and at most the limit of the graph. */
+  maxConsecutiveErrors?: number | undefined;
+}
 
 interface RunRule extends Rule {
   /** Stands beside the field of the form. */
@@ -44,8 +70,6 @@ export const runContextSchema = z.object(
     Object.entries(RUN_SETTINGS).map(([name, { schema, help }]) => [name, schema.optional().describe(help)]),
   ) as RunContextShape,
 );
-
-export type RunContext = z.infer<typeof runContextSchema>;
 
 export interface RunContextOptions {
   /** What the graph was built with; a run may only lower it. */

@@ -12,14 +12,16 @@ const requiredSchema = z.strictObject({
   afterRequired: z.enum(["end", "answer"]).optional(),
 });
 
-/**
- * - `"auto"`: the model decides.
- * - `"none"`: it calls no tool. A call that it makes all the same is removed.
- * - `"required"`: it calls a tool, and the run ends with the results; as an object, it says which tool, and what is
- *   done with the results.
- */
 const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), requiredSchema]);
 
+/**
+ * Whether the model may, must or must not call a tool.
+ *
+ * - `"auto"`: the model decides.
+ * - `"none"`: it calls no tool. A call that it makes anyway is removed.
+ * - `"required"`: it calls a tool, and the run ends with the results. As an object it names the tool, and says what is
+ *   done with the results.
+ */
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
 export const toolChoiceRule = {

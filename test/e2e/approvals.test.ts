@@ -225,6 +225,14 @@ describe.concurrent("what is no approval runs nothing:", () => {
   });
 });
 
+it("cannot be asked for in a run without a thread, which goes well if no call needs one", async () => {
+  const send = (content: string) =>
+    server.client.runs.wait(null, "approving", { input: { messages: [{ role: "user", content }] } });
+  expect(await send("hello")).toHaveProperty("messages.length", 2);
+  await expect(send(request("j1", "free-j"))).rejects.toThrow(/Expected `checkpointer`.*`requireApproval`/);
+  expect(ran("j", "free-j")).toEqual([]);
+});
+
 it("goes on with its question when the server was stopped and started again", {
   timeout: START_TIMEOUT_MS,
 }, async () => {

@@ -37,6 +37,14 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
       },
       /messages\[1\].*nobody/,
     ],
+    ["a misspelt role", { input: { messages: [{ role: "usr", content: "x" }] } }, /messages\[0\].*`user`/],
+    ["a misspelt key", { input: { message: "x" } }, /`input`.*Did you mean `messages`/],
+    ["an input without messages", { input: {} }, /Expected `input` to be an object with `messages`/],
+    [
+      "a misspelt setting",
+      { input: user("x"), context: { maxIteration: 3 } },
+      /Did you mean `maxIterations`/,
+    ],
     ["a number", { input: { messages: [7] } }, /messages\[0\].*7/],
     ["a number in the place of the list", { input: { messages: 7 } }, /messages.*7/],
     [

@@ -1,5 +1,6 @@
-import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
+import { StructuredTool, tool } from "@langchain/core/tools";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -67,6 +68,62 @@ describe("createAgentGraph refuses", () => {
     expect(String(error)).toContain(`\`${setting}\``);
   });
 
+  const suggestions: readonly (readonly [setting: string, options: object, meant: string])[] = [
+    ["maxIteration", { maxIteration: 3 }, "maxIterations"],
+    ["max_iterations", { max_iterations: 3 }, "maxIterations"],
+    ["tool", { tool: [] }, "tools"],
+    ["prompt", { prompt: "x" }, "systemPrompt"],
+    ["stateModifier", { stateModifier: "x" }, "systemPrompt"],
+    ["messageModifier", { messageModifier: "x" }, "systemPrompt"],
+    ["llm", { llm: "offline:" }, "model"],
+    ["checkpointSaver", { checkpointSaver: new MemorySaver() }, "checkpointer"],
+    ["interruptOn", { interruptOn: {} }, "requireApproval"],
+  ];
+
+  it.each(suggestions)("the option %s, and says what was meant", (setting, options, meant) => {
+    const error = thrownBy(() => make({ ...options }));
+    expect(error).toMatchObject({
+      setting,
+      message: `Unknown setting \`${setting}\`. Did you mean \`${meant}\`?`,
+    });
+  });
+
+  it("an option like no other, and names all", () => {
+    expect(String(thrownBy(() => make({ weather: 1 })))).toMatch(
+      /Unknown setting `weather`\. Known settings are: model, .*, store\.$/,
+    );
+  });
+
+  it.each([
+    ["checkpointer", MemorySaver, "new MemorySaver()"],
+    ["store", InMemoryStore, "new InMemoryStore()"],
+    ["model", ChatOpenAI, "new ChatOpenAI()"],
+    ["summaryModel", ChatOpenAI, "new ChatOpenAI()"],
+  ])("a class in the place of a %s", (setting, Class, meant) => {
+    const error = thrownBy(() => make({ [setting]: Class }));
+    expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
+    expect(String(error)).toMatch(new RegExp(`^InvalidSettingError: Expected \`${setting}\` to be .*, got `));
+    expect(String(error)).toContain(`Did you mean \`${meant}\`?`);
+  });
+
+  it("a class in the place of a tool", () => {
+    class Weather extends StructuredTool {
+      name = "weather";
+      description = "";
+      schema = z.object({});
+      async _call() {
+        return "";
+      }
+    }
+    expect(String(thrownBy(() => make({ tools: [Weather] })))).toContain("Did you mean `new Weather()`?");
+    make({ tools: [new Weather()] });
+  });
+
+  it("a function in the place of a checkpointer, and guesses nothing", () => {
+    const error = thrownBy(() => make({ checkpointer: () => new MemorySaver() }));
+    expect(String(error)).toMatch(/Expected `checkpointer` to be a checkpointer, got `a function`\.$/);
+  });
+
   it("a checkpointer or a store that is none", () => {
     for (const setting of ["checkpointer", "store"]) {
       const error = thrownBy(() => make({ [setting]: "memory" }));
@@ -108,6 +165,25 @@ describe("createAgentGraph refuses", () => {
     },
   );
 
+  it.each([
+    ["opnai:gpt-4o", "openai:gpt-4o"],
+    ["OpenAI:gpt-4o", "openai:gpt-4o"],
+    ["google:gemini-2.5-flash", "google-genai:gemini-2.5-flash"],
+    ["gemini:2.5-flash", "google-genai:2.5-flash"],
+    ["mistral:mistral-large", "mistralai:mistral-large"],
+    ["gpt-4o-mini", "openai:gpt-4o-mini"],
+    ["claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"],
+    ["offline", "offline:"],
+  ])("the model name %s, and says what was meant", (model, meant) => {
+    expect(thrownBy(() => make({ model }))).toMatchObject({
+      message: `Expected a model as \`provider:model\`, got \`${model}\`. Did you mean \`${meant}\`?`,
+    });
+  });
+
+  it("a model name like no other, and names the providers", () => {
+    expect(String(thrownBy(() => make({ model: "nobody:x" })))).toContain("offline, openai, deepseek");
+  });
+
   it("a further model name that cannot be resolved", () => {
     expect(thrownBy(() => make({ models: ["offline:", "nobody:x"] }))).toMatchObject({ model: "nobody:x" });
   });
@@ -133,6 +209,8 @@ describe("createAgentGraph takes", () => {
 describe("a run refuses", () => {
   const badContexts: readonly (readonly [setting: string, context: unknown])[] = [
     ["maxToken", { maxToken: 3 }],
+    ["maxIterations", { maxIteration: 3 }],
+    ["systemPrompt", { prompt: "x" }],
     ["tools", { tools: [] }],
     ["includeDetailedErrors", { includeDetailedErrors: true }],
     ["toolTimeoutMs", { toolTimeoutMs: 10 }],

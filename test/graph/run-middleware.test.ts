@@ -45,7 +45,7 @@ describe("middleware of a run", () => {
     for await (const _ of graph.streamEvents(user("go"), {
       version: "v2",
       middleware: [note(lines, "run")],
-    } as never));
+    }));
     expect(lines.filter((line) => line === "run")).toHaveLength(2);
   });
 

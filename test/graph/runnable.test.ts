@@ -131,6 +131,48 @@ describe("an input that is none", () => {
   });
 });
 
+describe("an input without messages", () => {
+  const around = agentMiddleware((_context, next) => next());
+  const inputs: readonly (readonly [input: object, hint: string])[] = [
+    [{ message: "hi" }, " Did you mean `messages`?"],
+    [{ Messages: [] }, " Did you mean `messages`?"],
+    [{ input: "hi" }, ""],
+    [{ messages: undefined }, ""],
+    [{}, ""],
+  ];
+
+  it.each(inputs)("is refused by name, and the thread stays as it was: %j", async (input, hint) => {
+    for (const middleware of [[], [around]]) {
+      const graph = createAgentGraph({ model: "offline:", middleware, checkpointer: new MemorySaver() });
+      await graph.invoke(user("hello"), config);
+      const before = await graph.getState(config);
+      const message = `Expected \`input\` to be an object with \`messages\`, a \`Command\` or null, got \`${JSON.stringify(input)}\`.${hint}`;
+      const refused = { name: "InvalidMessageError", message };
+      await expect(graph.invoke(input as never, config)).rejects.toMatchObject(refused);
+      await expect(graph.batch([input as never], [config])).rejects.toMatchObject(refused);
+      expect(await graph.getState(config)).toEqual(before);
+    }
+  });
+
+  it("goes on as before if it is an empty list, null or nothing", async () => {
+    const { graph } = create();
+    await graph.invoke(input(), config);
+    for (const given of [{ messages: [] }, null, undefined]) {
+      expect(pairedScript(await graph.invoke(given as never, config))).toEqual(ANSWER);
+    }
+  });
+
+  it("is taken from a parent graph whose state has none yet", async () => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const parent = new StateGraph(z.object({ messages: z.array(z.any()).optional(), plan: z.string() }))
+      .addNode("child", graph as never)
+      .addEdge(START, "child")
+      .addEdge("child", END)
+      .compile();
+    expect(await parent.invoke({ plan: "p" })).toEqual({ plan: "p" });
+  });
+});
+
 describe("an agent graph as a node of another graph", () => {
   const paired = new StateSchema({ messages: PairedMessagesValue });
 

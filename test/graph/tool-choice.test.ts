@@ -153,7 +153,7 @@ describe("toolChoice", () => {
     const build = () => agent([], { toolChoice: toolChoice as ToolChoice });
     expect(build).toThrow(new RegExp(words));
     const { graph, config } = agent([], {});
-    const run = graph.invoke(user("go"), { ...config, context: { toolChoice } });
+    const run = graph.invoke(user("go"), { ...config, context: { toolChoice: toolChoice as ToolChoice } });
     await expect(run).rejects.toThrow(new RegExp(words));
   });
 

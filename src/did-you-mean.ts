@@ -1,0 +1,34 @@
+import leven from "leven";
+
+/** How many of three letters may differ. */
+const TOLERANCE = 1 / 3;
+/** How much of a name its beginning must be. */
+const LEAST_BEGINNING = 1 / 2;
+
+/**
+ * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count, and a beginning of
+ * a name is near.
+ */
+export function nearestOf(given: string, known: readonly string[]): string | undefined {
+  const wanted = plain(given);
+  if (wanted === "") return undefined;
+  const begun = known
+    .filter((name) => plain(name).startsWith(wanted) && wanted.length >= plain(name).length * LEAST_BEGINNING)
+    .sort((one, other) => one.length - other.length);
+  if (begun[0] !== undefined) return begun[0];
+  const ranked = known
+    .map((name) => ({ name, distance: leven(wanted, plain(name)) }))
+    .filter(({ name, distance }) => distance <= Math.max(wanted.length, plain(name).length) * TOLERANCE)
+    .sort((one, other) => one.distance - other.distance);
+  return ranked[0]?.name;
+}
+
+/** A question to put after an error, with a space before it; empty if no known name is near. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const nearest = nearestOf(given, known);
+  return nearest === undefined ? "" : ` Did you mean \`${nearest}\`?`;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, "");
+}

@@ -1,0 +1,47 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  type BaseChannel,
+  CompiledStateGraph,
+  type END,
+  type Interrupt,
+  type START,
+  type StateDefinition,
+  type StateType,
+  type UpdateType,
+  type writer,
+} from "@langchain/langgraph";
+import type { MessagesUpdate } from "../history/messages-schema.js";
+import type { AgentEvent } from "../nodes/agent-event.js";
+import type { drawGraph } from "./draw-graph.js";
+
+/** The graph as it is drawn and compiled. */
+export type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
+type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
+
+type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
+
+/** The state of a thread, as LangGraph's types work it out. */
+export type AgentValues = StateType<Channels>;
+/** What a task wrote. */
+export type AgentUpdate = UpdateType<Channels>;
+
+/** What nodes wrote in a chunk of the `updates` stream; a list if several tasks of a node are told of at once. */
+export type AgentUpdates = { [Name in NodeName]: { messages?: BaseMessage[] } } & {
+  __interrupt__: Interrupt[];
+};
+
+/**
+ * LangGraph's class for an agent. The context is left open, as LangGraph would make its optional fields required, and
+ * so are the names of nodes, which a `Command` may have as strings: what callers see of both is in the types of a run.
+ */
+export class BaseGraph extends CompiledStateGraph<
+  AgentValues,
+  Record<string, unknown>,
+  string,
+  Channels,
+  Channels,
+  StateDefinition,
+  AgentUpdates,
+  unknown,
+  typeof writer<AgentEvent>
+> {}

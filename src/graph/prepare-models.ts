@@ -1,0 +1,78 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { InvalidSettingError } from "../errors.js";
+import { isRecord } from "../is-record.js";
+import { checkModelKey, parseModelName } from "../providers/create-model.js";
+import { type MakeModel, readsEnvironment } from "../providers/share-models.js";
+import { hintAtClass } from "../settings/hint-at-class.js";
+
+export interface Models {
+  readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
+  /** @throws InvalidSettingError for a name that a run may not choose. */
+  readonly checkModel: (name: string | undefined) => void;
+}
+
+/**
+ * Models by name, made when they are first used. A key that is missing is told at once.
+ *
+ * @param setting How the caller calls `model`.
+ * @throws InvalidModelError for a name that cannot be resolved, or one whose key is missing.
+ * @throws InvalidSettingError for what is no chat model, or one that was changed in a way that belongs to the graph.
+ */
+export function prepareModels(
+  setting: "model" | "summaryModel",
+  model: BaseChatModel | string,
+  others: readonly string[],
+  make: MakeModel,
+): Models {
+  const names = [...(typeof model === "string" ? [model] : []), ...others];
+  for (const name of names) parseModelName(name);
+  if (typeof model !== "string") assertPlainModel(setting, model);
+  else if (readsEnvironment(make)) checkModelKey(model);
+  return {
+    resolveModel: async (name) => {
+      if (name !== undefined) return make(name);
+      return typeof model === "string" ? make(model) : model;
+    },
+    checkModel: (name) => {
+      if (name === undefined || names.includes(name)) return;
+      const allowed =
+        names.length > 0 ? `one of ${names.join(", ")}` : "left out: this graph has one model only";
+      throw InvalidSettingError.expected("model", allowed, name);
+    },
+  };
+}
+
+const BOUND_TOOLS = "a model with bound tools";
+const STRUCTURED = "a sequence, as `withStructuredOutput` makes it";
+const EXPECTATION = "a chat model or the name of one";
+
+function assertPlainModel(setting: string, model: unknown): void {
+  if (!isRecord(model) || typeof model["invoke"] !== "function") {
+    throw InvalidSettingError.expected(setting, EXPECTATION, model, hintAtClass(model));
+  }
+  const change = changeOf(model);
+  if (change === undefined) return;
+  throw new InvalidSettingError(
+    setting,
+    `Expected \`${setting}\` to be ${EXPECTATION}, got ${change}. Pass the model itself, and its tools as \`tools\`.`,
+  );
+}
+
+/** What was made of a model, if it is something that a graph cannot ask as a model; told by its fields. */
+function changeOf(model: Record<string, unknown>): string | undefined {
+  // Clients keep what is bound in one of these.
+  if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
+  // Of `initChatModel`, which does it when its model is made.
+  const queued = model["_queuedMethodOperations"];
+  if (isRecord(queued) && "bindTools" in queued) return BOUND_TOOLS;
+  if (isRecord(queued) && "withStructuredOutput" in queued) return STRUCTURED;
+  const bound = model["bound"];
+  if (isRecord(bound)) return changeOf(bound);
+  if ("fallbacks" in model && "runnable" in model) return "a model with fallbacks";
+  if ("steps" in model || ("first" in model && "last" in model)) return STRUCTURED;
+  return undefined;
+}
+
+function hasTools(options: unknown): boolean {
+  return isRecord(options) && Array.isArray(options["tools"]) && options["tools"].length > 0;
+}

@@ -1,0 +1,29 @@
+import { didYouMean } from "../did-you-mean.js";
+import { isRecord } from "../is-record.js";
+
+const ROLES = ["user", "assistant", "system", "developer", "tool", "human", "ai"] as const;
+/** Further words for a kind of message, which nobody writes by hand. */
+const OTHER_ROLES: ReadonlySet<string> = new Set(["remove", "function", "generic", "constructor"]);
+
+interface Expectation {
+  /** Completes the sentence "Expected … to be …". */
+  readonly expectation: string;
+  /** What was probably meant; empty if nobody can tell. */
+  readonly hint: string;
+}
+
+/** What a value that is no message should have been: it tells of the role if that is what is wrong. */
+export function messageExpectation(value: unknown): Expectation | undefined {
+  const role = roleOf(value);
+  if (role === undefined || OTHER_ROLES.has(role) || ROLES.some((known) => known === role)) return undefined;
+  return {
+    expectation: `a message whose \`role\` or \`type\` is one of ${ROLES.join(", ")}`,
+    hint: didYouMean(role, ROLES),
+  };
+}
+
+function roleOf(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  const role = Array.isArray(value) ? value[0] : (value["role"] ?? value["type"]);
+  return typeof role === "string" ? role : undefined;
+}
