@@ -6,6 +6,7 @@ import { createDeepSeekModel } from "./clients/deepseek-model.js";
 import { createMistralModel } from "./clients/mistral-model.js";
 import { createTongyiModel } from "./clients/tongyi-model.js";
 import type { DialectName } from "./dialects.js";
+import { importOptional } from "./import-optional.js";
 import { OfflineChatModel } from "./offline/offline-chat-model.js";
 
 /** What a client is made of, and which failed requests it sends again. */
@@ -103,7 +104,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
 };
 
 async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatOpenAI } = await import("@langchain/openai");
+  const { ChatOpenAI } = await importOptional<typeof import("@langchain/openai")>("@langchain/openai");
   return new ChatOpenAI({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
 }
 
@@ -125,7 +126,9 @@ function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
     baseURL: variable,
     dialect: dialect ?? "strict",
     create: async ({ model, apiKey, baseURL, ...retries }) => {
-      const { initChatModel } = await import("langchain/chat_models/universal");
+      const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
+        "langchain/chat_models/universal",
+      );
       return initChatModel(model, {
         ...retries,
         modelProvider: name,

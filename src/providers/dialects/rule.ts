@@ -45,19 +45,18 @@ export type RuleName = keyof typeof RULES;
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
 export interface Rule {
-  /** What the provider answers. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` stand for the places of the fault. */
+  /** What the provider answers. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are the places of the fault. */
   readonly text: string;
   readonly grade: Grade;
-  /** Where it was seen; none for what is inferred. */
-  readonly source: string | undefined;
 }
 
 export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 
-export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
-export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-export const documented = (text: string, source: string): Rule => ({ text, grade: "documented", source });
-export const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
+/** A comment before each rule says where it was seen. A field would make every bundle longer. */
+export const confirmed = (text: string): Rule => ({ text, grade: "confirmed" });
+export const fromSource = (text: string): Rule => ({ text, grade: "source" });
+export const documented = (text: string): Rule => ({ text, grade: "documented" });
+export const inferred = (text: string): Rule => ({ text, grade: "inferred" });
 
 /** Where in a message the LangChain client of a provider finds the calls that it sends. */
 export type CallPlace =
