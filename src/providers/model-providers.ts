@@ -18,8 +18,8 @@ export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onF
 }
 
 export interface ModelProvider {
-  /** The package that has the client; none for what is built in. */
-  readonly package: string | undefined;
+  /** The command that installs the client; none for what is built in. */
+  readonly install: string | undefined;
   /** Variables that may hold the key, the usual one first. None if no key is needed, or the client finds its own. */
   readonly keys: readonly string[];
   /** The variable that replaces the provider's own address. */
@@ -34,7 +34,7 @@ const DASHSCOPE_COMPATIBLE = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 
 export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   offline: {
-    package: undefined,
+    install: undefined,
     keys: [],
     baseURL: undefined,
     dialect: undefined,
@@ -42,14 +42,14 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** OpenAI, and every endpoint that speaks its protocol. */
   openai: {
-    package: "@langchain/openai",
+    install: "npm install @langchain/openai",
     keys: ["OPENAI_API_KEY"],
     baseURL: "OPENAI_BASE_URL",
     dialect: undefined,
     create: createOpenAIModel,
   },
   deepseek: {
-    package: "@langchain/deepseek",
+    install: "npm install @langchain/deepseek",
     keys: ["DEEPSEEK_API_KEY"],
     baseURL: "DEEPSEEK_BASE_URL",
     dialect: "deepseek",
@@ -57,7 +57,9 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** Qwen over DashScope's own protocol. */
   tongyi: {
-    package: "@langchain/community",
+    // Peers of this package contradict each other. npm refuses it without the setting, and with a mere
+    // `--legacy-peer-deps` refuses whatever is installed later.
+    install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
     keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
     baseURL: "DASHSCOPE_API_URL",
     dialect: "dashscope-native",
@@ -65,7 +67,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** Qwen over DashScope's OpenAI-compatible endpoint. */
   qwen: {
-    package: "@langchain/openai",
+    install: "npm install @langchain/openai",
     keys: ["DASHSCOPE_API_KEY", "ALIBABA_API_KEY"],
     baseURL: "DASHSCOPE_BASE_URL",
     dialect: "dashscope",
@@ -86,7 +88,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     dialect: "gemini",
   }),
   mistralai: {
-    package: "@langchain/mistralai",
+    install: "npm install @langchain/mistralai",
     keys: ["MISTRAL_API_KEY"],
     baseURL: "MISTRAL_BASE_URL",
     dialect: "mistral",
@@ -121,7 +123,7 @@ interface LangChainProvider {
 function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
   const { keys = [], baseURL: variable, baseURLField, dialect } = provider;
   return {
-    package: `langchain ${provider.package}`,
+    install: `npm install langchain ${provider.package}`,
     keys,
     baseURL: variable,
     dialect: dialect ?? "strict",
