@@ -10,6 +10,8 @@ const LAYERS = [
   "to-json",
   "is-record",
   "did-you-mean",
+  "hash-text",
+  "base64",
   "errors",
   "history",
   "providers",
@@ -22,34 +24,47 @@ const LAYERS = [
 ] as const;
 type Layer = (typeof LAYERS)[number];
 
+/** The doors of the package. They stand above what they export, and nobody inside imports them. */
+const ENTRIES: readonly string[] = ["index.ts", "history.ts"];
+
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
   "did-you-mean": ["leven"],
   errors: [],
-  history: [
-    "@langchain/core/messages",
-    "@langchain/langgraph",
-    "node:crypto",
-    "node:diagnostics_channel",
-    "zod",
-  ],
+  history: ["@langchain/core/messages", "@langchain/langgraph", "node:diagnostics_channel", "zod"],
 } as const satisfies Partial<Record<Layer, readonly string[]>>;
+
+/** What the entry `langgraph-tether/history` may import at any depth: it runs in browsers, and is small. */
+const HISTORY_IMPORTS: readonly string[] = [
+  "@langchain/core/messages",
+  "leven",
+  "ohash/crypto",
+];
+const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
 interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly imports: readonly string[];
+  /** Those of the imports that are still there when the types are gone. */
+  readonly runtimeImports: readonly string[];
 }
+
+const IMPORT = /(?:from|import\(|importOptional<[^>]*>\()\s*"([^"]+)"/g;
+const TYPE_IMPORT = /^(?:import|export) type [^;]*;/gm;
+const OPTIONAL_IMPORT = /importOptional<\s*typeof import\("([^"]+)"\)\s*,?\s*>\(\s*"([^"]+)"/g;
+
+const namesOf = (text: string): string[] => [...text.matchAll(IMPORT)].map((match) => match[1] ?? "");
 
 const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".ts"))
   .map((path) => {
     const text = readFileSync(join(SOURCE, path), "utf8");
-    const imports = [...text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)].map((match) => match[1] ?? "");
-    return { path, text, imports };
+    return { path, text, imports: namesOf(text), runtimeImports: namesOf(text.replaceAll(TYPE_IMPORT, "")) };
   });
 
 function layerOf(path: string): Layer {
+  if (ENTRIES.includes(path)) return "index";
   const [first = ""] = path.split("/");
   const name = first.replace(/\.ts$/, "");
   const layer = LAYERS.find((candidate) => candidate === name);
@@ -61,11 +76,29 @@ function isPure(layer: Layer): layer is keyof typeof PURE_IMPORTS {
   return Object.hasOwn(PURE_IMPORTS, layer);
 }
 
+function pathOf(importer: string, target: string): string {
+  return relative(SOURCE, resolve(SOURCE, dirname(importer), target)).replace(/\.js$/, ".ts");
+}
+
+/** A file and all that is loaded with it. */
+function closureOf(entry: string): readonly SourceFile[] {
+  const found = new Map<string, SourceFile>();
+  const add = (path: string): void => {
+    const file = files.find((candidate) => candidate.path === path);
+    if (file === undefined) throw new Error(`There is no ${path}.`);
+    if (found.has(path)) return;
+    found.set(path, file);
+    for (const name of file.runtimeImports) if (name.startsWith(".")) add(pathOf(path, name));
+  };
+  add(entry);
+  return [...found.values()];
+}
+
 describe("the house", () => {
   it.each(files)("$path imports downwards only", ({ path, imports }) => {
     const own = LAYERS.indexOf(layerOf(path));
     for (const target of imports.filter((name) => name.startsWith("."))) {
-      const targetPath = relative(SOURCE, resolve(SOURCE, dirname(path), target)).replace(/\.js$/, ".ts");
+      const targetPath = pathOf(path, target);
       expect(LAYERS.indexOf(layerOf(targetPath)), `${path} imports ${targetPath}`).toBeLessThanOrEqual(own);
     }
   });
@@ -84,14 +117,40 @@ describe("the house", () => {
     expect(text.split("\n").length).toBeLessThanOrEqual(250);
   });
 
-  it("is not imported through its public door from inside", () => {
-    const inside = files.filter(({ imports }) => imports.some((name) => /(^|\/)index\.js$/.test(name)));
+  it("is not imported through its public doors from inside", () => {
+    const inside = files.filter(({ path, imports }) =>
+      imports.some((name) => name.startsWith(".") && ENTRIES.includes(pathOf(path, name))),
+    );
     expect(inside.map(({ path }) => path)).toEqual([]);
+  });
+
+  it.each(closureOf("history.ts"))(
+    "$path is light and runs everywhere, as part of the history entry",
+    (file) => {
+      const foreign = file.runtimeImports.filter((name) => !name.startsWith("."));
+      expect(foreign.filter((name) => !HISTORY_IMPORTS.includes(name))).toEqual([]);
+      expect(NODE_GLOBALS.exec(file.text)).toBeNull();
+    },
+  );
+
+  it("imports optional packages by name, with the type of the same package", () => {
+    const optional = files.flatMap(({ text }) => [...text.matchAll(OPTIONAL_IMPORT)]);
+    expect(optional.length).toBe(
+      files.flatMap(({ text }) => text.match(/await importOptional</g) ?? []).length,
+    );
+    expect(optional.filter(([, type, specifier]) => type !== specifier)).toEqual([]);
+  });
+
+  it("can be required: no module awaits anything while it is loaded", () => {
+    expect(
+      files.filter(({ text }) => /^(?:await|for await|(?:export )?const .*= await)\b/m.test(text)),
+    ).toEqual([]);
   });
 
   it("names its peers: what the library imports is declared, and provider packages are optional", () => {
     const manifest = JSON.parse(readFileSync(resolve(SOURCE, "../package.json"), "utf8"));
-    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    const { dependencies, peerDependencies, peerDependenciesMeta } = manifest;
+    const declared = Object.keys({ ...dependencies, ...peerDependencies, ...peerDependenciesMeta });
     const packages = files
       .filter(({ path }) => layerOf(path) !== "deploy")
       .flatMap(({ imports }) => imports)
@@ -103,6 +162,6 @@ describe("the house", () => {
           .join("/"),
       );
     expect([...new Set(packages)].filter((name) => !declared.includes(name))).toEqual([]);
-    expect(manifest.peerDependenciesMeta["@langchain/openai"]).toEqual({ optional: true });
+    expect(peerDependenciesMeta["@langchain/openai"]).toEqual({ optional: true });
   });
 });

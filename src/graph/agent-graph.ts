@@ -59,7 +59,8 @@ export class AgentGraph extends BaseGraph {
       const given = recursionLimit === undefined ? others : rest;
       const events: unknown = streamEvents.call(run, input, given as never, streamOptions);
       // Version 3 has no events but the chunks of a stream, and `encoding` has made bytes of them.
-      const areEvents = !("version" in options && options.version === "v3") && options.encoding === undefined;
+      const { version, encoding } = options as { version?: unknown; encoding?: unknown };
+      const areEvents = version !== "v3" && encoding === undefined;
       return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
     }) as unknown as StreamEvents;
   }

@@ -1,7 +1,7 @@
 /** Ids for messages that come without one: derived, so that a replay of the same writes gives the same thread. */
 
-import { createHash } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
+import { hashText } from "../hash-text.js";
 import { toJson } from "../to-json.js";
 
 /**
@@ -15,7 +15,7 @@ export function deriveId(message: BaseMessage, previousId: string, salt = 0): st
   const parts = [previousId, salt, message.type, message.name, message.content, calls, answers].map(
     (part) => toJson(part) ?? typeof part,
   );
-  return createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32);
+  return hashText(parts.join("\n")).slice(0, 32);
 }
 
 /** A derived id that is not taken. */

@@ -1,6 +1,6 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { coerceMessage } from "./coerce-message.js";
+import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 
 /** The messages of a foreign list. Removals in it count for what stands before them; what is no message is reported. */

@@ -26,7 +26,6 @@
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
-import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import type { Call } from "./call.js";
 import { coerceMessage } from "./coerce-message.js";
 import { copyMessage } from "./copy-message.js";
@@ -36,6 +35,7 @@ import { callsAnsweredAfter } from "./group.js";
 import { deriveUnusedId } from "./message-id.js";
 import { normalizeHistory } from "./normalize-history.js";
 import { listOf } from "./read-messages.js";
+import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";

@@ -1,9 +1,9 @@
 /** The update that writes a whole history anew. */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
-import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { copyMessage } from "./copy-message.js";
 import { type Group, groupMessages, placeOfCall } from "./group.js";
+import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createPlaceholder, isPlaceholder, PLACEHOLDER_KEY } from "./result.js";
 
 /**

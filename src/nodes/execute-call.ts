@@ -28,8 +28,13 @@ export async function executeCall(
     if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
     if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
     // Its message names the field that does not fit the tool's schema.
-    if (error instanceof ToolInputParsingException)
-      return { kind: "invalid-arguments", detail: error.message };
+    if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
     return { kind: "threw", error };
   }
+}
+
+/** The tools of a CommonJS program throw a second copy of LangChain's class. */
+function isParsingException(error: unknown): error is ToolInputParsingException {
+  if (error instanceof ToolInputParsingException) return true;
+  return error instanceof Error && error.constructor.name === "ToolInputParsingException";
 }

@@ -100,5 +100,5 @@ function adviceFor(error: Error, entry: ModelProvider): string {
   const isMissing =
     ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
     /^Unable to import|Cannot find (package|module)/.test(error.message);
-  return isMissing ? `install the package: npm install ${entry.package}` : error.message;
+  return isMissing ? `install the package: ${entry.install}` : error.message;
 }

@@ -6,6 +6,7 @@ import { createDeepSeekModel } from "./clients/deepseek-model.js";
 import { createMistralModel } from "./clients/mistral-model.js";
 import { createTongyiModel } from "./clients/tongyi-model.js";
 import type { DialectName } from "./dialects.js";
+import { importOptional } from "./import-optional.js";
 import { OfflineChatModel } from "./offline/offline-chat-model.js";
 
 /** What a client is made of, and which failed requests it sends again. */
@@ -17,8 +18,8 @@ export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onF
 }
 
 export interface ModelProvider {
-  /** The package that has the client; none for what is built in. */
-  readonly package: string | undefined;
+  /** The command that installs the client; none for what is built in. */
+  readonly install: string | undefined;
   /** Variables that may hold the key, the usual one first. None if no key is needed, or the client finds its own. */
   readonly keys: readonly string[];
   /** The variable that replaces the provider's own address. */
@@ -33,7 +34,7 @@ const DASHSCOPE_COMPATIBLE = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 
 export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   offline: {
-    package: undefined,
+    install: undefined,
     keys: [],
     baseURL: undefined,
     dialect: undefined,
@@ -41,14 +42,14 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** OpenAI, and every endpoint that speaks its protocol. */
   openai: {
-    package: "@langchain/openai",
+    install: "npm install @langchain/openai",
     keys: ["OPENAI_API_KEY"],
     baseURL: "OPENAI_BASE_URL",
     dialect: undefined,
     create: createOpenAIModel,
   },
   deepseek: {
-    package: "@langchain/deepseek",
+    install: "npm install @langchain/deepseek",
     keys: ["DEEPSEEK_API_KEY"],
     baseURL: "DEEPSEEK_BASE_URL",
     dialect: "deepseek",
@@ -56,7 +57,9 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** Qwen over DashScope's own protocol. */
   tongyi: {
-    package: "@langchain/community",
+    // Peers of this package contradict each other. npm refuses it without the setting, and with a mere
+    // `--legacy-peer-deps` refuses whatever is installed later.
+    install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
     keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
     baseURL: "DASHSCOPE_API_URL",
     dialect: "dashscope-native",
@@ -64,7 +67,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   /** Qwen over DashScope's OpenAI-compatible endpoint. */
   qwen: {
-    package: "@langchain/openai",
+    install: "npm install @langchain/openai",
     keys: ["DASHSCOPE_API_KEY", "ALIBABA_API_KEY"],
     baseURL: "DASHSCOPE_BASE_URL",
     dialect: "dashscope",
@@ -85,7 +88,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     dialect: "gemini",
   }),
   mistralai: {
-    package: "@langchain/mistralai",
+    install: "npm install @langchain/mistralai",
     keys: ["MISTRAL_API_KEY"],
     baseURL: "MISTRAL_BASE_URL",
     dialect: "mistral",
@@ -103,7 +106,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
 };
 
 async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatOpenAI } = await import("@langchain/openai");
+  const { ChatOpenAI } = await importOptional<typeof import("@langchain/openai")>("@langchain/openai");
   return new ChatOpenAI({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
 }
 
@@ -120,12 +123,14 @@ interface LangChainProvider {
 function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
   const { keys = [], baseURL: variable, baseURLField, dialect } = provider;
   return {
-    package: `langchain ${provider.package}`,
+    install: `npm install langchain ${provider.package}`,
     keys,
     baseURL: variable,
     dialect: dialect ?? "strict",
     create: async ({ model, apiKey, baseURL, ...retries }) => {
-      const { initChatModel } = await import("langchain/chat_models/universal");
+      const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
+        "langchain/chat_models/universal",
+      );
       return initChatModel(model, {
         ...retries,
         modelProvider: name,

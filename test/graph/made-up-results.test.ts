@@ -1,6 +1,6 @@
 /** What agent-chat-ui sends before a message: a result for each call that has none, though nobody ran it. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -66,7 +66,8 @@ describe("results that a chat UI made up", () => {
     const run = graph.invoke({ messages: [human("go")] }, { ...thread, signal: stop.signal });
     await expect(run).rejects.toThrow();
     const messages = messagesOf((await graph.getState(thread)).values);
-    await graph.invoke({ messages: [...madeUpFor(messages), human("next")] }, thread);
+    const next = [...madeUpFor(messages), human("next")] as BaseMessageLike[];
+    await graph.invoke({ messages: next }, thread);
     expect(pairedScript((await graph.getState(thread)).values)).toEqual([
       "human: go",
       "ai> fast slow",

@@ -37,6 +37,16 @@ describe("Other messages cover nothing", () => {
       { title: "a human message", message: human("h") },
       { title: "a summary that does not name what it covers", message: marked(undefined) },
       { title: "a summary that names it in another form", message: marked({ kind: "keep", messages: [7] }) },
+      { title: "a list with a gap", message: marked({ kind: "keep", messages: new Array(1) }) },
+      { title: "a last message that is no id", message: marked({ kind: "keep", messages: [], asOf: null }) },
+      {
+        title: "an order that is no list of ids",
+        message: marked({ kind: "archive", messages: [], calls: [], order: "a" }),
+      },
+      {
+        title: "unanswered calls that are no list of ids",
+        message: marked({ kind: "archive", messages: [], calls: [], unanswered: [1] }),
+      },
       { title: "an archive that names no calls", message: marked({ kind: "archive", messages: [] }) },
       { title: "an unknown kind", message: marked({ kind: "other", messages: [] }) },
       {

@@ -51,7 +51,7 @@ function isPlaceholder(message: BaseMessage): boolean {
 }
 
 /** The ids of the calls whose results may stand behind a message. */
-function expectedCalls(message: BaseMessage): string[] {
+function expectedCalls(message: BaseMessage): readonly string[] {
   const coverage = coverageOf(message);
   return coverage?.kind === "archive" ? coverage.calls : callIdsOf(message);
 }

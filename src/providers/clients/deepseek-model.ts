@@ -1,10 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { importOptional } from "../import-optional.js";
 import type { ModelFields } from "../model-providers.js";
 import { sendReasoning } from "./send-reasoning.js";
 
 /** `ChatDeepSeek` that sends the reasoning of earlier answers back, also where no agent asks it. */
 export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatDeepSeek } = await import("@langchain/deepseek");
+  const { ChatDeepSeek } = await importOptional<typeof import("@langchain/deepseek")>("@langchain/deepseek");
   return sendReasoning(
     new ChatDeepSeek({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) }),
   );

@@ -4,10 +4,12 @@
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { importOptional } from "../import-optional.js";
 import type { ModelFields } from "../model-providers.js";
 
 export async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatMistralAI } = await import("@langchain/mistralai");
+  const { ChatMistralAI } =
+    await importOptional<typeof import("@langchain/mistralai")>("@langchain/mistralai");
 
   class CallerChatMistralAI extends ChatMistralAI {
     override maxRetries = 0;

@@ -9,12 +9,15 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
+import { importOptional } from "../import-optional.js";
 import type { ModelFields } from "../model-providers.js";
 
 type Send = (request: object, signal?: AbortSignal) => Promise<Response>;
 
 export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatAlibabaTongyi } = await import("@langchain/community/chat_models/alibaba_tongyi");
+  const { ChatAlibabaTongyi } = await importOptional<
+    typeof import("@langchain/community/chat_models/alibaba_tongyi")
+  >("@langchain/community/chat_models/alibaba_tongyi");
   const apiUrl = baseURL === undefined ? {} : { apiUrl: baseURL };
   const client = new ChatAlibabaTongyi({ ...fields, alibabaApiKey: apiKey, ...apiUrl });
 

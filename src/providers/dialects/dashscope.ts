@@ -8,44 +8,37 @@ const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 /** The compatible endpoint, through an OpenAI client. */
 export const dashscope = {
   rules: {
-    "empty-history": inferred("[] is too short - 'messages'"),
     // It names an index where OpenAI lists ids.
+    // https://github.com/QwenLM/qwen-code/issues/606
     "missing-result": confirmed(
       `${PREFIX} An assistant message with "tool_calls" must be followed by tool messages responding to each "tool_call_id". The following tool_call_ids did not have response messages: message[{next}].role`,
-      "https://github.com/QwenLM/qwen-code/issues/606",
     ),
+    // https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5
     "orphan-result": confirmed(
       `${PREFIX} messages with role "tool" must be a response to a preceeding message with "tool_calls".`,
-      "https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5",
     ),
-    "duplicate-result": inferred(
-      `${PREFIX} messages with role "tool" must be a response to a preceeding message with "tool_calls".`,
-    ),
-    "call-id": inferred(`${PREFIX} the id of a tool call is not valid.`),
-    "repeated-call-id": inferred(`${PREFIX} the id of a tool call is used twice.`),
-    "tool-name": confirmed(
-      "The length of the tool name cannot exceed 64.",
-      "https://github.com/QwenLM/Qwen3-VL/issues/2069",
-    ),
+    // https://github.com/QwenLM/Qwen3-VL/issues/2069
+    "tool-name": confirmed("The length of the tool name cannot exceed 64."),
+    // https://github.com/HKUDS/nanobot/issues/1487
     arguments: confirmed(
       `${PREFIX} The "function.arguments" parameter of the code model must be in JSON format.`,
-      "https://github.com/HKUDS/nanobot/issues/1487",
     ),
-    "empty-calls": confirmed(
-      "Empty tool_calls is not supported in message",
-      "https://github.com/smallmain/vscode-unify-chat-provider/pull/65",
-    ),
+    // https://github.com/smallmain/vscode-unify-chat-provider/pull/65
+    "empty-calls": confirmed("Empty tool_calls is not supported in message"),
+    // https://github.com/DayuanJiang/next-ai-draw-io/issues/304
     role: confirmed(
       "{name} is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['{index}].role'",
-      "https://github.com/DayuanJiang/next-ai-draw-io/issues/304",
     ),
-    "content-form": confirmed(
-      "Input error. Field required: input.messages.{index}.content",
-      "https://github.com/agentscope-ai/agentscope-java/issues/1270",
+    // https://github.com/agentscope-ai/agentscope-java/issues/1270
+    "content-form": confirmed("Input error. Field required: input.messages.{index}.content"),
+    ...inferred(
+      "empty-history",
+      "duplicate-result",
+      "call-id",
+      "repeated-call-id",
+      "foreign-block",
+      "system-position",
     ),
-    "foreign-block": inferred(`${PREFIX} the content is not valid.`),
-    // Confirmed for the chat template of Qwen3.5 on a server of one's own, not for the service.
-    "system-position": inferred("System message must be at the beginning."),
   },
   callPlaces: ["listed", "raw"],
   callId: /^[a-zA-Z0-9_-]{1,40}$/,

@@ -5,38 +5,34 @@ import { confirmed, type Dialect, inferred } from "./rule.js";
 
 export const deepseek = {
   rules: {
-    "empty-history": inferred("Empty input messages"),
+    // https://github.com/TurixAI/TuriX-CUA/issues/15
     "missing-result": confirmed(
       "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)",
-      "https://github.com/TurixAI/TuriX-CUA/issues/15",
     ),
+    // https://github.com/itmisx/deepx-code/issues/94
     "orphan-result": confirmed(
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-      "https://github.com/itmisx/deepx-code/issues/94",
     ),
     // Its title only is known, not the body of the answer.
-    "duplicate-result": confirmed(
-      "Duplicate value for 'tool_call_id'",
-      "https://github.com/HKUDS/nanobot/issues/3945",
-    ),
-    "call-id": inferred("The id of a tool call is not valid."),
-    "repeated-call-id": inferred("Duplicate value for 'tool_call_id'"),
-    "tool-name": inferred("Invalid 'messages[{index}].tool_calls[0].function.name'."),
-    arguments: inferred(
-      "Invalid 'messages[{index}].tool_calls[0].function.arguments': expected a JSON object.",
-    ),
-    "empty-calls": inferred("Invalid 'messages[{index}].tool_calls': empty array."),
-    role: inferred("Invalid value for 'messages[{index}].role'."),
-    "content-form": inferred("Invalid value for 'messages[{index}].content'."),
-    "foreign-block": inferred("Invalid value for 'messages[{index}].content'."),
-    "empty-assistant": confirmed(
-      "Invalid assistant message: content or tool_calls must be set",
-      "https://github.com/carlrobertoh/ProxyAI/issues/830",
-    ),
+    // https://github.com/HKUDS/nanobot/issues/3945
+    "duplicate-result": confirmed("Duplicate value for 'tool_call_id'"),
+    // https://github.com/carlrobertoh/ProxyAI/issues/830
+    "empty-assistant": confirmed("Invalid assistant message: content or tool_calls must be set"),
     // The documentation asks for it in turns with calls; reports say that plain answers after them need it too.
+    // https://github.com/qwersyk/Newelle/issues/404
     "missing-reasoning": confirmed(
       "The `reasoning_content` in the thinking mode must be passed back to the API.",
-      "https://github.com/qwersyk/Newelle/issues/404",
+    ),
+    ...inferred(
+      "empty-history",
+      "call-id",
+      "repeated-call-id",
+      "tool-name",
+      "arguments",
+      "empty-calls",
+      "role",
+      "content-form",
+      "foreign-block",
     ),
   },
   callPlaces: ["listed", "raw"],

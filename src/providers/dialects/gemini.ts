@@ -4,65 +4,57 @@ import { confirmed, type Dialect, inferred } from "./rule.js";
 
 export const gemini = {
   rules: {
-    "empty-history": inferred("contents is not specified"),
+    // https://github.com/microsoft/vscode/issues/299295
     "missing-result": confirmed(
       "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-      "https://github.com/microsoft/vscode/issues/299295",
     ),
+    // https://github.com/langchain-ai/langchain/issues/27799
     "orphan-result": confirmed(
       "Please ensure that function response turn comes immediately after a function call turn.",
-      "https://github.com/langchain-ai/langchain/issues/27799",
     ),
+    // https://github.com/microsoft/vscode/issues/299295
     "duplicate-result": confirmed(
       "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-      "https://github.com/microsoft/vscode/issues/299295",
     ),
     // Up to Gemini 2.5 results are matched by place, as the client sends no ids; that place is the call order is inferred.
-    "result-order": inferred("Results are matched with calls by their order."),
-    "call-id": inferred("The client finds the tool's name by the id of the call."),
-    "repeated-call-id": inferred("The client finds the tool's name by the id of the call."),
+    // https://github.com/google-gemini/gemini-cli/issues/7869
     "tool-name": confirmed(
       "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.",
-      "https://github.com/google-gemini/gemini-cli/issues/7869",
     ),
-    arguments: inferred("Invalid value at 'contents[{index}].parts[0].function_call.args'"),
-    role: inferred("Please use a valid role: user, model."),
-    "content-form": confirmed(
-      "contents.parts must not be empty",
-      "https://github.com/CopilotKit/CopilotKit/issues/1964",
-    ),
+    // https://github.com/CopilotKit/CopilotKit/issues/1964
+    "content-form": confirmed("contents.parts must not be empty"),
     // The client throws before it sends anything.
-    "foreign-block": inferred("Unknown content type {name}"),
-    "empty-assistant": confirmed(
-      "contents.parts must not be empty",
-      "https://github.com/CopilotKit/CopilotKit/issues/1964",
-    ),
-    "blank-user": confirmed(
-      "contents.parts must not be empty",
-      "https://github.com/CopilotKit/CopilotKit/issues/1964",
-    ),
-    "system-position": inferred("System message should be the first one"),
+    // https://github.com/CopilotKit/CopilotKit/issues/1964
+    "empty-assistant": confirmed("contents.parts must not be empty"),
+    // https://github.com/CopilotKit/CopilotKit/issues/1964
+    "blank-user": confirmed("contents.parts must not be empty"),
+    // https://github.com/continuedev/continue/issues/11164
     "first-user": confirmed(
       "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
-      "https://github.com/continuedev/continue/issues/11164",
     ),
     // Older models.
+    // https://github.com/songquanpeng/one-api/issues/836
     "assistant-last": confirmed(
       "Please ensure that multiturn requests ends with a user role or a function response.",
-      "https://github.com/songquanpeng/one-api/issues/836",
     ),
     // Older models.
-    alternation: confirmed(
-      "Please ensure that multiturn requests alternate between user and model.",
-      "https://github.com/microsoft/autogen/issues/2900",
-    ),
+    // https://github.com/microsoft/autogen/issues/2900
+    alternation: confirmed("Please ensure that multiturn requests alternate between user and model."),
+    // https://github.com/continuedev/continue/issues/11164
     "call-position": confirmed(
       "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
-      "https://github.com/continuedev/continue/issues/11164",
     ),
-    "foreign-state": confirmed(
-      "Corrupted thought signature.",
-      "https://github.com/earendil-works/pi/issues/471",
+    // https://github.com/earendil-works/pi/issues/471
+    "foreign-state": confirmed("Corrupted thought signature."),
+    ...inferred(
+      "empty-history",
+      "result-order",
+      "call-id",
+      "repeated-call-id",
+      "arguments",
+      "role",
+      "foreign-block",
+      "system-position",
     ),
   },
   callPlaces: ["listed", "block"],

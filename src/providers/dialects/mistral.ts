@@ -1,49 +1,36 @@
-/** The rules of Mistral, as its own validator has them; vLLM uses the same for Mistral's models. */
+/**
+ * The rules of Mistral, as its own validator has them; vLLM uses the same for Mistral's models. What is `fromSource` was
+ * read there:
+ * https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py
+ */
 
 import { confirmed, type Dialect, fromSource, inferred } from "./rule.js";
 
-const VALIDATOR =
-  "https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
-
 export const mistral = {
   rules: {
-    "empty-history": fromSource("Conversation must have at least one message", VALIDATOR),
-    "missing-result": confirmed(
-      "Not the same number of function calls and responses",
-      "https://github.com/mistralai/client-python/issues/234",
-    ),
-    "orphan-result": confirmed(
-      "Unexpected role 'tool' after role '{name}'",
-      "https://github.com/charmbracelet/crush/issues/279",
-    ),
-    "duplicate-result": fromSource("Duplicate tool call id {id} in tool results", VALIDATOR),
-    "call-id": confirmed(
-      "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.",
-      "https://github.com/editor-code-assistant/eca/issues/233",
-    ),
-    "repeated-call-id": fromSource("Duplicate tool call id {id} in assistant message", VALIDATOR),
+    "empty-history": fromSource("Conversation must have at least one message"),
+    // https://github.com/mistralai/client-python/issues/234
+    "missing-result": confirmed("Not the same number of function calls and responses"),
+    // https://github.com/charmbracelet/crush/issues/279
+    "orphan-result": confirmed("Unexpected role 'tool' after role '{name}'"),
+    "duplicate-result": fromSource("Duplicate tool call id {id} in tool results"),
+    // https://github.com/editor-code-assistant/eca/issues/233
+    "call-id": confirmed("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9."),
+    "repeated-call-id": fromSource("Duplicate tool call id {id} in assistant message"),
     "tool-name": fromSource(
       "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.",
-      VALIDATOR,
     ),
-    arguments: inferred("The arguments of a tool call must be a JSON object."),
     // The client throws before it sends anything.
-    role: inferred("Unknown message type: {name}"),
-    "content-form": inferred("Message content must be a string or an array."),
-    "foreign-block": inferred('Mistral only supports types "text" or "image_url" for complex message types.'),
-    "empty-assistant": confirmed(
-      "Assistant message must have either content or tool_calls, but not none.",
-      "https://github.com/OpenHands/OpenHands/issues/8685",
-    ),
-    "system-position": fromSource("Unexpected role 'system' after role '{name}'", VALIDATOR),
+    // https://github.com/OpenHands/OpenHands/issues/8685
+    "empty-assistant": confirmed("Assistant message must have either content or tool_calls, but not none."),
+    "system-position": fromSource("Unexpected role 'system' after role '{name}'"),
+    // https://github.com/0xPlaygrounds/rig/pull/1130
     "assistant-last": confirmed(
       "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
-      "https://github.com/0xPlaygrounds/rig/pull/1130",
     ),
-    "user-after-tool": confirmed(
-      "Unexpected role 'user' after role 'tool'",
-      "https://github.com/datapizza-labs/datapizza-ai/issues/98",
-    ),
+    // https://github.com/datapizza-labs/datapizza-ai/issues/98
+    "user-after-tool": confirmed("Unexpected role 'user' after role 'tool'"),
+    ...inferred("arguments", "role", "content-form", "foreign-block"),
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,

@@ -12,49 +12,42 @@ export const IGNORED_BY_CHAT_CLIENT = [
 ] as const;
 
 const chatRules = {
+  // https://github.com/CopilotKit/CopilotKit/issues/529
   "empty-history": confirmed(
     "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-    "https://github.com/CopilotKit/CopilotKit/issues/529",
   ),
+  // https://github.com/sdcb/chats/pull/132
   "missing-result": confirmed(
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
-    "https://github.com/sdcb/chats/pull/132",
   ),
+  // https://github.com/sdcb/chats/pull/132
   "orphan-result": confirmed(
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-    "https://github.com/sdcb/chats/pull/132",
   ),
+  // https://github.com/agno-agi/agno/issues/5116
   "duplicate-result": confirmed(
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
-    "https://github.com/agno-agi/agno/issues/5116",
   ),
   // The length is confirmed; that other characters are refused is not.
+  // https://github.com/BerriAI/litellm/issues/17343
   "call-id": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
-    "https://github.com/BerriAI/litellm/issues/17343",
   ),
-  "repeated-call-id": inferred("Duplicate value for 'tool_call_id' of '{id}'."),
+  // https://github.com/mcp-use/mcp-use/pull/94
   "tool-name": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-    "https://github.com/mcp-use/mcp-use/pull/94",
   ),
+  // https://github.com/jekalmin/extended_openai_conversation/issues/251
   "message-name": confirmed(
     "Invalid 'messages[{index}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-    "https://github.com/jekalmin/extended_openai_conversation/issues/251",
   ),
-  arguments: inferred(
-    "Invalid 'messages[{index}].tool_calls[0].function.arguments': expected a JSON object.",
-  ),
+  // https://github.com/chatboxai/chatbox/issues/2079
   "empty-calls": confirmed(
     "Invalid 'messages[{index}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-    "https://github.com/chatboxai/chatbox/issues/2079",
   ),
-  role: inferred("Invalid value for 'messages[{index}].role'."),
-  "content-form": confirmed(
-    "Invalid value for 'content': expected a string, got null.",
-    "https://github.com/run-llama/llama_index/issues/17555",
-  ),
-  "foreign-block": inferred("Invalid value: '{name}'. Supported values are: 'text' and 'refusal'."),
+  // https://github.com/run-llama/llama_index/issues/17555
+  "content-form": confirmed("Invalid value for 'content': expected a string, got null."),
+  ...inferred("repeated-call-id", "arguments", "role", "foreign-block"),
 } as const satisfies Rules;
 
 export const openai = {
@@ -75,35 +68,29 @@ export const openai = {
 export const openaiResponses = {
   rules: {
     "empty-history": chatRules["empty-history"],
-    "missing-result": confirmed(
-      "No tool output found for function call {id}.",
-      "https://github.com/pydantic/pydantic-ai/issues/3461",
-    ),
-    "orphan-result": confirmed(
-      "No tool call found for function call output with call_id {id}.",
-      "https://github.com/continuedev/continue/issues/10092",
-    ),
-    "duplicate-result": inferred("Duplicate item found with call_id {id}."),
+    // https://github.com/pydantic/pydantic-ai/issues/3461
+    "missing-result": confirmed("No tool output found for function call {id}."),
+    // https://github.com/continuedev/continue/issues/10092
+    "orphan-result": confirmed("No tool call found for function call output with call_id {id}."),
+    // https://github.com/AnswerDotAI/fastllm/issues/45
     "call-id": confirmed(
       "Invalid 'input[{index}].call_id': string too long. Expected a string with maximum length 64.",
-      "https://github.com/AnswerDotAI/fastllm/issues/45",
     ),
-    "repeated-call-id": inferred("Duplicate item found with call_id {id}."),
+    // https://github.com/weave-os/router/pull/1190
     "tool-name": confirmed(
       "Invalid 'input[{index}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-      "https://github.com/weave-os/router/pull/1190",
     ),
-    arguments: inferred("Invalid 'input[{index}].arguments': expected a JSON object."),
+    // https://github.com/Chevey339/kelivo/pull/281
     role: confirmed(
       "Invalid value: '{name}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
-      "https://github.com/Chevey339/kelivo/pull/281",
     ),
-    "content-form": inferred("Invalid type for 'input[{index}].content'."),
-    "foreign-state": confirmed("Item with id '{id}' not found.", "https://github.com/vercel/ai/issues/7543"),
+    // https://github.com/vercel/ai/issues/7543
+    "foreign-state": confirmed("Item with id '{id}' not found."),
+    // https://github.com/openai/openai-agents-python/issues/1789
     "item-id": confirmed(
       "Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
-      "https://github.com/openai/openai-agents-python/issues/1789",
     ),
+    ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],
   callId: /^[a-zA-Z0-9_-]{1,64}$/,

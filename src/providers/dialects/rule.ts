@@ -45,19 +45,50 @@ export type RuleName = keyof typeof RULES;
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
 export interface Rule {
-  /** What the provider answers. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` stand for the places of the fault. */
+  /** What the provider answers. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are the places of the fault. */
   readonly text: string;
   readonly grade: Grade;
-  /** Where it was seen; none for what is inferred. */
-  readonly source: string | undefined;
 }
 
 export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 
-export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
-export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-export const documented = (text: string, source: string): Rule => ({ text, grade: "documented", source });
-export const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
+/** A comment before each rule says where it was seen. A field would make every bundle longer. */
+export const confirmed = (text: string): Rule => ({ text, grade: "confirmed" });
+export const fromSource = (text: string): Rule => ({ text, grade: "source" });
+export const documented = (text: string): Rule => ({ text, grade: "documented" });
+/** Rules in our words, which all dialects share: no provider has said so. */
+export function inferred<const Name extends keyof typeof INFERRED>(
+  ...names: readonly Name[]
+): Readonly<Record<Name, Rule>> {
+  return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred" }));
+}
+
+/** Rules that another dialect has, too. */
+export function taken<const Name extends RuleName>(
+  from: Readonly<Record<Name, Rule>>,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Rule>> {
+  return byName(names, (name) => from[name]);
+}
+
+function byName<Name extends RuleName>(names: readonly Name[], ruleOf: (name: Name) => Rule) {
+  return Object.fromEntries(names.map((name) => [name, ruleOf(name)])) as Record<Name, Rule>;
+}
+
+const INFERRED = {
+  "empty-history": "There are no messages.",
+  "result-order": "The results must be in the order of their calls.",
+  "duplicate-result": "The call {id} has two results.",
+  "call-id": "The id of a tool call is not valid.",
+  "repeated-call-id": "Two tool calls have the id {id}.",
+  "tool-name": "The name of a tool is not valid.",
+  arguments: "The arguments of a tool call must be a JSON object.",
+  "empty-calls": "The list of tool calls is empty.",
+  role: "The role {name} is not known.",
+  "content-form": "The content must be text or a list of blocks.",
+  "foreign-block": "Content blocks of type {name} are not known.",
+  "system-position": "A system message must be the first message.",
+} as const satisfies Partial<Record<RuleName, string>>;
 
 /** Where in a message the LangChain client of a provider finds the calls that it sends. */
 export type CallPlace =

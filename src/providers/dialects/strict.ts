@@ -12,58 +12,44 @@ import { deepseek } from "./deepseek.js";
 import { gemini } from "./gemini.js";
 import { mistral } from "./mistral.js";
 import { openai, openaiResponses } from "./openai.js";
-import { confirmed, type Dialect, inferred } from "./rule.js";
+import { confirmed, type Dialect, inferred, taken } from "./rule.js";
 
 export const strict = {
   rules: {
-    "empty-history": openai.rules["empty-history"],
-    "missing-result": openai.rules["missing-result"],
-    "orphan-result": openai.rules["orphan-result"],
-    "duplicate-result": openai.rules["duplicate-result"],
-    "result-order": inferred("tool messages must stand in the order of the tool calls"),
-    "call-id": mistral.rules["call-id"],
-    "repeated-call-id": confirmed(
-      "invalid params, duplicate tool_call id: {id}",
-      "https://github.com/VicBilibily/GCMP/pull/120",
+    ...taken(
+      openai.rules,
+      "empty-history",
+      "missing-result",
+      "orphan-result",
+      "duplicate-result",
+      "message-name",
+      "empty-calls",
+      "content-form",
+      "foreign-block",
     ),
-    "tool-name": gemini.rules["tool-name"],
-    "message-name": openai.rules["message-name"],
-    arguments: confirmed(
-      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
-      "https://github.com/earendil-works/pi/issues/5468",
-    ),
-    "empty-calls": openai.rules["empty-calls"],
-    role: inferred("Unexpected role '{name}'"),
-    "content-form": openai.rules["content-form"],
-    "foreign-block": openai.rules["foreign-block"],
+    ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
+    ...taken(gemini.rules, "tool-name", "call-position"),
+    ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
+    ...taken(openaiResponses.rules, "item-id"),
+    // https://github.com/VicBilibily/GCMP/pull/120
+    "repeated-call-id": confirmed("invalid params, duplicate tool_call id: {id}"),
+    // https://github.com/earendil-works/pi/issues/5468
+    arguments: confirmed("invalid params, invalid function arguments json string, tool_call_id: {id} (2013)"),
+    // https://github.com/AstrBotDevs/AstrBot/issues/7200
     "empty-assistant": confirmed(
       "Invalid request: the message at position {index} with role 'assistant' must not be empty",
-      "https://github.com/AstrBotDevs/AstrBot/issues/7200",
     ),
-    "blank-text": anthropic.rules["blank-text"],
-    "blank-user": anthropic.rules["blank-user"],
-    "blank-result": anthropic.rules["blank-result"],
-    "system-position": confirmed(
-      "System message must be at the beginning.",
-      "https://github.com/vllm-project/vllm/issues/41114",
-    ),
-    "first-user": confirmed(
-      "1214 The messages parameter is illegal. Please check the documentation.",
-      "https://github.com/anomalyco/opencode/issues/2557",
-    ),
-    "assistant-last": mistral.rules["assistant-last"],
-    "user-after-tool": mistral.rules["user-after-tool"],
+    // https://github.com/vllm-project/vllm/issues/41114
+    "system-position": confirmed("System message must be at the beginning."),
+    // https://github.com/anomalyco/opencode/issues/2557
+    "first-user": confirmed("1214 The messages parameter is illegal. Please check the documentation."),
+    // https://github.com/microsoft/semantic-kernel/issues/10281
     alternation: confirmed(
       "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
-      "https://github.com/microsoft/semantic-kernel/issues/10281",
     ),
-    "call-position": gemini.rules["call-position"],
-    "foreign-state": anthropic.rules["foreign-state"],
-    "item-id": openaiResponses.rules["item-id"],
-    "missing-reasoning": confirmed(
-      deepseek.rules["missing-reasoning"].text,
-      "https://github.com/danny-avila/LibreChat/issues/13366",
-    ),
+    // https://github.com/danny-avila/LibreChat/issues/13366
+    "missing-reasoning": confirmed(deepseek.rules["missing-reasoning"].text),
+    ...inferred("result-order", "role"),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,

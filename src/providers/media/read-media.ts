@@ -1,6 +1,7 @@
 /** Pictures, sounds and files in a user's content, whoever's form they are written in. */
 
 import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
+import { decodeBase64Text, encodeBase64 } from "../../base64.js";
 import { isFields } from "../validation/sent-message.js";
 
 export type Block = Exclude<MessageContent, string>[number];
@@ -31,7 +32,7 @@ export function readMedia(block: unknown): Media | undefined {
   const source = readSource(standard, kind ?? "file");
   if (kind === undefined || source === undefined) return undefined;
   if (source.kind === "data" && source.mimeType.startsWith("text/"))
-    return { kind: "text", text: Buffer.from(source.data, "base64").toString() };
+    return { kind: "text", text: decodeBase64Text(source.data) };
   return { kind, source, name: readName(block) ?? readName(standard) };
 }
 
@@ -81,7 +82,7 @@ const DEFAULT_TYPES: Readonly<Record<Kind, string>> = {
 function readSource(block: Fields, kind: Kind): Source | undefined {
   const mimeType = readString(block, "mimeType");
   const { data } = block;
-  const encoded = data instanceof Uint8Array ? Buffer.from(data).toString("base64") : data;
+  const encoded = data instanceof Uint8Array ? encodeBase64(data) : data;
   if (typeof encoded === "string")
     return { kind: "data", mimeType: mimeType ?? DEFAULT_TYPES[kind], data: encoded };
   const url = readString(block, "url");

@@ -1,7 +1,7 @@
 /** Ids of calls: derived, so that the model is deterministic, yet different for every call of a thread. */
 
-import { createHash } from "node:crypto";
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { hashText } from "../../hash-text.js";
 import type { PlannedCall } from "./find-calls.js";
 
 export interface IdentifiedCall extends PlannedCall {
@@ -16,9 +16,10 @@ export function identifyCalls(
 ): IdentifiedCall[] {
   // The ids of the messages count too: two requests of one thread can have the same words and the same history
   // before them, once summaries and limits have shortened it.
-  const hash = createHash("sha256");
-  for (const message of messages) hash.update(JSON.stringify(essenceOf(message)));
-  const digest = hash.digest("hex").slice(0, 20);
+  const digest = hashText(messages.map((message) => JSON.stringify(essenceOf(message))).join("")).slice(
+    0,
+    20,
+  );
   return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
 }
 

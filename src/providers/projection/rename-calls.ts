@@ -5,8 +5,8 @@
  * before stays. Another one is derived from what the call is and where it stands, so it is the same each time.
  */
 
-import { createHash } from "node:crypto";
 import type { AIMessage } from "@langchain/core/messages";
+import { hashText } from "../../hash-text.js";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/copy-message.js";
 import { callIdOf, isResult } from "../../history/result.js";
@@ -50,10 +50,7 @@ function placeOf({ id }: AIMessage, index: number): string {
 
 function deriveId(parts: readonly string[], used: ReadonlySet<string>): string {
   for (let salt = 0; ; salt += 1) {
-    const hash = createHash("sha256")
-      .update([...parts, salt].join("\n"))
-      .digest("hex");
-    const id = hash.slice(0, ID_LENGTH);
+    const id = hashText([...parts, salt].join("\n")).slice(0, ID_LENGTH);
     if (!used.has(id)) return id;
   }
 }

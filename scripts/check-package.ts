@@ -1,0 +1,67 @@
+/**
+ * Checks the package as its users get it: `npm run check:package`. It packs the library, installs the tarball into an
+ * empty folder with the README's command, and tries every way in. It ends with 1 at the first one that is broken.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BrokenDoorError } from "./check-package/broken-door-error.js";
+import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
+import { checkMissingPackages } from "./check-package/check-missing-packages.js";
+import { checkPackedFiles } from "./check-package/check-packed-files.js";
+import { checkTypes } from "./check-package/check-types.js";
+import { installConsumer } from "./check-package/install-consumer.js";
+import { packLibrary } from "./check-package/pack-library.js";
+import { readReadme } from "./check-package/read-readme.js";
+import { runExample, runHistory } from "./check-package/run-example.js";
+import { createSizes, formatBytes } from "./check-package/sizes.js";
+import { checkWithAttw, checkWithPublint } from "./check-package/tools.js";
+
+async function checkPackage(folder: string): Promise<void> {
+  const sizes = createSizes();
+  const readme = await readReadme();
+  const library = await packLibrary(folder);
+  await open("the packed files", () => checkPackedFiles(library.files));
+  await open("publint", () => checkWithPublint(library.tarball));
+  await open("attw", () => checkWithAttw(library.tarball));
+
+  const consumer = await installConsumer(join(folder, "consumer"), library.tarball, readme);
+  report(`npm install ${readme.packages.join(" ")}`, `${consumer.installed} packages`);
+  await open("the README's first example, imported", () => runExample(consumer, readme, "esm"));
+  await open("the README's first example, required", () => runExample(consumer, readme, "cjs"));
+  await open("langgraph-tether/history, imported", () => runHistory(consumer, "esm"));
+  await open("langgraph-tether/history, required", () => runHistory(consumer, "cjs"));
+  await open("models without their package", () => checkMissingPackages(consumer));
+  await open("types", () => checkTypes(consumer, readme));
+  await open("langgraph-tether, bundled", () => bundleRoot(consumer, readme, sizes));
+  await open("langgraph-tether/history, bundled", () => bundleHistory(consumer, sizes));
+
+  sizes.print();
+  console.log(
+    `\nThe package: ${formatBytes(library.packedBytes)} packed, ${formatBytes(library.unpackedBytes)} unpacked.`,
+  );
+}
+
+async function open(door: string, check: () => Promise<string>): Promise<void> {
+  try {
+    report(door, await check());
+  } catch (error) {
+    throw error instanceof BrokenDoorError ? new BrokenDoorError(`${door}: ${error.message}`) : error;
+  }
+}
+
+function report(door: string, found: string): void {
+  console.log(`ok  ${door}: ${found}`);
+}
+
+const folder = await mkdtemp(join(tmpdir(), "tether-package-"));
+try {
+  await checkPackage(folder);
+} catch (error) {
+  if (!(error instanceof BrokenDoorError)) throw error;
+  console.error(`\nBROKEN  ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  await rm(folder, { recursive: true });
+}

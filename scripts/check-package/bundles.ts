@@ -1,0 +1,102 @@
+/** Whether bundlers take the entries where only the required peers are installed. */
+
+import { type BuildOptions, type BuildResult, build } from "esbuild";
+import { BrokenDoorError } from "./broken-door-error.js";
+import type { Consumer } from "./install-consumer.js";
+import type { Readme } from "./read-readme.js";
+import { runInBrowserRealm } from "./run-in-browser-realm.js";
+import { formatBytes, type Sizes } from "./sizes.js";
+
+/** What the history entry may add to a bundle that has LangChain's messages. */
+const HISTORY_BUDGET = 60_000;
+const FORBIDDEN_IN_HISTORY = /node_modules\/(?:@langchain\/langgraph|zod)\//;
+
+type Bundle = BuildResult<{ metafile: true; write: false }>;
+
+/** The README's first example in one file with all that it needs, which is run. */
+export async function bundleRoot(consumer: Consumer, readme: Readme, sizes: Sizes): Promise<string> {
+  const bundle = await bundleCode(consumer, readme.example, {
+    platform: "node",
+    // Some of what LangGraph needs is CommonJS and requires Node's modules.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+  });
+  const [text, bytes] = contentOf(bundle);
+  await consumer.write("bundle.mjs", text);
+  const printed = await consumer.run("bundle.mjs");
+  if (printed.join("\n") !== readme.printed.join("\n")) {
+    throw new BrokenDoorError(
+      `the bundle should print \`${readme.printed.join("; ")}\`, it printed \`${printed.join("; ")}\``,
+    );
+  }
+  sizes.add("the README's first example, bundled with LangGraph", bytes);
+  return `${formatBytes(bytes.length)}, it runs`;
+}
+
+/** The history entry for each platform, alone and with LangChain's messages. */
+export async function bundleHistory(consumer: Consumer, sizes: Sizes): Promise<string> {
+  const all = 'export * from "langgraph-tether/history";';
+  const external = ["@langchain/core/*"];
+  for (const platform of ["browser", "neutral"] as const) {
+    const own = await bundleCode(consumer, all, { platform, external });
+    checkImports(own, platform);
+    const [, bytes] = contentOf(own);
+    if (platform === "browser") sizes.add("langgraph-tether/history, without @langchain/core", bytes);
+    if (bytes.length >= HISTORY_BUDGET) {
+      throw new BrokenDoorError(
+        `for ${platform} it should be less than ${formatBytes(HISTORY_BUDGET)}, it is ${formatBytes(bytes.length)}`,
+      );
+    }
+  }
+  const messages = 'export { AIMessage, HumanMessage } from "@langchain/core/messages";';
+  const whole = await bundleCode(consumer, `${all}\n${messages}`, {
+    platform: "browser",
+    format: "iife",
+    globalName: "bundle",
+  });
+  checkImports(whole, "browser");
+  const [text, bytes] = contentOf(whole);
+  sizes.add("langgraph-tether/history, with @langchain/core/messages", bytes);
+  runInBrowserRealm(text);
+  return `less than ${formatBytes(HISTORY_BUDGET)}, nothing of LangGraph, zod or Node, it runs without Node's globals`;
+}
+
+async function bundleCode(consumer: Consumer, code: string, options: BuildOptions): Promise<Bundle> {
+  const stdin = { contents: code, resolveDir: consumer.folder, loader: "ts" } as const;
+  const settings = {
+    stdin,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    logLevel: "silent",
+    ...options,
+  } as const;
+  try {
+    return await build({ ...settings, metafile: true, write: false });
+  } catch (error) {
+    throw new BrokenDoorError(String(error));
+  }
+}
+
+/** For a browser Node's modules are errors; with a neutral platform they could be left as imports. */
+function checkImports({ metafile }: Bundle, platform: string): void {
+  const outputs = Object.values(metafile.outputs);
+  const left = outputs.flatMap(({ imports }) => imports.map(({ path }) => path));
+  const packed = outputs.flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  const wrong = [
+    ...left.filter((path) => path !== "@langchain/core/messages"),
+    ...packed.filter((path) => FORBIDDEN_IN_HISTORY.test(path)),
+  ];
+  if (wrong.length === 0) return;
+  throw new BrokenDoorError(
+    `for ${platform} it has what it must not have: ${[...new Set(wrong)].join(", ")}`,
+  );
+}
+
+function contentOf({ outputFiles: [file] }: Bundle): [text: string, bytes: Uint8Array] {
+  if (file === undefined) throw new Error("esbuild wrote nothing.");
+  return [file.text, file.contents];
+}

@@ -1,0 +1,78 @@
+/** Whether a consumer's program compiles, the declarations of all packages included. */
+
+import { join } from "node:path";
+import { BrokenDoorError } from "./broken-door-error.js";
+import type { Consumer } from "./install-consumer.js";
+import type { Readme } from "./read-readme.js";
+import { REPOSITORY, tryCommand } from "./run-command.js";
+import { withoutTopLevelAwait } from "./without-top-level-await.js";
+
+const HISTORY_PROGRAM = `
+import { HumanMessage } from "@langchain/core/messages";
+import * as history from "langgraph-tether/history";
+import { type DialectName, type Keep, type Repair, repairHistory } from "langgraph-tether/history";
+
+const keep: Keep = { messages: 3 };
+const dialect: DialectName = "openai";
+const { messages, repairs } = repairHistory([new HumanMessage("Hello")]);
+const kinds: Repair["kind"][] = repairs.map(({ kind }) => kind);
+export const results = [
+  kinds,
+  history.reduceMessages(messages, []).messages,
+  history.filterToolCalls(messages, 3),
+  history.findSafeCutoff(messages, keep),
+  history.toModelInput(messages, { dialect }),
+  history.validateHistory(messages, dialect),
+];
+`;
+
+const PROJECTS = [
+  { title: "NodeNext", module: "NodeNext", resolution: "NodeNext", extension: "mts" },
+  { title: "NodeNext, CommonJS", module: "NodeNext", resolution: "NodeNext", extension: "cts" },
+  { title: "Node16, CommonJS", module: "Node16", resolution: "Node16", extension: "cts" },
+  { title: "bundler", module: "ESNext", resolution: "Bundler", extension: "mts" },
+] as const;
+
+/**
+ * Faults in the declarations of other packages are counted apart. With `exactOptionalPropertyTypes` LangChain's own
+ * declarations fail, so that is left off.
+ */
+export async function checkTypes(consumer: Consumer, readme: Readme): Promise<string> {
+  const results: string[] = [];
+  for (const { title, module, resolution, extension } of PROJECTS) {
+    const program = extension === "cts" ? withoutTopLevelAwait(readme.example) : readme.example;
+    await consumer.write(`example.${extension}`, program);
+    await consumer.write(`history.${extension}`, HISTORY_PROGRAM);
+    const compilerOptions = {
+      target: "ES2023",
+      lib: ["ES2023"],
+      module,
+      moduleResolution: resolution,
+      types: ["node"],
+      typeRoots: [join(REPOSITORY, "node_modules/@types")],
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      noEmit: true,
+    };
+    const files = [`example.${extension}`, `history.${extension}`];
+    await consumer.write("tsconfig.json", JSON.stringify({ compilerOptions, files }));
+    const { output } = await tryCommand(consumer.folder, "tsc", ["-p", ".", "--pretty", "false"]);
+    results.push(`${title}: 0 errors${describeForeign(errorsOf(output, title))}`);
+  }
+  return results.join("; ");
+}
+
+/** The errors in other packages. @throws BrokenDoorError for those in this one, or in the consumer's program. */
+function errorsOf(output: string, title: string): readonly string[] {
+  const errors = output.split("\n").filter((line) => /error TS\d+/.test(line));
+  const isForeign = (line: string): boolean =>
+    /^node_modules\//.test(line) && !/^node_modules\/langgraph-tether\//.test(line);
+  const own = errors.filter((line) => !isForeign(line));
+  if (own.length > 0) throw new BrokenDoorError(`${title}:\n${own.join("\n")}`);
+  return errors;
+}
+
+function describeForeign(errors: readonly string[]): string {
+  return errors.length === 0 ? "" : ` (${errors.length} in other packages)`;
+}

@@ -1,0 +1,42 @@
+import { type Format, transform } from "esbuild";
+import { BrokenDoorError } from "./broken-door-error.js";
+import type { Consumer } from "./install-consumer.js";
+import type { Readme } from "./read-readme.js";
+import { withoutTopLevelAwait } from "./without-top-level-await.js";
+
+const HISTORY_EXAMPLE = `
+import { HumanMessage, AIMessage } from "@langchain/core/messages";
+import { repairHistory, validateHistory } from "langgraph-tether/history";
+const call = { id: "call_1", name: "weather", args: {} };
+const history = [new HumanMessage("Weather?"), new AIMessage({ content: "", tool_calls: [call] }), new HumanMessage("Hello?")];
+console.log(validateHistory(history, "openai").length, validateHistory(repairHistory(history).messages, "openai").length);
+`;
+
+/** The README's first example, in a file that is imported or in one that requires. */
+export async function runExample(consumer: Consumer, readme: Readme, format: Format): Promise<string> {
+  await runAs(consumer, "example", format, readme.example, readme.printed);
+  return `it prints \`${readme.printed.join("; ")}\``;
+}
+
+/** A thread that a provider would refuse, repaired without a graph. */
+export async function runHistory(consumer: Consumer, format: Format): Promise<string> {
+  await runAs(consumer, "history", format, HISTORY_EXAMPLE, ["1 0"]);
+  return "a broken history is repaired";
+}
+
+async function runAs(
+  consumer: Consumer,
+  title: string,
+  format: Format,
+  code: string,
+  expected: readonly string[],
+): Promise<void> {
+  const name = `${title}.${format === "cjs" ? "cjs" : "mjs"}`;
+  const source = format === "cjs" ? withoutTopLevelAwait(code) : code;
+  await consumer.write(name, (await transform(source, { loader: "ts", format })).code);
+  const printed = await consumer.run(name);
+  if (printed.join("\n") === expected.join("\n")) return;
+  throw new BrokenDoorError(
+    `it should print \`${expected.join("; ")}\`, it printed \`${printed.join("; ")}\``,
+  );
+}

@@ -1,0 +1,5 @@
+/** A file that requires cannot await outside of a function. */
+export function withoutTopLevelAwait(code: string): string {
+  const imports = code.match(/^import [^;]*;$/gm) ?? [];
+  return `${imports.join("\n")}\nvoid (async () => {${code.replaceAll(/^import [^;]*;$/gm, "")}})();`;
+}

@@ -1,0 +1,15 @@
+/**
+ * The entry `langgraph-tether/history`: functions on lists of messages. They need `@langchain/core/messages` and nothing
+ * else, so they also run in browsers and edge workers.
+ */
+
+export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
+export type { Call } from "./history/call.js";
+export { filterToolCalls } from "./history/filter-tool-calls.js";
+export { findSafeCutoff, type Keep } from "./history/find-safe-cutoff.js";
+export { type ReducedMessages, reduceMessages } from "./history/reduce-messages.js";
+export type { Repair, RepairKind } from "./history/repair.js";
+export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
+export type { DialectName } from "./providers/dialects.js";
+export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
+export { type Violation, validateHistory } from "./providers/validate-history.js";
