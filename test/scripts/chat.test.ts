@@ -31,7 +31,7 @@ function chat(...args: string[]): RunningScript {
   return script;
 }
 
-describe("npm run chat", { timeout: 60_000 }, () => {
+describe("npm run chat", () => {
   it("starts its own server, answers the lines of a pipe one after the other, and leaves no process", async () => {
     const script = chat();
     script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");

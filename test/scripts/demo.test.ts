@@ -24,7 +24,7 @@ const ai = (...ids: string[]): Message => ({
 });
 const result = (tool_call_id: string, content = "seen"): Message => ({ type: "tool", tool_call_id, content });
 
-describe("npm run demo", { timeout: 60_000 }, () => {
+describe("npm run demo", () => {
   it("plays its scenes, checks each, ends by itself, and leaves no process", async () => {
     const demo = runDemo();
     expect(await demo.ended).toBe(0);
