@@ -19,7 +19,8 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // A test that expects a warning catches it, so what is printed is a warning that nobody expects.
     onConsoleLog: (text, stream, test) => {
-      throw new Error(`Unexpected output on ${stream} of ${test?.fullName ?? "a file"}: ${text}`);
+      const name = test !== undefined && "fullName" in test ? test.fullName : "a file";
+      throw new Error(`Unexpected output on ${stream} of ${name}: ${text}`);
     },
     // LangChain takes a second to load, and no test changes what another one imports.
     isolate: false,
