@@ -1,7 +1,8 @@
 /** One thread of the served graph, over the SDK's client alone. */
 
 import type { Client, Message } from "@langchain/langgraph-sdk";
-import { isAgentEvent, placeholderCauseOf } from "../terminal/describe.js";
+import { placeholderCauseOf } from "../terminal/describe.js";
+import { isAgentEvent } from "../terminal/describe-event.js";
 import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "../terminal/run-printer.js";
 import { threadLine } from "../terminal/thread-lines.js";
 import { CheckError, checkPairs } from "./check-pairs.js";
