@@ -39,50 +39,67 @@ function createReader(onInterrupt: () => void): LineReader {
   return new TerminalReader({ input: stdin, output: stdout, prompt, continuation, onInterrupt });
 }
 
-async function chat({ url, threadId }: ChatOptions & { kind: "chat" }): Promise<void> {
+interface Conversation {
+  readonly reader: LineReader;
+  readonly screen: Screen;
+  /** What Ctrl-C does from now on. */
+  readonly onInterrupt: (action: () => void) => void;
+}
+
+async function chat(options: ChatOptions & { kind: "chat" }): Promise<void> {
   // Until there is something to cancel, Ctrl-C ends the process, and the server ends with it.
   let interrupt = (): void => process.exit(130);
   process.on("SIGINT", () => interrupt());
   process.on("SIGTERM", () => process.exit(143));
-  let reader: LineReader | undefined;
-  const screen = new Screen({ stream: stdout, style, readDraft: () => reader?.readDraft() ?? "" });
-  if (isAtTerminal && url === undefined) screen.write(style("dim", "Starting the server…\n"));
-
-  const place = await screen.whileWaiting(() => findPlace(url));
+  const reader = createReader(() => interrupt());
+  process.on("exit", () => reader.close());
+  const screen = new Screen({ stream: stdout, style, readDraft: () => reader.readDraft() });
+  const onInterrupt = (action: () => void) => {
+    interrupt = action;
+  };
   try {
-    const session = await ChatSession.open(
-      {
-        client: place.client,
-        style,
-        write: screen.write,
-        readWidth: () => readWidth(stdout),
-        tellsUsage: isAtTerminal,
-      },
-      threadId,
-    );
-    if (isAtTerminal) {
-      const where = `Thread ${session.threadId} at ${place.url}`;
-      screen.write(`${style("dim", `${where}\n/help shows the commands.`)}\n`);
+    if (isAtTerminal && options.url === undefined) screen.write(style("dim", "Starting the server…\n"));
+    const place = await screen.whileWaiting(() => findPlace(options.url));
+    try {
+      await converse(place, options.threadId, { reader, screen, onInterrupt });
+    } finally {
+      if (isAtTerminal) stdout.write("\n");
+      await place.stop();
     }
-    let isEnding = false;
-    interrupt = () => {
-      if (session.interrupt() || reader?.discardDraft()) return;
-      isEnding = true;
-      reader?.close();
-    };
-    const messages = createReader(() => interrupt());
-    reader = messages;
-    for (let isOpen = true; isOpen && !isEnding; ) {
-      const message = await messages.next();
-      if (message === undefined || isEnding) break;
-      isOpen = await screen.whileWaiting(() => session.take(message));
-    }
-    messages.close();
   } finally {
-    if (isAtTerminal) stdout.write("\n");
-    await place.stop();
+    reader.close();
     // A pipe that is still open would keep this process.
     stdin.destroy();
+  }
+}
+
+/** Takes messages until the user has no more. */
+async function converse(
+  { client, url }: Place,
+  threadId: string | undefined,
+  { reader, screen, onInterrupt }: Conversation,
+): Promise<void> {
+  const options = {
+    client,
+    style,
+    write: screen.write,
+    readWidth: () => readWidth(stdout),
+    tellsUsage: isAtTerminal,
+  };
+  const session = await ChatSession.open(options, threadId);
+  if (isAtTerminal) {
+    screen.write(`${style("dim", `Thread ${session.threadId} at ${url}\n/help shows the commands.`)}\n`);
+  }
+  let isEnding = false;
+  onInterrupt(() => {
+    if (session.interrupt() || reader.discardDraft()) return;
+    isEnding = true;
+    reader.close();
+  });
+  for (let isOpen = true; isOpen; ) {
+    const message = await reader.next();
+    if (message === undefined || isEnding) return;
+    isOpen = (await screen.whileWaiting(() => session.take(message))) && !isEnding;
   }
 }
 

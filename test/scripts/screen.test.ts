@@ -46,7 +46,7 @@ describe("a screen", () => {
     expect(take()).toBe("one two");
     draft = "typed in the meantime";
     vi.advanceTimersByTime(100);
-    expect(take()).toMatch(/^\n\S 0 s…n the meantime$/);
+    expect(take()).toMatch(/^\n\S 0 s… the meantime$/);
     screen.write("three\n");
     expect(take()).toBe(`${clearBelow(8)} three\n`);
   });
