@@ -149,6 +149,8 @@ describe("The summary before", () => {
 
 it("A plan takes work that grows with the length of the history only", () => {
   const readsOf = (turns: number) =>
-    countReads(turnsOf(turns), (history) => planSummary(history, policyOf({ maxTokens: 4000 })));
+    countReads(turnsOf(turns), (history) =>
+      planSummary(history, policyOf({ maxTokens: 4000, messagesToKeep: 10_000 })),
+    );
   expect(readsOf(1_000) / readsOf(500)).toBeLessThan(2.1);
 });
