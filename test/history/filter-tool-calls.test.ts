@@ -5,7 +5,7 @@ import { InvalidSettingError } from "../../src/errors.js";
 import { filterToolCalls } from "../../src/history/filter-tool-calls.js";
 import { repairHistory } from "../../src/history/repair-history.js";
 import { build, messageEntries } from "../support/arbitraries.js";
-import { catchWarnings } from "../support/catch-warnings.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
 import { ai, human, result, system } from "../support/make-messages.js";
 import { outline, snapshot } from "../support/plain-messages.js";
@@ -100,6 +100,8 @@ const written = (fields: object) => [
 ];
 
 describe("A call goes wherever it is written", () => {
+  expectWarnings(OLD_PACKAGES);
+
   it.each([
     ["in the list", { content: "I look.", tool_calls: [listed("x"), listed("y")] }],
     ["in blocks", { content: [text, use("x"), use("y")] }],
@@ -117,8 +119,6 @@ describe("A call goes wherever it is written", () => {
       { content: "I look.", additional_kwargs: { tool_calls: [raw("x"), raw("y")] } },
     ],
   ])("%s", (_title, fields) => {
-    // LangChain's own, where the calls are not in the list.
-    const warnings = catchWarnings();
     const messages = written(fields);
     const before = snapshot(messages);
     const [, one] = filterToolCalls(messages, 1);
@@ -129,7 +129,6 @@ describe("A call goes wherever it is written", () => {
     expect(none[1]?.text).toBe("I look.");
     expect(JSON.stringify(none)).not.toMatch(/"[xy]"/);
     expect(snapshot(messages)).toEqual(before);
-    for (const warning of warnings) expect(warning).toMatch(/^New LangChain packages are available/);
   });
 
   it("and its message, where nothing else is in it", () => {
