@@ -12,7 +12,16 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: "test/e2e/shared-server.ts",
-    testTimeout: 30_000 * lawRuns,
+    // Only what hangs may take so long, also where other work takes most of the machine.
+    testTimeout: 180_000 * lawRuns,
+    hookTimeout: 180_000,
+    teardownTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
+    // A test that expects a warning catches it, so what is printed is a warning that nobody expects.
+    onConsoleLog: (text, stream, test) => {
+      const name = test !== undefined && "fullName" in test ? test.fullName : "a file";
+      throw new Error(`Unexpected output on ${stream} of ${name}: ${text}`);
+    },
     // LangChain takes a second to load, and no test changes what another one imports.
     isolate: false,
     // One would wait while its server works; vitest's default on two cores.

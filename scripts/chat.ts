@@ -1,11 +1,15 @@
 /** A chat in the terminal with the served graph: `npm run chat`. */
 
-import { createInterface } from "node:readline/promises";
 import { Client } from "@langchain/langgraph-sdk";
+import type { LineReader } from "./chat/line-reader.js";
 import { type ChatOptions, readChatOptions, USAGE, UsageError } from "./chat/options.js";
+import { createPipeReader } from "./chat/pipe-reader.js";
 import { ChatSession } from "./chat/session.js";
+import { TerminalReader } from "./chat/terminal-reader.js";
 import { startDevServer } from "./dev-server.js";
-import { createStyle } from "./terminal/style.js";
+import { findSettingError } from "./terminal/find-setting-error.js";
+import { Screen } from "./terminal/screen.js";
+import { createStyle, readWidth } from "./terminal/style.js";
 
 interface Place {
   readonly url: string;
@@ -13,9 +17,10 @@ interface Place {
   stop(): Promise<void>;
 }
 
-const style = createStyle(process.stdout);
+const { stdin, stdout } = process;
+const style = createStyle(stdout);
 /** A user at a terminal is greeted and prompted; a pipe is not. */
-const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+const isAtTerminal = stdin.isTTY === true && stdout.isTTY === true;
 
 async function findPlace(url: string | undefined): Promise<Place> {
   if (url === undefined) return startDevServer();
@@ -28,52 +33,83 @@ async function findPlace(url: string | undefined): Promise<Place> {
   return { url, client: new Client({ apiUrl: url }), stop: async () => {} };
 }
 
-async function chat({ url, threadId }: ChatOptions & { kind: "chat" }): Promise<void> {
+function createReader(onInterrupt: () => void): LineReader {
+  if (!isAtTerminal) return createPipeReader(stdin);
+  const [prompt, continuation] = [style("bold", "you ▸ "), style("dim", "    · ")];
+  return new TerminalReader({ input: stdin, output: stdout, prompt, continuation, onInterrupt });
+}
+
+interface Conversation {
+  readonly reader: LineReader;
+  readonly screen: Screen;
+  /** What Ctrl-C does from now on. */
+  readonly onInterrupt: (action: () => void) => void;
+}
+
+async function chat(options: ChatOptions & { kind: "chat" }): Promise<void> {
   // Until there is something to cancel, Ctrl-C ends the process, and the server ends with it.
   let interrupt = (): void => process.exit(130);
   process.on("SIGINT", () => interrupt());
   process.on("SIGTERM", () => process.exit(143));
-  if (isAtTerminal && url === undefined) process.stdout.write(style("dim", "Starting the server…\n"));
-
-  const place = await findPlace(url);
+  const reader = createReader(() => interrupt());
+  process.on("exit", () => reader.close());
+  const screen = new Screen({ stream: stdout, style, readDraft: () => reader.readDraft() });
+  const onInterrupt = (action: () => void) => {
+    interrupt = action;
+  };
   try {
-    const session = await ChatSession.open({ client: place.client, style, output: process.stdout }, threadId);
-    if (isAtTerminal) {
-      const where = `Thread ${session.threadId} at ${place.url}`;
-      process.stdout.write(`${style("dim", `${where}\n/help shows the commands.`)}\n`);
+    if (isAtTerminal && options.url === undefined) screen.write(style("dim", "Starting the server…\n"));
+    const place = await screen.whileWaiting(() => findPlace(options.url));
+    try {
+      await converse(place, options.threadId, { reader, screen, onInterrupt });
+    } finally {
+      if (isAtTerminal) stdout.write("\n");
+      await place.stop();
     }
-    const lines = createInterface({
-      input: process.stdin,
-      ...(isAtTerminal && { output: process.stdout, prompt: style("bold", "you ▸ ") }),
-    });
-    let isEnding = false;
-    interrupt = () => {
-      if (session.interrupt()) return;
-      isEnding = true;
-      lines.close();
-    };
-    // At a terminal, the key reaches the reader of lines only.
-    lines.on("SIGINT", () => interrupt());
-    if (isAtTerminal) lines.prompt();
-    for await (const line of lines) {
-      if (isEnding || !(await session.take(line))) break;
-      if (isAtTerminal) lines.prompt();
-    }
-    lines.close();
   } finally {
-    if (isAtTerminal) process.stdout.write("\n");
-    await place.stop();
+    reader.close();
     // A pipe that is still open would keep this process.
-    process.stdin.destroy();
+    stdin.destroy();
+  }
+}
+
+/** Takes messages until the user has no more. */
+async function converse(
+  { client, url }: Place,
+  threadId: string | undefined,
+  { reader, screen, onInterrupt }: Conversation,
+): Promise<void> {
+  const options = {
+    client,
+    style,
+    write: screen.write,
+    readWidth: () => readWidth(stdout),
+    tellsUsage: isAtTerminal,
+  };
+  const session = await ChatSession.open(options, threadId);
+  if (isAtTerminal) {
+    screen.write(`${style("dim", `Thread ${session.threadId} at ${url}\n/help shows the commands.`)}\n`);
+  }
+  let isEnding = false;
+  onInterrupt(() => {
+    if (session.interrupt() || reader.discardDraft()) return;
+    isEnding = true;
+    reader.close();
+  });
+  for (let isOpen = true; isOpen; ) {
+    const message = await reader.next();
+    if (message === undefined || isEnding) return;
+    isOpen = (await screen.whileWaiting(() => session.take(message))) && !isEnding;
   }
 }
 
 try {
   const options = readChatOptions(process.argv.slice(2));
-  if (options.kind === "help") process.stdout.write(`${USAGE}\n`);
+  if (options.kind === "help") stdout.write(`${USAGE}\n`);
   else await chat(options);
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(error instanceof UsageError ? `${message}\n\n${USAGE}\n` : `${message}\n`);
+  const line = findSettingError(message) ?? message;
+  process.stderr.write(error instanceof UsageError ? `${line}\n\n${USAGE}\n` : `${line}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -1,14 +1,18 @@
 /**
- * A thread of the served graph in four scenes: `npm run demo`. It starts the development server on this
- * repository's `langgraph.json`, talks to it through the SDK, and ends by itself. Nothing leaves the machine.
+ * A thread that dies, and one that does not, in four scenes: `npm run demo`. It plays a plain agent in this process,
+ * starts the development server on this repository's `langgraph.json`, talks to it through the SDK, and ends by
+ * itself. Nothing leaves the machine.
  */
 
 import { CheckError } from "./demo/check-pairs.js";
 import { Conversation } from "./demo/conversation.js";
+import { NEXT_STEPS } from "./demo/next-steps.js";
 import { createPage, type Page } from "./demo/page.js";
+import { playPlainAgent } from "./demo/plain-agent.js";
 import { playScenes } from "./demo/scenes.js";
-import { ANSWERED_CITIES, HANGING_CITY, startWeatherStandIn } from "./demo/weather-stand-in.js";
+import { HANGING_CITY, startWeatherStandIn } from "./demo/weather-stand-in.js";
 import { startDevServer } from "./dev-server.js";
+import { findSettingError } from "./terminal/find-setting-error.js";
 
 /** The user, or who started this process, wants it to end. */
 class InterruptedError extends Error {
@@ -36,14 +40,16 @@ async function playDemo(page: Page): Promise<void> {
       OPEN_METEO_GEOCODING_URL: weather.url,
       OPEN_METEO_FORECAST_URL: weather.url,
     };
+    page.paragraph(
+      "Both agents have the same tools and the offline model, a set of rules that refuses a bad thread as a strict " +
+        `provider does. The weather service is played by this script, and never answers for ${HANGING_CITY}.`,
+    );
     // A server that is still starting ends with this process.
-    const server = await Promise.race([startDevServer({ env }), interrupted]);
+    const starting = startDevServer({ env });
+    starting.catch(() => {});
+    await Promise.race([playPlainAgent({ page, weather }), interrupted]);
+    const server = await Promise.race([starting, interrupted]);
     try {
-      page.paragraph(
-        `The graph of langgraph.json is served at ${server.url}, with the offline model, which is a set of rules ` +
-          "and refuses a bad thread as a strict provider would. Open-Meteo is played by a small server within " +
-          `this script: it answers for ${ANSWERED_CITIES.join(", ")} at once, and for ${HANGING_CITY} never.`,
-      );
       const conversation = await Conversation.start(server.client, page);
       await Promise.race([playScenes({ conversation, page, weather }), interrupted]);
     } finally {
@@ -55,12 +61,15 @@ async function playDemo(page: Page): Promise<void> {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   page.line();
   page.line(page.style("green", `All checks passed, in ${seconds} s. The server is stopped.`));
+  page.heading("What next");
+  for (const [wish, way] of NEXT_STEPS) page.line(`${wish.padEnd(27)}${way}`);
 }
 
 try {
   await playDemo(createPage(process.stdout));
 } catch (error) {
-  const words = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const words = findSettingError(message) ?? message;
   process.stderr.write(`\n${error instanceof CheckError ? `✗ check failed: ${words}` : words}\n`);
   // Not only a code: a scene that was left may still wait for something.
   process.exit(error instanceof InterruptedError ? error.exitCode : 1);

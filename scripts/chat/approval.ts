@@ -3,6 +3,7 @@
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
 import type { ApprovalRequest, Decision } from "../../src/nodes/approval-request.js";
 import { describeCall } from "../terminal/describe.js";
+import type { TypedCommand } from "./command.js";
 
 export const APPROVAL_HELP = `/approve, /reject [why], /edit {"argument": …} and /respond text
           decide the call that waits for approval; a message instead declines it`;
@@ -41,21 +42,26 @@ export function questionLines({ request: { action_requests, problem } }: Questio
 }
 
 /** @returns the user's decision on the first call of the question. */
-export function readDecision(line: string, question: Question | undefined): TypedDecision {
-  const [, command, rest = ""] = /^\/(approve|reject|edit|respond)(?:\s+(.*))?$/su.exec(line) ?? [];
-  if (command === undefined) return { kind: "other" };
+export function readDecision({ name, words }: TypedCommand, question: Question | undefined): TypedDecision {
+  if (!["approve", "reject", "edit", "respond"].includes(name)) return { kind: "other" };
   const [next] = question?.request.action_requests ?? [];
   if (next === undefined) return { kind: "mistake", message: "No call waits for your approval." };
-  switch (command) {
+  switch (name) {
     case "approve":
+      // Words may be a condition, and the call would run at once.
+      if (words !== "")
+        return {
+          kind: "mistake",
+          message: "/approve takes no words. /edit changes the call, /reject says why not.",
+        };
       return { kind: "decision", decision: { type: "approve" } };
     case "reject":
-      return { kind: "decision", decision: { type: "reject", ...(rest !== "" && { message: rest }) } };
+      return { kind: "decision", decision: { type: "reject", ...(words !== "" && { message: words }) } };
     case "respond":
-      if (rest === "") return { kind: "mistake", message: "/respond needs a text: the result of the call." };
-      return { kind: "decision", decision: { type: "respond", message: rest } };
+      if (words === "") return { kind: "mistake", message: "/respond needs a text: the result of the call." };
+      return { kind: "decision", decision: { type: "respond", message: words } };
     default: {
-      const args = readArguments(rest);
+      const args = readArguments(words);
       if (args === undefined)
         return { kind: "mistake", message: "/edit needs the arguments as a JSON object." };
       return { kind: "decision", decision: { type: "edit", edited_action: { name: next.name, args } } };

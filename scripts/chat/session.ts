@@ -1,27 +1,29 @@
 import type { Client, Command, Message } from "@langchain/langgraph-sdk";
-import { RUN_STREAM_MODES, RunPrinter } from "../terminal/run-printer.js";
-import { readWidth, type Style } from "../terminal/style.js";
+import { isAgentEvent } from "../terminal/describe-event.js";
+import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "../terminal/run-printer.js";
+import type { Style } from "../terminal/style.js";
 import { threadLines } from "../terminal/thread-lines.js";
-import { APPROVAL_HELP, findQuestion, type Question, questionLines, readDecision } from "./approval.js";
+import { findQuestion, type Question, questionLines, readDecision } from "./approval.js";
+import { COMMAND_HELP, readCommand, type TypedCommand } from "./command.js";
 
 export interface ChatSessionOptions {
   readonly client: Client;
   readonly style: Style;
-  readonly output: NodeJS.WriteStream;
+  /** Contract: appends to the output; must not throw. */
+  readonly write: (text: string) => void;
+  /** Columns for the lines of a thread. */
+  readonly readWidth: () => number;
+  /** Whether each run ends with the tokens that it cost. */
+  readonly tellsUsage: boolean;
 }
 
 const GRAPH = "agent";
-const HELP = `/history  shows the thread
-/new      begins a new thread
-${APPROVAL_HELP}
-/help     shows these lines
-/quit     ends the chat, as Ctrl-D and Ctrl-C do; during a run, Ctrl-C cancels the run`;
 
 /** What goes on between the user and one thread of the served graph. */
 export class ChatSession {
   readonly #client: Client;
   readonly #style: Style;
-  readonly #output: NodeJS.WriteStream;
+  readonly #options: ChatSessionOptions;
   #printer: RunPrinter;
   #threadId: string;
   /** What the thread waits for. */
@@ -31,7 +33,7 @@ export class ChatSession {
   private constructor(options: ChatSessionOptions, threadId: string) {
     this.#client = options.client;
     this.#style = options.style;
-    this.#output = options.output;
+    this.#options = options;
     this.#threadId = threadId;
     this.#printer = this.#createPrinter();
   }
@@ -50,37 +52,18 @@ export class ChatSession {
     return this.#threadId;
   }
 
-  /** Takes one line of the user. @returns whether the chat goes on. */
+  /** Takes one message or command of the user. @returns whether the chat goes on. */
   async take(line: string): Promise<boolean> {
     const text = line.trim();
-    const typed = readDecision(text, this.#question);
-    if (typed.kind === "mistake") this.#printer.printLine(typed.message);
-    if (typed.kind === "decision") {
-      const answer = { [this.#question?.id ?? ""]: { decisions: [typed.decision] } };
-      await this.#attempt(() => this.#stream({ command: { resume: answer } }));
-    }
-    if (typed.kind !== "other") return true;
-    switch (text) {
-      case "":
-        return true;
-      case "/quit":
-        return false;
-      case "/help":
-        this.#printer.printLine(HELP);
-        return true;
-      case "/history":
-        await this.#attempt(() => this.#printHistory());
-        return true;
-      case "/new":
-        await this.#attempt(() => this.#beginThread());
-        return true;
-      default:
-        if (/^\/\w*$/u.test(text))
-          this.#printer.printLine(`There is no command ${text}. /help shows those that are.`);
-        else
-          await this.#attempt(() => this.#stream({ input: { messages: [{ role: "user", content: text }] } }));
-        return true;
-    }
+    if (text === "") return true;
+    const command = readCommand(text);
+    if (command?.name === "quit") return false;
+    await this.#attempt(() =>
+      command === undefined
+        ? this.#stream({ input: { messages: [{ role: "user", content: text }] } })
+        : this.#obey(command),
+    );
+    return true;
   }
 
   /** Cancels the run. @returns whether there was one that had not been cancelled yet. */
@@ -89,6 +72,30 @@ export class ChatSession {
     this.#run.isCancelled = true;
     if (this.#run.id !== undefined) this.#cancel(this.#run.id);
     return true;
+  }
+
+  async #obey(command: TypedCommand): Promise<void> {
+    const typed = readDecision(command, this.#question);
+    if (typed.kind === "mistake") return this.#printer.printLine(typed.message);
+    if (typed.kind === "decision") {
+      const answer = { [this.#question?.id ?? ""]: { decisions: [typed.decision] } };
+      return this.#stream({ command: { resume: answer } });
+    }
+    switch (command.name) {
+      case "help":
+        return this.#printer.printLine(COMMAND_HELP);
+      case "history":
+        return this.#printHistory();
+      case "new":
+        if (command.words === "") return this.#beginThread();
+        return this.#printer.printLine(
+          "/new takes no words. Send the message when the new thread has begun.",
+        );
+      default:
+        return this.#printer.printLine(
+          `There is no command /${command.name}. /help shows the commands that there are.`,
+        );
+    }
   }
 
   async #stream(payload: { input: { messages: object[] } } | { command: Command }): Promise<void> {
@@ -104,17 +111,17 @@ export class ChatSession {
           if (run.isCancelled) this.#cancel(run_id);
         },
       });
-      // A run that is cancelled ends with an error, or without any part; one that was done has done its work.
-      let isCutOff = true;
+      // A run that is cancelled may end with an error, or with no word of it; one that was done has said so.
+      let isDone = false;
       for await (const part of parts) {
         const error = this.#printer.print(part);
-        isCutOff = error !== undefined;
+        isDone ||= isRunEnd(part);
         if (error !== undefined && !run.isCancelled) this.#printError(error);
       }
-      if (run.isCancelled && isCutOff) this.#printer.printLine(this.#style("red", "  ✗ cancelled"));
+      if (run.isCancelled && !isDone) this.#printer.printLine(this.#style("red", "  ✗ cancelled"));
     } finally {
       this.#run = undefined;
-      this.#printer.endLine();
+      this.#printer.endRun();
     }
     await this.#readQuestion();
   }
@@ -133,7 +140,10 @@ export class ChatSession {
 
   async #printHistory(): Promise<void> {
     const { values } = await this.#client.threads.getState<{ messages?: Message[] }>(this.#threadId);
-    const lines = threadLines(values.messages ?? [], { style: this.#style, width: readWidth(this.#output) });
+    const lines = threadLines(values.messages ?? [], {
+      style: this.#style,
+      width: this.#options.readWidth(),
+    });
     this.#printer.printLine(lines.join("\n") || "The thread is empty.");
   }
 
@@ -146,7 +156,8 @@ export class ChatSession {
   }
 
   #createPrinter(): RunPrinter {
-    return new RunPrinter({ write: (text) => this.#output.write(text), style: this.#style });
+    const { write, style, tellsUsage } = this.#options;
+    return new RunPrinter({ write, style, tellsUsage });
   }
 
   /** A failure is told, and the chat goes on. */
@@ -161,4 +172,8 @@ export class ChatSession {
   #printError(message: string): void {
     this.#printer.printLine(this.#style("red", `  ✗ error: ${message}`));
   }
+}
+
+function isRunEnd({ event, data }: RunPart): boolean {
+  return event === "custom" && isAgentEvent(data) && data.type === "run-end";
 }

@@ -1,7 +1,8 @@
 /** One thread of the served graph, over the SDK's client alone. */
 
 import type { Client, Message } from "@langchain/langgraph-sdk";
-import { isAgentEvent, placeholderCauseOf } from "../terminal/describe.js";
+import { placeholderCauseOf } from "../terminal/describe.js";
+import { isAgentEvent } from "../terminal/describe-event.js";
 import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "../terminal/run-printer.js";
 import { threadLine } from "../terminal/thread-lines.js";
 import { CheckError, checkPairs } from "./check-pairs.js";
@@ -75,13 +76,19 @@ export class Conversation {
     await this.#client.threads.updateState(this.#threadId, { values: { messages: [message] } });
   }
 
-  /** Prints the thread, with what has changed since it was shown before, and checks its pairs. */
+  /** Prints what has changed in the thread since it was shown before, and checks its pairs. */
   async show(): Promise<Message[]> {
     const messages = await this.readMessages();
     const { style, line } = this.#page;
     line();
-    line(style("dim", "The thread now (+ new, - gone):"));
-    for (const compared of compareThreads(this.#shown, messages)) line(this.#describe(compared));
+    line(style("dim", "Changes of the thread (+ new, - gone):"));
+    const compared = compareThreads(this.#shown, messages);
+    // What a run has added to a thread that was shown before, it has printed.
+    const end = compared.findLastIndex(({ kind }) => kind === "kept") + 1 || compared.length;
+    for (const change of compared.slice(0, end)) {
+      if (change.kind !== "kept") line(this.#describe(change));
+    }
+    if (end < compared.length) line(style("dim", `+ ${compared.length - end} messages of the new turn`));
     for (const message of messages) {
       if (message.type === "tool" && placeholderCauseOf(message) !== undefined) {
         this.#placeheld.add(message.tool_call_id);
@@ -90,13 +97,13 @@ export class Conversation {
     this.#shown = messages;
     const { groups, calls } = checkPairs(messages);
     const count = `${calls} calls in ${groups} ${groups === 1 ? "group" : "groups"}`;
-    line(style("green", `✓ checked: ${count}, each with exactly one result directly behind it, in order`));
+    line(style("green", `✓ checked: ${count}, each with exactly one result right after it, in order`));
     return messages;
   }
 
   #describe({ kind, message, number }: ComparedMessage): string {
     const { style, width } = this.#page;
-    const sign = { kept: " ", added: style("green", "+"), removed: style("red", "-") }[kind];
+    const sign = kind === "removed" ? style("red", "-") : style("green", "+");
     const remarkOn = kind === "removed" ? () => undefined : (result: Message) => this.#remarkOn(result);
     return sign + threadLine(message, number, { style, width: width - 1, remarkOn });
   }

@@ -1,10 +1,11 @@
-/** The scenes of the demo, played one after the other on one thread. */
+/** The scenes on one thread of the served graph, played one after the other. */
 
 import type { Message, ToolMessage } from "@langchain/langgraph-sdk";
 import { callsOf, placeholderCauseOf, textOf } from "../terminal/describe.js";
 import { expect } from "./check-pairs.js";
 import type { Conversation } from "./conversation.js";
 import type { Page } from "./page.js";
+import { NEXT_REQUEST, REQUEST } from "./plain-agent.js";
 import { HANGING_CITY, type WeatherStandIn } from "./weather-stand-in.js";
 
 export interface Stage {
@@ -14,41 +15,21 @@ export interface Stage {
 }
 
 export async function playScenes(stage: Stage): Promise<void> {
-  await playParallelCalls(stage);
   await playCancelledRun(stage);
   await playLateResult(stage);
   await playRemovedMessage(stage);
 }
 
-async function playParallelCalls({ conversation, page }: Stage): Promise<void> {
-  page.heading("1. Several tools in one message");
-  await conversation.say("What is 12*(3+4), the weather in Paris, and what time is it in Tokyo?");
-  const messages = await conversation.show();
-  const calls = messages.flatMap((message) => (message.type === "ai" ? callsOf(message) : []));
-  expect(calls.length === 3, `three calls in one message, got ${calls.length}`);
-  expect(resultOf(messages, "calculator")?.content === "84", "the calculator to return 84");
-}
-
 async function playCancelledRun({ conversation, page, weather }: Stage): Promise<void> {
-  page.heading("2. A run is cancelled while one of its tools is still running");
+  page.heading("2. The same story with langgraph-tether: the thread goes on");
   const hanging = weather.nextHangingRequest();
-  await conversation.say(
-    `What is 6*7 and the weather in ${HANGING_CITY}?`,
-    async ({ event, data }, cancel) => {
-      if (event !== "messages" || !isResult(data)) return;
-      await hanging;
-      page.line(
-        page.style("red", `  ✗ cancelled: the calculator is done, the weather of ${HANGING_CITY} is not`),
-      );
-      await cancel();
-    },
-  );
-  page.line();
-  page.paragraph(
-    "A provider would refuse this thread: a call without a result. The next message works all the same.",
-  );
-  page.line();
-  await conversation.say("What is 5+5?");
+  await conversation.say(REQUEST, async ({ event, data }, cancel) => {
+    if (event !== "messages" || !isResult(data)) return;
+    await hanging;
+    page.line(page.style("red", "  ✗ cancelled: the calculator is done, the weather is not"));
+    await cancel();
+  });
+  await conversation.say(NEXT_REQUEST);
   const messages = await conversation.show();
   const late = findPlaceholder(messages);
   expect(late?.message.name === "weather", "the unfinished call to have a placeholder");
@@ -83,6 +64,10 @@ async function playLateResult({ conversation, page }: Stage): Promise<void> {
 
 async function playRemovedMessage({ conversation, page }: Stage): Promise<void> {
   page.heading("4. A message is removed, and its results go with it");
+  page.paragraph(
+    "LangGraph's own reducer removes the message alone. Its results would be left without their calls, which a " +
+      "provider rejects just as a call without a result.",
+  );
   const before = await conversation.readMessages();
   const removed = before.find((message) => message.type === "ai" && callsOf(message).length > 0);
   expect(removed?.type === "ai", "a message with calls");
@@ -96,10 +81,6 @@ async function playRemovedMessage({ conversation, page }: Stage): Promise<void> 
   const left = messages.filter((message) => message.type === "tool" && ids.has(message.tool_call_id));
   expect(left.length === 0, "no result of the removed message to be left");
   expect(messages.length === before.length - 1 - ids.size + 4, "nothing else to be removed");
-}
-
-function resultOf(messages: readonly Message[], tool: string): ToolMessage | undefined {
-  return messages.filter((message) => message.type === "tool").find(({ name }) => name === tool);
 }
 
 function findPlaceholder(messages: readonly Message[]): { index: number; message: ToolMessage } | undefined {

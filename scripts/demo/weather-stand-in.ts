@@ -24,8 +24,6 @@ const CITIES: ReadonlyMap<
 ]);
 const NAMES = [...CITIES.keys()];
 
-export const ANSWERED_CITIES: readonly string[] = NAMES;
-
 export async function startWeatherStandIn(): Promise<WeatherStandIn> {
   const requests = new EventEmitter();
   const server = createServer((request, response) => {

@@ -1,19 +1,6 @@
-/** Messages, calls and events of the agent in words. */
+/** Messages and calls in words. */
 
 import type { AIMessage, Message } from "@langchain/langgraph-sdk";
-import type { PlaceholderCause } from "../../src/history/result.js";
-import type { AgentEvent } from "../../src/nodes/agent-event.js";
-import { BROKEN_REASONS } from "../../src/providers/stream-verdict.js";
-
-const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
-  unrecorded: "no result was recorded",
-  superseded: "a new message came before it finished",
-  interrupted: "the run ended before it finished",
-  "invalid-arguments": "its arguments were not valid JSON",
-  "timed-out": "it took too long",
-  declined: "it was not approved",
-  failed: "it failed",
-};
 
 export function textOf({ content }: Message): string {
   if (typeof content === "string") return content;
@@ -48,32 +35,4 @@ export function describeCall(call: { name: string; args: Readonly<Record<string,
 export function placeholderCauseOf({ additional_kwargs }: Message): string | undefined {
   const cause = additional_kwargs?.["tether_placeholder"];
   return cause === undefined ? undefined : String(cause);
-}
-
-/** What the agent tells on the `custom` stream; an event of another sender as it is. */
-export function describeEvent(event: unknown): string {
-  const known = isAgentEvent(event) ? event : undefined;
-  switch (known?.type) {
-    case "result-recovered":
-      return `${known.tool}: its result of the earlier run was found and kept`;
-    case "call-closed":
-      return `${known.tool}: closed without a result, as ${CAUSES[known.cause]}`;
-    case "limit-reached":
-      return `the limit ${known.limit} is reached: the answer is made without tools`;
-    case "answer-broken":
-      return `the model's answer ${BROKEN_REASONS[known.reason]}, and is asked for again without streaming`;
-    default:
-      return JSON.stringify(event);
-  }
-}
-
-export function isAgentEvent(event: unknown): event is AgentEvent {
-  return (
-    typeof event === "object" &&
-    event !== null &&
-    "type" in event &&
-    ["result-recovered", "call-closed", "limit-reached", "answer-broken", "run-end"].includes(
-      String(event.type),
-    )
-  );
 }

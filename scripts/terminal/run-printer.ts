@@ -1,7 +1,9 @@
 /** Prints what a run does, while it does it. */
 
 import type { AIMessage, Message, ToolMessage } from "@langchain/langgraph-sdk";
-import { callsOf, describeEvent, isAgentEvent, placeholderCauseOf, textOf } from "./describe.js";
+import type { RunEndEvent } from "../../src/nodes/agent-event.js";
+import { callsOf, placeholderCauseOf, textOf } from "./describe.js";
+import { describeEvent, describeUsage, isAgentEvent } from "./describe-event.js";
 import type { Style } from "./style.js";
 
 /** One part of a run's stream, of the modes `messages-tuple`, `updates` and `custom`. */
@@ -14,6 +16,8 @@ export interface RunPrinterOptions {
   /** Contract: appends to the output; must not throw. */
   readonly write: (text: string) => void;
   readonly style: Style;
+  /** Whether the end of a run tells the tokens that it cost. @default false */
+  readonly tellsUsage?: boolean;
 }
 
 export const RUN_STREAM_MODES = ["messages-tuple", "updates", "custom"] as const;
@@ -32,10 +36,14 @@ export class RunPrinter {
   /** The text that each task has streamed, and whether the last line is unfinished. */
   readonly #textsByTask = new Map<string, string>();
   #isMidLine = false;
+  readonly #tellsUsage: boolean;
+  /** Of the run that ends. */
+  #usage: RunEndEvent["usage"];
 
-  constructor({ write, style }: RunPrinterOptions) {
+  constructor({ write, style, tellsUsage = false }: RunPrinterOptions) {
     this.#write = write;
     this.#style = style;
+    this.#tellsUsage = tellsUsage;
   }
 
   /** @returns the error of the run, if this part is one. */
@@ -49,7 +57,10 @@ export class RunPrinter {
         for (const message of messagesOf(data)) this.#printReturned(message);
         return undefined;
       case "custom":
-        if (isAgentEvent(data) && data.type === "run-end") return undefined;
+        if (isAgentEvent(data) && data.type === "run-end") {
+          this.#usage = data.usage;
+          return undefined;
+        }
         this.printLine(this.#style("yellow", `  · ${describeEvent(data)}`));
         return undefined;
       case "error":
@@ -67,6 +78,15 @@ export class RunPrinter {
   endLine(): void {
     if (this.#isMidLine) this.#write("\n");
     this.#isMidLine = false;
+  }
+
+  /** To be called after the last part of a run: the answer may come after the event that tells of its tokens. */
+  endRun(): void {
+    this.endLine();
+    if (this.#tellsUsage && this.#usage !== undefined) {
+      this.printLine(this.#style("dim", `  ${describeUsage(this.#usage)}`));
+    }
+    this.#usage = undefined;
   }
 
   #printStreamed(message: Message | { type: "remove"; id?: string }, task: string): void {

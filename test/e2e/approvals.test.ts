@@ -11,7 +11,6 @@ import { approve, edit, reject, respond } from "../support/approval-graph.js";
 import { readLog, Thread } from "./served.js";
 import { AGENTS } from "./shared-server.js";
 
-const START_TIMEOUT_MS = 60_000;
 const directory = await mkdtemp(join(tmpdir(), "tether-approvals-"));
 const TOOL_LOG = join(directory, "tools.log");
 const options = { config: AGENTS, stateDirectory: join(directory, "state"), env: { TOOL_LOG } };
@@ -19,11 +18,11 @@ let server: DevServer;
 
 beforeAll(async () => {
   server = await startDevServer(options);
-}, START_TIMEOUT_MS);
+});
 afterAll(async () => {
   await server?.stop();
   await rm(directory, { recursive: true, force: true });
-}, START_TIMEOUT_MS);
+});
 
 /** A call of each label: those of `deaf` need approval, those of `heedful` do not. */
 const request = (...labels: readonly string[]) =>
@@ -233,9 +232,7 @@ it("cannot be asked for in a run without a thread, which goes well if no call ne
   expect(ran("j", "free-j")).toEqual([]);
 });
 
-it("goes on with its question when the server was stopped and started again", {
-  timeout: START_TIMEOUT_MS,
-}, async () => {
+it("goes on with its question when the server was stopped and started again", async () => {
   const { id } = await ask("j1", "free-j", "j2", "j3");
   await decide(new Thread(server.client, "approving", id), approve);
   await server.stop();

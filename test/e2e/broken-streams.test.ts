@@ -18,8 +18,6 @@ import {
 import { AGENTS } from "./shared-server.js";
 import { startWeatherService, type WeatherService } from "./weather-service.js";
 
-const START_TIMEOUT_MS = 60_000;
-
 let models: ModelServer;
 let weather: WeatherService;
 let server: DevServer;
@@ -37,13 +35,13 @@ beforeAll(async () => {
       OPEN_METEO_FORECAST_URL: weather.url,
     },
   });
-}, START_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await server?.stop();
   await weather?.stop();
   await models?.stop();
-}, START_TIMEOUT_MS);
+});
 
 interface Outcome {
   readonly client: readonly BaseMessage[];
@@ -77,7 +75,7 @@ describe("a served stream whose", () => {
       for (let next = threads.pop(); next !== undefined; next = threads.pop()) await converse(next, outcomes);
     };
     await Promise.all(Array.from({ length: 10 }, work));
-  }, START_TIMEOUT_MS);
+  });
 
   it.each(THREADS.flat())("$title: is made good for the SDK's client", ({ title, cities }) => {
     const { client, state } = outcomes.get(title) ?? { client: [], state: [] };

@@ -27,7 +27,6 @@ async function isSaved(text: string): Promise<boolean> {
 
 it.skipIf(process.env["SLOW_TESTS"] !== "1")(
   "a server that is killed in the middle of a batch loses nothing that a tool had returned",
-  { timeout: 60_000 },
   async () => {
     const first = await startDevServer(options);
     const { thread_id } = await first.client.threads.create();

@@ -19,7 +19,6 @@ import { titled } from "../support/titled.js";
 import { readLog } from "./served.js";
 
 const CONFIG = fileURLToPath(new URL("../fixtures/middleware/langgraph.json", import.meta.url));
-const START_TIMEOUT_MS = 60_000;
 
 let models: ModelServer;
 let server: DevServer;
@@ -36,14 +35,14 @@ beforeAll(async () => {
   const env = { OPENAI_BASE_URL: models.url, MIDDLEWARE_LOG: join(directory, "lines.log") };
   server = await startDevServer({ config: CONFIG, env });
   client = server.client;
-}, START_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();
   await server?.stop();
   await models?.stop();
   rmSync(directory, { recursive: true, force: true });
-}, START_TIMEOUT_MS);
+});
 
 async function createThread(): Promise<string> {
   return (await client.threads.create()).thread_id;

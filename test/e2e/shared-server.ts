@@ -64,6 +64,7 @@ async function start() {
   try {
     const server = await startDevServer({
       config: AGENTS,
+      startTimeoutMs: 150_000,
       env: {
         TOOL_LOG: toolLog,
         MODEL: "offline:",

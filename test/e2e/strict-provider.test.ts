@@ -11,7 +11,6 @@ import {
 import { Thread, until } from "./served.js";
 import { startWeatherService, type WeatherService } from "./weather-service.js";
 
-const START_TIMEOUT_MS = 60_000;
 /** A model that, like some compatible servers, gives no finish reasons. */
 const OMITS = "omits";
 const KEY = "Recognisable0Key1Of2The3Test";
@@ -47,13 +46,13 @@ beforeAll(async () => {
       OPEN_METEO_FORECAST_URL: weather.url,
     },
   });
-}, START_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await server?.stop();
   await weather?.stop();
   await strict?.stop();
-}, START_TIMEOUT_MS);
+});
 
 const createThread = async () =>
   new Thread(server.client, "agent", (await server.client.threads.create()).thread_id);

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph } from "../../src/index.js";
 import { createProbe } from "../fixtures/probe-tools.js";
 import { messagesOf, pairedScript, script, user } from "../fixtures/thread.js";
+import { turns } from "../support/turns.js";
 
 const DURABILITIES = ["async", "sync", "exit"] as const;
 
@@ -37,11 +37,11 @@ function createThread() {
     await probe.hasBegun(begins);
     await expect.poll(() => probe.ends.length).toBe(ends);
     // A tool's end is not yet the end of its task.
-    await delay(50);
+    await turns();
     controller.abort();
     await expect(run).rejects.toThrow(/abort/i);
     // LangGraph saves the one checkpoint of such a run after it has told the caller; until then none can be read.
-    if (durability === "exit") await delay(50);
+    if (durability === "exit") await turns();
   };
   const read = async () => (await graph.getState(config)).values;
   return { probe, graph, config, send, abort, read };

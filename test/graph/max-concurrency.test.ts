@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { tool } from "@langchain/core/tools";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -6,6 +5,7 @@ import { createAgentGraph } from "../../src/index.js";
 import { createProbe } from "../fixtures/probe-tools.js";
 import { pairedScript, user } from "../fixtures/thread.js";
 import { calls, scripted } from "../support/scripted-model.js";
+import { turns } from "../support/turns.js";
 
 describe("maxConcurrency of a run", () => {
   it.each([
@@ -19,7 +19,7 @@ describe("maxConcurrency of a run", () => {
       async () => {
         running += 1;
         most = Math.max(most, running);
-        await delay(20);
+        await turns();
         running -= 1;
         return "done";
       },
@@ -47,7 +47,7 @@ describe("maxConcurrency of a run", () => {
     await probe.hasBegun(1);
     abort.abort();
     await expect(run).rejects.toThrow();
-    await delay(20);
+    await turns();
     expect(probe.runs).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { agentMiddleware, createAgentGraph, PairedMessagesValue } from "../../src/index.js";
 import { createProbe } from "../fixtures/probe-tools.js";
 import { messagesOf, pairedScript, user } from "../fixtures/thread.js";
+import { turns } from "../support/turns.js";
 
 const config = { configurable: { thread_id: "1" } };
 
@@ -40,7 +41,8 @@ describe("an agent graph is run through", () => {
     const controller = new AbortController();
     const run = copy.invoke(user("call heedful and call fast"), { ...config, signal: controller.signal });
     await probe.hasBegun(2);
-    setTimeout(() => controller.abort(), 50);
+    await turns();
+    controller.abort();
     await expect(run).rejects.toThrow(/abort/i);
     expect(pairedScript(await copy.invoke(user("hello"), config))).toContain("tool: fast done -");
   });
@@ -239,7 +241,8 @@ describe("an agent graph as a node of another graph", () => {
     const controller = new AbortController();
     const run = graph.invoke(user("call heedful and call fast"), { ...config, signal: controller.signal });
     await probe.hasBegun(2);
-    setTimeout(() => controller.abort(), 50);
+    await turns();
+    controller.abort();
     await expect(run).rejects.toThrow(/abort/i);
     pairedScript({ messages: messagesOf(await graph.invoke(user("hello"), config)) });
     expect(pairedScript(await graph.invoke(input(), config)).slice(-4)).toEqual(ANSWER);

@@ -5,6 +5,7 @@ import { InvalidSettingError } from "../../src/errors.js";
 import { filterToolCalls } from "../../src/history/filter-tool-calls.js";
 import { repairHistory } from "../../src/history/repair-history.js";
 import { build, messageEntries } from "../support/arbitraries.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
 import { ai, human, result, system } from "../support/make-messages.js";
 import { outline, snapshot } from "../support/plain-messages.js";
@@ -99,6 +100,8 @@ const written = (fields: object) => [
 ];
 
 describe("A call goes wherever it is written", () => {
+  expectWarnings(OLD_PACKAGES);
+
   it.each([
     ["in the list", { content: "I look.", tool_calls: [listed("x"), listed("y")] }],
     ["in blocks", { content: [text, use("x"), use("y")] }],

@@ -16,6 +16,7 @@ import {
   respond,
 } from "../support/approval-graph.js";
 import { FunctionModel } from "../support/function-model.js";
+import { runs } from "../support/law-runs.js";
 import { calls } from "../support/scripted-model.js";
 
 type Kind = "approve" | "edit" | "reject" | "respond";
@@ -144,6 +145,6 @@ it("each call has one result, in call order, and each tool ran as often as it wa
         expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
       }
     }),
-    { numRuns: 120 },
+    runs(50),
   );
 });

@@ -8,8 +8,11 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
 import { snapshot } from "../support/plain-messages.js";
+
+expectWarnings(OLD_PACKAGES);
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const RUNS = runs(150);

@@ -40,7 +40,7 @@ const summariesOf = (values: { messages: unknown[] }) =>
   reduceMessages([], values.messages).messages.filter((message) => coverageOf(message) !== undefined);
 
 describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages one has as %s", (kind) => {
-  it("a thread is read back whole, and restored", { timeout: 60_000 }, async () => {
+  it("a thread is read back whole, and restored", async () => {
     const { thread_id, state } = await lead(kind);
     expect(summariesOf(await state())).toHaveLength(1);
     const whole = await readFullHistory(store, thread_id, await state());
@@ -58,7 +58,7 @@ describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages on
   });
 });
 
-it("Over the SDK, removing a kept summary brings back what it covers", { timeout: 60_000 }, async () => {
+it("Over the SDK, removing a kept summary brings back what it covers", async () => {
   const { thread_id, state } = await lead("keep");
   const summaries = summariesOf(await state());
   for (const { id } of summaries.toReversed()) {
@@ -71,9 +71,7 @@ it("Over the SDK, removing a kept summary brings back what it covers", { timeout
   );
 });
 
-it("The chat stream of the server has nothing of the summariser, its custom stream the event", {
-  timeout: 60_000,
-}, async () => {
+it("The chat stream of the server has nothing of the summariser, its custom stream the event", async () => {
   const { thread_id } = await server.client.threads.create();
   const seen: string[] = [];
   const events: unknown[] = [];

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { MiddlewareError } from "../../src/index.js";
 import { compose, type Handler, type Layer, type Next } from "../../src/middleware/compose.js";
+import { turns } from "../support/turns.js";
 
 interface Context {
   result: unknown;
@@ -19,7 +19,7 @@ const passing = (name: string) =>
     lines.push(`after ${name}`);
   });
 
-/** Runs layers around a core that takes a moment and gives `"core"`. */
+/** Runs layers around a core that takes many turns of the event loop and gives `"core"`. */
 async function run(layers: readonly Layer<Context>[], core?: (context: Context) => Promise<void>) {
   const context: Context = { result: undefined, lines: [] };
   let retries = 0;
@@ -28,7 +28,7 @@ async function run(layers: readonly Layer<Context>[], core?: (context: Context) 
     core:
       core ??
       (async (own) => {
-        await delay(2);
+        await turns();
         own.lines.push("core");
         own.result = "core";
       }),
@@ -112,7 +112,7 @@ const MISUSES: readonly Misuse[] = [
   },
   {
     title: "waits for next() no longer than it likes",
-    handle: async (_context, next) => void (await Promise.race([next(), delay(0)])),
+    handle: async (_context, next) => void (await Promise.race([next(), undefined])),
     message: /returned before `next\(\)` had/,
   },
   {
@@ -158,16 +158,16 @@ describe("a middleware is refused, by its name, that", () => {
   });
 
   it("calls next() after it has returned: nothing runs, and the process goes on", async () => {
-    let late: Promise<void> | undefined;
+    let callLate: Next | undefined;
     const culprit = layer("culprit", async (context, next) => {
       context.result = "mine";
-      setTimeout(() => {
-        late = next();
-      }, 1);
+      callLate = next;
     });
     const { lines, result, error } = await run([culprit]);
     expect([result, error]).toEqual(["mine", undefined]);
-    await delay(20);
+    const late = callLate?.();
+    // A rejection that nobody had handled by then would end the process.
+    await turns();
     await expect(late).rejects.toThrow("`culprit` called `next()` after it had returned");
     expect(lines).toEqual([]);
   });

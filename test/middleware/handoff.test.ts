@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Handoff, HandoffClosedError } from "../../src/middleware/handoff.js";
+import { turns } from "../support/turns.js";
 
 describe("a handoff", () => {
   it("lets the giver go on only when the taker comes back", async () => {
@@ -16,7 +16,7 @@ describe("a handoff", () => {
     })();
     for await (const value of handoff.take()) {
       log.push(`take ${value}`);
-      await delay(5);
+      await turns();
       log.push(`leave ${value}`);
     }
     await giving;

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, FunctionModel, shortSummariser } from "../support/function-model.js";
 import { turnsOf } from "../support/long-histories.js";
 import { summarizeOnce } from "../support/run-summarize.js";
+import { turns } from "../support/turns.js";
 
 const history = turnsOf(12, 60);
 const HEADING = "## Summary of the conversation so far";
@@ -18,7 +18,7 @@ const failures: readonly (readonly [title: string, answer: Answer, reason: RegEx
   ["throws what is no error", () => Promise.reject("broken"), /broken/],
   ["hangs until it is aborted", ({ signal }) => untilAborted(signal), /within 50 ms/],
   ["hangs for ever", () => new Promise<never>(() => {}), /within 50 ms/],
-  ["answers too late", () => delay(150, "late"), /within 50 ms/],
+  ["answers too late", ({ signal }) => lateAnswer(signal), /within 50 ms/],
   ["answers nothing", () => "", /nothing/],
   ["answers blanks", () => " \n\t ", /nothing/],
   ["answers its heading only", () => `${HEADING}\n\n`, /nothing/],
@@ -41,6 +41,11 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(new Error("aborted")));
   });
+}
+
+async function lateAnswer(signal: AbortSignal | undefined): Promise<string> {
+  await untilAborted(signal).catch(turns);
+  return "late";
 }
 
 function called(): AIMessage {
@@ -71,7 +76,8 @@ describe("The history stays as it was, and an event says why, if the summariser"
     expect(pass.events).toEqual([{ type: "summary-failed", reason: expect.stringMatching(reason) }]);
     expect(pass.summaryAttempt).toMatchObject({ turn: "h11" });
     expect(model.requests).toHaveLength(1);
-    await delay(120);
+    await turns();
+    await turns();
     expect(unhandled).toEqual([]);
   });
 
@@ -116,10 +122,11 @@ it("What grows with each step is refused in the end, not stored", async () => {
 
 it("A run that is cancelled while the summariser works ends as cancelled", async () => {
   const controller = new AbortController();
-  const model = new FunctionModel(({ signal }) => untilAborted(signal));
+  const model = new FunctionModel(({ signal }) => {
+    setImmediate(() => controller.abort(new Error("cancelled")));
+    return untilAborted(signal);
+  });
   const pass = summarizeOnce(history, model, { signal: controller.signal });
-  await delay(20);
-  controller.abort(new Error("cancelled"));
   await expect(pass).rejects.toThrow();
 });
 

@@ -8,7 +8,10 @@ import { reasoningOf } from "../../src/providers/reasoning-field.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
+
+expectWarnings(OLD_PACKAGES);
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const TURNS = 20;

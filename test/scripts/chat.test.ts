@@ -31,7 +31,7 @@ function chat(...args: string[]): RunningScript {
   return script;
 }
 
-describe("npm run chat", { timeout: 60_000 }, () => {
+describe("npm run chat", () => {
   it("starts its own server, answers the lines of a pipe one after the other, and leaves no process", async () => {
     const script = chat();
     script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");
@@ -59,10 +59,10 @@ describe("npm run chat", { timeout: 60_000 }, () => {
     await server.client.runs.wait(thread_id, "agent", { input });
 
     const script = chat("--url", server.url, "--thread", thread_id);
-    script.child.stdin.end("/history\n/new\n/history\n/what\n");
+    script.child.stdin.end("/history all\n/new one\n/new\n/history\n/what now\n/quit it\n/help\n");
     expect(await script.ended).toBe(0);
     expect(script.output()).toMatch(
-      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\./,
+      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\n\/new takes no words\. .*\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\. .*\n$/,
     );
   });
 
@@ -141,6 +141,15 @@ describe("npm run chat", { timeout: 60_000 }, () => {
     const script = chat("--url", "http://127.0.0.1:1");
     expect(await script.ended).toBe(1);
     expect(script.errors()).toBe("No LangGraph server answers at http://127.0.0.1:1.\n");
+  });
+
+  it("tells a setting that cannot be used in one line", async () => {
+    env["MAX_ITERATIONS"] = "zero";
+    const script = chat();
+    delete env["MAX_ITERATIONS"];
+    expect(await script.ended).toBe(1);
+    expect(script.errors()).toBe('Expected `MAX_ITERATIONS` to be an integer of 1 or more, got `"zero"`.\n');
+    expect(script.output()).toBe("");
   });
 
   it("names an unknown option, and shows the usage", async () => {

@@ -35,7 +35,7 @@ afterEach(async () => {
   await Promise.all(directories.splice(0).map((directory) => rm(directory, { recursive: true })));
 });
 
-describe("startDevServer", { timeout: 60_000 }, () => {
+describe("startDevServer", () => {
   it("serves the graphs of a config until it is stopped; another one goes on with its threads", async () => {
     const stateDirectory = await makeDirectory();
     const first = await start({ stateDirectory, env: { ECHO_PREFIX: "you said " } });
@@ -73,13 +73,11 @@ describe("startDevServer", { timeout: 60_000 }, () => {
 
     starter.kill("SIGKILL");
     await expect
-      .poll(
-        () =>
-          fetch(`${url}/ok`).then(
-            () => "up",
-            () => "down",
-          ),
-        { timeout: 10_000 },
+      .poll(() =>
+        fetch(`${url}/ok`).then(
+          () => "up",
+          () => "down",
+        ),
       )
       .toBe("down");
   });

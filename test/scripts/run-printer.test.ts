@@ -139,6 +139,23 @@ describe("RunPrinter", () => {
     expect(printed(...parts)).toBe(output);
   });
 
+  it.each([
+    [true, "Hello\n  30 tokens: 20 in, 10 out\n"],
+    [false, "Hello\n"],
+  ])("tells the tokens at the end of a run, after the answer, if it should: %j", (tellsUsage, output) => {
+    let written = "";
+    const write = (text: string) => {
+      written += text;
+    };
+    const printer = new RunPrinter({ write, style: (_format, text) => text, tellsUsage });
+    const usage = { input_tokens: 20, output_tokens: 10, total_tokens: 30 };
+    const runEnd = { type: "run-end", calls: 0, results: 0, usedFallback: false, usage };
+    for (const part of [{ event: "custom", data: runEnd }, returned(ai("a", "Hello"))]) printer.print(part);
+    printer.endRun();
+    printer.endRun();
+    expect(written).toBe(output);
+  });
+
   it("gives the error of a run to its caller", () => {
     const printer = new RunPrinter({ write: () => {}, style: (_format, text) => text });
     expect(printer.print({ event: "error", data: { error: "Error", message: "interrupt" } })).toBe(

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
 import {
   ANSWER,
@@ -18,6 +19,10 @@ import { clientOf, PROVIDERS } from "./clients.js";
 const RAW_RUNS = 60;
 /** Of the raw histories at least so many are refused, else the check has no teeth. */
 const REFUSED_AT_LEAST = 0.6;
+/** Some clients send a role that they do not know, and warn of it. */
+const UNKNOWN_ROLE = /^(?:Unknown message role|Unsupported role found .*): critic$/;
+
+expectWarnings(UNKNOWN_ROLE, OLD_PACKAGES);
 
 let strict: StrictProvider;
 beforeAll(async () => {

@@ -1,0 +1,19 @@
+import { APPROVAL_HELP } from "./approval.js";
+
+/** A line of the user that is a command, with what follows its name. */
+export interface TypedCommand {
+  readonly name: string;
+  readonly words: string;
+}
+
+export const COMMAND_HELP = `/history  shows the thread
+/new      begins a new thread
+${APPROVAL_HELP}
+/help     shows these lines
+/quit     ends the chat, as Ctrl-D and Ctrl-C do; during a run, Ctrl-C cancels the run`;
+
+/** @returns undefined for a message to the agent. A path such as `/etc/hosts` is no command. */
+export function readCommand(line: string): TypedCommand | undefined {
+  const [, name, words = ""] = /^\/(\w*)(?:\s+(.*))?$/su.exec(line.trim()) ?? [];
+  return name === undefined ? undefined : { name, words };
+}

@@ -1,0 +1,82 @@
+/** What the agent tells on the `custom` stream, in words. */
+
+import type { PlaceholderCause } from "../../src/history/result.js";
+import type { AgentEvent, RunEndEvent } from "../../src/nodes/agent-event.js";
+import { BROKEN_REASONS } from "../../src/providers/stream-verdict.js";
+
+/** A request to the model failed, and is sent again. */
+interface ModelRetryEvent {
+  readonly type: "model-retry";
+  /** Which request failed; the first is 1. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly delayMs?: number;
+  readonly reason: string;
+}
+
+type KnownEvent = AgentEvent | ModelRetryEvent;
+
+const KNOWN_EVENTS: Readonly<Record<KnownEvent["type"], true>> = {
+  "call-closed": true,
+  "result-recovered": true,
+  "summary-made": true,
+  "summary-failed": true,
+  "limit-reached": true,
+  "answer-broken": true,
+  "model-retry": true,
+  "run-end": true,
+};
+
+const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
+  unrecorded: "no result was recorded",
+  superseded: "a new message came before it finished",
+  interrupted: "the run ended before it finished",
+  "invalid-arguments": "its arguments were not valid JSON",
+  "timed-out": "it took too long",
+  declined: "it was not approved",
+  failed: "it failed",
+};
+
+/** An event of another sender is shown as it is. */
+export function describeEvent(event: unknown): string {
+  const known = isAgentEvent(event) ? event : undefined;
+  switch (known?.type) {
+    case "result-recovered":
+      return `${known.tool}: its result of the earlier run was found and kept`;
+    case "call-closed":
+      return `${known.tool}: closed without a result, as ${CAUSES[known.cause]}`;
+    case "summary-made":
+      return `${known.covered.length} earlier messages were summarised, which saves ${known.tokensSaved} tokens`;
+    case "summary-failed":
+      return `no summary was made, and the history stays as it was: ${known.reason}`;
+    case "limit-reached":
+      return `the limit ${known.limit} is reached: the answer is made without tools`;
+    case "answer-broken":
+      return `the model's answer ${BROKEN_REASONS[known.reason]}, and is asked for again without streaming`;
+    case "model-retry":
+      return describeRetry(known);
+    default:
+      return JSON.stringify(event);
+  }
+}
+
+/** The tokens of a run. */
+export function describeUsage(usage: NonNullable<RunEndEvent["usage"]>): string {
+  const count = (tokens: number) => tokens.toLocaleString("en");
+  const { input_tokens, output_tokens, total_tokens } = usage;
+  return `${count(total_tokens)} tokens: ${count(input_tokens)} in, ${count(output_tokens)} out`;
+}
+
+export function isAgentEvent(event: unknown): event is KnownEvent {
+  return (
+    typeof event === "object" &&
+    event !== null &&
+    "type" in event &&
+    Object.hasOwn(KNOWN_EVENTS, String(event.type))
+  );
+}
+
+function describeRetry({ attempt, maxAttempts, delayMs, reason }: ModelRetryEvent): string {
+  const wait = delayMs === undefined ? "" : ` in ${Math.ceil(delayMs / 1000)} s`;
+  return `the model failed (attempt ${attempt} of ${maxAttempts}), and is asked again${wait}: ${reason}`;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { type Question, readDecision, type TypedDecision } from "../../scripts/chat/approval.js";
+import { readCommand, type TypedCommand } from "../../scripts/chat/command.js";
+
+describe("readCommand", () => {
+  it.each<{ line: string; command: TypedCommand | undefined }>([
+    { line: "/quit", command: { name: "quit", words: "" } },
+    { line: "/quit now", command: { name: "quit", words: "now" } },
+    { line: "  /aprove  it ", command: { name: "aprove", words: "it" } },
+    { line: "/edit {\n}", command: { name: "edit", words: "{\n}" } },
+    { line: "/", command: { name: "", words: "" } },
+    { line: "/etc/hosts is what?", command: undefined },
+    { line: "// a comment", command: undefined },
+    { line: "what does /quit do?", command: undefined },
+  ])("reads $line", ({ line, command }) => {
+    expect(readCommand(line)).toEqual(command);
+  });
+});
+
+describe("readDecision", () => {
+  const question: Question = {
+    id: "i1",
+    request: {
+      action_requests: [{ id: "c1", name: "pay", args: { amount: 1 }, description: "Pay." }],
+      review_configs: [],
+    },
+  };
+  const mistake = (message: string): TypedDecision => ({ kind: "mistake", message });
+
+  it.each<{ line: string; typed: TypedDecision }>([
+    { line: "/approve", typed: { kind: "decision", decision: { type: "approve" } } },
+    {
+      line: "/approve but less",
+      typed: mistake("/approve takes no words. /edit changes the call, /reject says why not."),
+    },
+    {
+      line: "/reject too much",
+      typed: { kind: "decision", decision: { type: "reject", message: "too much" } },
+    },
+    {
+      line: '/edit {"amount": 2}',
+      typed: {
+        kind: "decision",
+        decision: { type: "edit", edited_action: { name: "pay", args: { amount: 2 } } },
+      },
+    },
+    { line: "/edit 2", typed: mistake("/edit needs the arguments as a JSON object.") },
+    { line: "/help", typed: { kind: "other" } },
+  ])("reads $line", ({ line, typed }) => {
+    expect(readDecision(readCommand(line) ?? { name: "", words: "" }, question)).toEqual(typed);
+  });
+
+  it("says that nothing waits", () => {
+    expect(readDecision({ name: "approve", words: "" }, undefined)).toEqual(
+      mistake("No call waits for your approval."),
+    );
+  });
+});

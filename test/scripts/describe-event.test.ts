@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { describeEvent, describeUsage } from "../../scripts/terminal/describe-event.js";
+
+describe("describeEvent", () => {
+  it.each<{ event: object; words: string }>([
+    {
+      event: { type: "model-retry", attempt: 1, maxAttempts: 5, delayMs: 1200, reason: "Connection error." },
+      words: "the model failed (attempt 1 of 5), and is asked again in 2 s: Connection error.",
+    },
+    {
+      event: { type: "model-retry", attempt: 2, maxAttempts: 5, reason: "503" },
+      words: "the model failed (attempt 2 of 5), and is asked again: 503",
+    },
+    {
+      event: { type: "summary-made", covered: ["a", "b"], tokensSaved: 120 },
+      words: "2 earlier messages were summarised, which saves 120 tokens",
+    },
+    {
+      event: { type: "summary-failed", reason: "disk full" },
+      words: "no summary was made, and the history stays as it was: disk full",
+    },
+    {
+      event: { type: "limit-reached", limit: "maxIterations" },
+      words: "the limit maxIterations is reached: the answer is made without tools",
+    },
+    { event: { type: "of another sender" }, words: '{"type":"of another sender"}' },
+  ])("says: $words", ({ event, words }) => {
+    expect(describeEvent(event)).toBe(words);
+  });
+});
+
+it("The tokens of a run are told with what came in and what went out", () => {
+  expect(describeUsage({ input_tokens: 12_000, output_tokens: 345, total_tokens: 12_345 })).toBe(
+    "12,345 tokens: 12,000 in, 345 out",
+  );
+});
