@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AgentEvent } from "../src/index.js";
 import { BUILD_SETTING_NAMES } from "../src/settings/build-settings.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
@@ -12,9 +13,31 @@ const directory = mkdtempSync(join(ROOT, "test/.documents-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const DOCUMENTS = [
-  { path: "README.md", count: 4 },
+  { path: "README.md", count: 9 },
   { path: "docs/middleware.md", count: 7 },
 ] as const;
+
+/** The lines of the README that close calls under agents of LangChain. */
+const CLOSING_LINES = [
+  ["createAgent", "  middleware: [closeCalls],\n"],
+  [
+    "createReactAgent",
+    "  preModelHook: (state) => ({ llmInputMessages: repairHistory(state.messages).messages }),\n",
+  ],
+] as const;
+
+type FieldsOf<Type> = Record<Exclude<keyof Extract<AgentEvent, { type: Type }>, "type">, true>;
+
+const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = {
+  "result-recovered": { tool: true, callId: true },
+  "call-closed": { tool: true, callId: true, cause: true },
+  "model-retry": { attempt: true, maxAttempts: true, reason: true },
+  "answer-broken": { reason: true },
+  "limit-reached": { limit: true },
+  "summary-made": { covered: true, tokensSaved: true },
+  "summary-failed": { reason: true },
+  "run-end": { calls: true, results: true, usedFallback: true, usage: true },
+};
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
@@ -50,6 +73,28 @@ describe("the README", () => {
     const readme = read("README.md");
     for (const name of BUILD_SETTING_NAMES) expect(readme).toContain(`\`${name}\``);
   });
+
+  it.each(Object.entries(EVENT_FIELDS))("has a row for the event %s with its fields", (type, fields) => {
+    const row = read("README.md").match(new RegExp(`^\\| \`${type}\` .*$`, "m"))?.[0];
+    for (const field of Object.keys(fields)) expect(row).toContain(`\`${field}\``);
+  });
+
+  it.each(CLOSING_LINES)(
+    "shows a line for %s without which the provider refuses the thread",
+    async (name, line) => {
+      const example = documents[0]?.examples.find(
+        (code) => code.includes(`= ${name}({`) && code.includes(line),
+      );
+      const file = join(directory, `without-line-${name}.ts`);
+      writeFileSync(file, example?.replace(line, "") ?? "");
+      await expect(import(/* @vite-ignore */ file)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(
+          /^An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'/,
+        ),
+      });
+    },
+  );
 
   it("leads to the other documents", () => {
     for (const { path } of DOCUMENTS.slice(1)) expect(read("README.md")).toContain(`(${path})`);
