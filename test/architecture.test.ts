@@ -35,11 +35,7 @@ const PURE_IMPORTS = {
 } as const satisfies Partial<Record<Layer, readonly string[]>>;
 
 /** What the entry `langgraph-tether/history` may import at any depth: it runs in browsers, and is small. */
-const HISTORY_IMPORTS: readonly string[] = [
-  "@langchain/core/messages",
-  "leven",
-  "ohash/crypto",
-];
+const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "ohash/crypto"];
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
 interface SourceFile {

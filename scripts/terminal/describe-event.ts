@@ -4,19 +4,7 @@ import type { PlaceholderCause } from "../../src/history/result.js";
 import type { AgentEvent, RunEndEvent } from "../../src/nodes/agent-event.js";
 import { BROKEN_REASONS } from "../../src/providers/stream-verdict.js";
 
-/** A request to the model failed, and is sent again. */
-interface ModelRetryEvent {
-  readonly type: "model-retry";
-  /** Which request failed; the first is 1. */
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly delayMs?: number;
-  readonly reason: string;
-}
-
-type KnownEvent = AgentEvent | ModelRetryEvent;
-
-const KNOWN_EVENTS: Readonly<Record<KnownEvent["type"], true>> = {
+const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "call-closed": true,
   "result-recovered": true,
   "summary-made": true,
@@ -54,7 +42,7 @@ export function describeEvent(event: unknown): string {
     case "answer-broken":
       return `the model's answer ${BROKEN_REASONS[known.reason]}, and is asked for again without streaming`;
     case "model-retry":
-      return describeRetry(known);
+      return `the model failed (request ${known.attempt} of ${known.maxAttempts}), and is asked again: ${known.reason}`;
     default:
       return JSON.stringify(event);
   }
@@ -67,16 +55,11 @@ export function describeUsage(usage: NonNullable<RunEndEvent["usage"]>): string 
   return `${count(total_tokens)} tokens: ${count(input_tokens)} in, ${count(output_tokens)} out`;
 }
 
-export function isAgentEvent(event: unknown): event is KnownEvent {
+export function isAgentEvent(event: unknown): event is AgentEvent {
   return (
     typeof event === "object" &&
     event !== null &&
     "type" in event &&
     Object.hasOwn(KNOWN_EVENTS, String(event.type))
   );
-}
-
-function describeRetry({ attempt, maxAttempts, delayMs, reason }: ModelRetryEvent): string {
-  const wait = delayMs === undefined ? "" : ` in ${Math.ceil(delayMs / 1000)} s`;
-  return `the model failed (attempt ${attempt} of ${maxAttempts}), and is asked again${wait}: ${reason}`;
 }

@@ -4,12 +4,8 @@ import { describeEvent, describeUsage } from "../../scripts/terminal/describe-ev
 describe("describeEvent", () => {
   it.each<{ event: object; words: string }>([
     {
-      event: { type: "model-retry", attempt: 1, maxAttempts: 5, delayMs: 1200, reason: "Connection error." },
-      words: "the model failed (attempt 1 of 5), and is asked again in 2 s: Connection error.",
-    },
-    {
       event: { type: "model-retry", attempt: 2, maxAttempts: 5, reason: "503" },
-      words: "the model failed (attempt 2 of 5), and is asked again: 503",
+      words: "the model failed (request 2 of 5), and is asked again: 503",
     },
     {
       event: { type: "summary-made", covered: ["a", "b"], tokensSaved: 120 },

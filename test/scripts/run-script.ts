@@ -45,7 +45,8 @@ export function runScript(
   const ended = once(child, "close").then(([code]) => code as number | null);
   const hasPrinted = async (text: string): Promise<void> => {
     while (!output.includes(text)) {
-      if (child.exitCode !== null)
+      // One that was killed has a signal and no exit code.
+      if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`It ended without "${text}". It printed:\n${output}${errors}`);
       await Promise.race([once(child.stdout, "data"), ended]);
     }
