@@ -152,7 +152,7 @@ describe("a model that", () => {
     await withServer(respond, async (server) => {
       const { events } = await createThread(server, { maxRetries: 1 }).send("x");
       expect(streams(server)).toEqual([true, true]);
-      expect(events).toMatchObject([{ usedFallback: false }]);
+      expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
     });
   });
 
