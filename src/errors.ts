@@ -1,6 +1,6 @@
 /** The errors of this library: one base class, stable codes. */
 
-import { toJson } from "./to-json.js";
+import { toJson } from "./shared/to-json.js";
 
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 

@@ -13,8 +13,8 @@ export {
   type TetherErrorCode,
 } from "./errors.js";
 export type { AgentGraph } from "./graph/agent-graph.js";
+export { type AgentGraphOptions, createAgentGraph } from "./graph/create-agent-graph.js";
 export type { RunOptions } from "./graph/run-types.js";
-export { type AgentGraphOptions, createAgentGraph } from "./graph.js";
 export type { Call } from "./history/call.js";
 export { filterToolCalls } from "./history/filter-tool-calls.js";
 export { findSafeCutoff, type Keep } from "./history/find-safe-cutoff.js";
@@ -41,15 +41,15 @@ export {
   type MiddlewareOptions,
 } from "./middleware/middleware.js";
 export { MiddlewareTermination } from "./middleware/termination.js";
-export type { AgentEvent } from "./nodes/agent-event.js";
-export type { ApprovalRequest, Decision } from "./nodes/approval-request.js";
-export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/archive.js";
-export type { ApprovalCall, RequireApproval } from "./nodes/call-policy.js";
-export { type CreateModelOptions, createModel } from "./providers/create-model.js";
-export { dialectOf } from "./providers/dialect-of.js";
-export type { DialectName } from "./providers/dialects.js";
-export { type MakeModel, shareModels } from "./providers/share-models.js";
-export { type ModelInputOptions, toModelInput } from "./providers/to-model-input.js";
-export { type Violation, validateHistory } from "./providers/validate-history.js";
+export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
+export type { ApprovalCall, RequireApproval } from "./nodes/approval/call-policy.js";
+export type { AgentEvent } from "./nodes/run/agent-event.js";
+export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/summary/archive.js";
+export type { DialectName } from "./providers/dialects/dialects.js";
+export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";
+export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
+export { type MakeModel, shareModels } from "./providers/models/cached-create-model.js";
+export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
+export { dialectOf } from "./providers/models/dialect-of.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

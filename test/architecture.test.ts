@@ -7,13 +7,11 @@ const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 
 /** From the bottom up: a file imports from its own layer and from those before it. */
 const LAYERS = [
-  "to-json",
-  "is-record",
-  "did-you-mean",
-  "hash-text",
-  "base64",
+  "shared",
   "errors",
   "history",
+  "langgraph",
+  "offline",
   "providers",
   "settings",
   "middleware",
@@ -29,7 +27,7 @@ const ENTRIES: readonly string[] = ["index.ts", "history.ts"];
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
-  "did-you-mean": ["leven"],
+  shared: ["leven", "ohash/crypto"],
   errors: [],
   history: ["@langchain/core/messages", "@langchain/langgraph", "node:diagnostics_channel", "zod"],
 } as const satisfies Partial<Record<Layer, readonly string[]>>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean, nearestOf } from "../src/did-you-mean.js";
+import { didYouMean, nearestOf } from "../src/shared/did-you-mean.js";
 
 const NAMES = [
   "maxIterations",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { hashText } from "../src/hash-text.js";
+import { hashText } from "../src/shared/hash-text.js";
 
 const byNode = (text: string) => createHash("sha256").update(text).digest("hex");
 

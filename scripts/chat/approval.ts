@@ -1,7 +1,7 @@
 /** A call that waits for the user's approval: how it is shown, and what the user may type. */
 
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
-import type { ApprovalRequest, Decision } from "../../src/nodes/approval-request.js";
+import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approval-request.js";
 import { describeCall } from "../terminal/describe.js";
 import type { TypedCommand } from "./command.js";
 

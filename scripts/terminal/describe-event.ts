@@ -1,8 +1,8 @@
 /** What the agent tells on the `custom` stream, in words. */
 
 import type { PlaceholderCause } from "../../src/history/result.js";
-import type { AgentEvent, RunEndEvent } from "../../src/nodes/agent-event.js";
-import { BROKEN_REASONS } from "../../src/providers/stream-verdict.js";
+import type { AgentEvent, RunEndEvent } from "../../src/nodes/run/agent-event.js";
+import { BROKEN_REASONS } from "../../src/providers/answer/stream-verdict.js";
 
 const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "call-closed": true,

@@ -1,7 +1,7 @@
 /** The graph of `langgraph.json`. */
 
-import { createAgentGraph } from "../graph.js";
-import { shareModels } from "../providers/share-models.js";
+import { createAgentGraph } from "../graph/create-agent-graph.js";
+import { shareModels } from "../providers/models/cached-create-model.js";
 import { readSettings } from "./settings.js";
 import { createDeployTools } from "./tools/create-deploy-tools.js";
 

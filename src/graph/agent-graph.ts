@@ -3,8 +3,8 @@
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
+import { watchCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
-import { watchCheckpointer } from "../nodes/watch-checkpointer.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";

@@ -9,7 +9,7 @@ import type { AgentContext } from "../middleware/agent-context.js";
 import { Handoff } from "../middleware/handoff.js";
 import type { AgentMiddleware } from "../middleware/middleware.js";
 import { runOnion } from "../middleware/run-onion.js";
-import type { GivenMessages, RunHandle } from "../nodes/run-handle.js";
+import type { GivenMessages, RunHandle } from "../nodes/run/run-handle.js";
 
 /** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
 export interface GraphRuns<Chunk> {

@@ -11,8 +11,8 @@ import {
   type writer,
 } from "@langchain/langgraph";
 import type { MessagesUpdate } from "../history/messages-schema.js";
-import type { AgentEvent } from "../nodes/agent-event.js";
-import type { drawGraph } from "./draw-graph.js";
+import type { AgentEvent } from "../nodes/run/agent-event.js";
+import type { drawGraph } from "./build-state-graph.js";
 
 /** The graph as it is drawn and compiled. */
 export type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;

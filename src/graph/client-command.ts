@@ -5,7 +5,7 @@
 
 import { Command, END, isCommand, Send } from "@langchain/langgraph";
 import { InvalidCommandError } from "../errors.js";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../shared/is-record.js";
 
 export interface RunInput {
   readonly input: unknown;

@@ -1,9 +1,9 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
-import { isRecord } from "../is-record.js";
-import { checkModelKey, parseModelName } from "../providers/create-model.js";
-import { type MakeModel, readsEnvironment } from "../providers/share-models.js";
+import { type MakeModel, readsEnvironment } from "../providers/models/cached-create-model.js";
+import { checkModelKey, parseModelName } from "../providers/models/create-model.js";
 import { hintAtClass } from "../settings/hint-at-class.js";
+import { isRecord } from "../shared/is-record.js";
 
 export interface Models {
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;

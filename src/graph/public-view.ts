@@ -7,11 +7,11 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send } from "@langchain/langgraph";
-import { isRecord } from "../is-record.js";
-import { isPrivateChannel } from "../nodes/agent-state.js";
-import { isApprovalTask } from "../nodes/approval-task.js";
-import { withoutRunHandle } from "../nodes/run-handle.js";
-import { isToolTask, type ToolTask } from "../nodes/tool-task.js";
+import { isApprovalTask } from "../nodes/approval/approval-task.js";
+import { isPrivateChannel } from "../nodes/run/agent-state.js";
+import { withoutRunHandle } from "../nodes/run/run-handle.js";
+import { isToolTask, type ToolTask } from "../nodes/tools/tool-task.js";
+import { isRecord } from "../shared/is-record.js";
 
 /** The stream modes whose chunks tell about tasks and checkpoints. */
 const TASK_MODES: ReadonlySet<unknown> = new Set(["tasks", "debug", "checkpoints"]);

@@ -2,11 +2,11 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
+import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type GivenMessages, RunHandle, scopeOf } from "../nodes/run-handle.js";
-import type { WatchedCheckpointer } from "../nodes/watch-checkpointer.js";
+import { type GivenMessages, RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";

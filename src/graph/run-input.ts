@@ -2,12 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
-import { nearestOf } from "../did-you-mean.js";
 import { InvalidMessageError } from "../errors.js";
 import { cloneMessage } from "../history/clone-message.js";
 import { parseMessages } from "../history/messages-schema.js";
-import { isRecord } from "../is-record.js";
-import { commandWithMessages, messagesOfCommand } from "../nodes/command-with-messages.js";
+import { commandWithMessages, messagesOfCommand } from "../nodes/tools/command-with-messages.js";
+import { nearestOf } from "../shared/did-you-mean.js";
+import { isRecord } from "../shared/is-record.js";
 
 /**
  * Nothing is left to LangGraph, which says that it wants the first of a run. An object without `messages` would run

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
-import { missingCheckpointer, missingStore } from "../nodes/missing-service.js";
-import type { WatchedCheckpointer } from "../nodes/watch-checkpointer.js";
+import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
+import { missingCheckpointer, missingStore } from "../nodes/run/missing-service.js";
 
 /** What a graph was built to do that it cannot do alone. */
 export interface RunNeeds {

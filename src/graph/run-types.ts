@@ -18,7 +18,7 @@ import type {
 } from "@langchain/langgraph";
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import type { Middleware } from "../middleware/middleware.js";
-import type { AgentEvent } from "../nodes/agent-event.js";
+import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AgentUpdate, AgentUpdates, AgentValues, BaseGraph } from "./base-graph.js";
 

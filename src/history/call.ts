@@ -16,7 +16,7 @@
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../shared/is-record.js";
 
 /** One tool call of an AI message. It is an occurrence, not an id: ids repeat. */
 export interface Call {

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { toJson } from "../to-json.js";
+import { toJson } from "../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { toJson } from "../to-json.js";
+import { toJson } from "../shared/to-json.js";
 import { callBlockOf } from "./call.js";
 
 /** The content of a message as text. What is no text (a picture, a file) is named, calls and reasoning are not. */

@@ -1,7 +1,7 @@
 /** Estimated tokens of messages. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { toJson } from "../to-json.js";
+import { toJson } from "../shared/to-json.js";
 import { callsOf, isAIMessage } from "./call.js";
 
 /** What a provider adds for the role and the separators of a message. */

@@ -1,5 +1,5 @@
-import { didYouMean } from "../did-you-mean.js";
-import { isRecord } from "../is-record.js";
+import { didYouMean } from "../shared/did-you-mean.js";
+import { isRecord } from "../shared/is-record.js";
 
 const ROLES = ["user", "assistant", "system", "developer", "tool", "human", "ai"] as const;
 /** Further words for a kind of message, which nobody writes by hand. */

@@ -1,8 +1,8 @@
 /** Ids for messages that come without one: derived, so that a replay of the same writes gives the same thread. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { hashText } from "../hash-text.js";
-import { toJson } from "../to-json.js";
+import { hashText } from "../shared/hash-text.js";
+import { toJson } from "../shared/to-json.js";
 
 /**
  * A hash of what precedes the message, what it is, and what it says. `salt` tells apart messages for which all

@@ -1,7 +1,7 @@
 /** A history as a text that a summariser reads. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { toJson } from "../to-json.js";
+import { toJson } from "../shared/to-json.js";
 import { argumentsOf, callsOf } from "./call.js";
 import { contentText } from "./content-text.js";
 import { countTextTokens } from "./count-tokens.js";

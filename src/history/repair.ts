@@ -1,7 +1,7 @@
 /** What was done to a history beyond what its writer asked for. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { toJson } from "../to-json.js";
+import { toJson } from "../shared/to-json.js";
 import type { Call } from "./call.js";
 import { deriveId } from "./message-id.js";
 

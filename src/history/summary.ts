@@ -1,7 +1,7 @@
 /** A summary: a human message that stands for earlier messages and names them. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../shared/is-record.js";
 import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 import { HIDDEN_ID_PREFIX } from "./result.js";

@@ -1,12 +1,12 @@
 /** Routes on edges: from the beginning of a run, and from the patch node. Both see the whole state. */
 
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import type { RunContext } from "../settings/run-context.js";
-import type { AgentState } from "./agent-state.js";
-import { type UnansweredCall, unansweredCalls } from "./open-calls.js";
-import { type GivenMessages, runHandleOf } from "./run-handle.js";
-import { shouldSummarize } from "./summary-due.js";
+import type { AgentState } from "./run/agent-state.js";
+import { type GivenMessages, runHandleOf } from "./run/run-handle.js";
+import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type SummaryPolicyOf = (context: RunContext) => SummaryPolicy;

@@ -1,8 +1,8 @@
 /** What a setting must be, and the check that says so. */
 
 import { z } from "zod";
-import { didYouMean } from "../did-you-mean.js";
 import { InvalidSettingError } from "../errors.js";
+import { didYouMean } from "../shared/did-you-mean.js";
 import { hintAtClass } from "./hint-at-class.js";
 
 export interface Rule<Schema extends z.ZodType = z.ZodType> {

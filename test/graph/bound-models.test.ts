@@ -6,7 +6,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { initChatModel } from "langchain/chat_models/universal";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
-import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../src/offline/offline-chat-model.js";
 import { pairedScript, user } from "../fixtures/thread.js";
 
 const openAI = new ChatOpenAI({ model: "gpt-5", apiKey: "sk-secret-of-the-test" });

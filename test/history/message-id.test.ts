@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { deriveId, deriveUnusedId } from "../../src/history/message-id.js";
-import { toModelInput } from "../../src/providers/to-model-input.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { titled } from "../support/titled.js";
 
 const call = { id: "call_1", name: "weather", args: { city: "Zürich" } };

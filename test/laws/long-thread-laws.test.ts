@@ -7,7 +7,7 @@ import { countTokens } from "../../src/history/count-tokens.js";
 import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
-import { toModelInput } from "../../src/providers/to-model-input.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
 import { type Act, LongThread } from "../support/long-thread.js";

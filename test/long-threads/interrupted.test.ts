@@ -17,7 +17,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
-import { archiveNamespace } from "../../src/nodes/archive.js";
+import { archiveNamespace } from "../../src/nodes/summary/archive.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";

@@ -3,7 +3,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
-import { createSummaryPolicy } from "../../src/nodes/summary-policy.js";
+import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
 import { inThread, look, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { visibleHistory } from "../../src/history/visible-history.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
-import { createSummaryPolicy } from "../../src/nodes/summary-policy.js";
+import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
 import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
 import {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { approvalRequest, askedCalls, type Decision, readAnswer } from "../../src/nodes/approval-request.js";
-import type { ToolTask } from "../../src/nodes/tool-task.js";
+import {
+  approvalRequest,
+  askedCalls,
+  type Decision,
+  readAnswer,
+} from "../../src/nodes/approval/approval-request.js";
+import type { ToolTask } from "../../src/nodes/tools/tool-task.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
   call: { id, name, kind: "valid" },

@@ -9,7 +9,7 @@ import {
   archiveNamespace,
   readFullHistory,
   restoreCovered,
-} from "../../src/nodes/archive.js";
+} from "../../src/nodes/summary/archive.js";
 import { shortSummariser } from "../support/function-model.js";
 import { humanOf, turnsOf } from "../support/long-histories.js";
 import { ai, human, placeholder, result } from "../support/make-messages.js";

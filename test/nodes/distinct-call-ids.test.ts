@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../src/history/call.js";
-import { withDistinctCallIds } from "../../src/nodes/distinct-call-ids.js";
+import { withDistinctCallIds } from "../../src/history/distinct-call-ids.js";
 
 const calling = (...ids: string[]) =>
   new AIMessage({ id: "a", content: "", tool_calls: ids.map((id, x) => ({ id, name: "t", args: { x } })) });

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import * as imported from "@langchain/core/tools";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { executeCall } from "../../src/nodes/execute-call.js";
+import { executeCall } from "../../src/nodes/tools/execute-call.js";
 
 const required: typeof imported = createRequire(import.meta.url)("@langchain/core/tools");
 

@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
-import type { AgentState, Turn } from "../../src/nodes/agent-state.js";
-import { decideAtGate } from "../../src/nodes/gate.js";
+import { decideAtGate } from "../../src/nodes/model/gate.js";
+import type { AgentState, Turn } from "../../src/nodes/run/agent-state.js";
 import type { LoopLimits } from "../../src/settings/loop-limits.js";
 
 const LIMITS: LoopLimits = { maxIterations: 3, maxFunctionCalls: 4, maxConsecutiveErrors: 2 };

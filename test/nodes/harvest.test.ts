@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { harvestCalls } from "../../src/nodes/harvest.js";
-import { unansweredCalls } from "../../src/nodes/open-calls.js";
-import type { WatchedCheckpoints } from "../../src/nodes/watch-checkpointer.js";
+import { unansweredCalls } from "../../src/history/open-calls.js";
+import type { WatchedCheckpoints } from "../../src/langgraph/watch-checkpointer.js";
+import { harvestCalls } from "../../src/nodes/recovery/recover-calls.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { countTextTokens } from "../../src/history/count-tokens.js";
 import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
-import { summaryWording } from "../../src/nodes/summary-prompts.js";
+import { summaryWording } from "../../src/nodes/summary/summary-prompts.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { humanOf, squeeze, stepOf, textsOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, human, result } from "../support/make-messages.js";

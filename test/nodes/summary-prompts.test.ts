@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { summaryWording } from "../../src/nodes/summary-prompts.js";
+import { summaryWording } from "../../src/nodes/summary/summary-prompts.js";
 import { SUMMARY_LANGUAGES } from "../../src/settings/build-settings.js";
 
 it("There are an English and a Chinese wording, whose headings are pinned", () => {

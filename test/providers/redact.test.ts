@@ -1,6 +1,6 @@
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
-import { createRedact } from "../../src/providers/redact.js";
+import { createRedact } from "../../src/providers/failure/redact.js";
 
 describe("a text is redacted of", () => {
   it.each([

@@ -5,7 +5,7 @@ import { tool } from "@langchain/core/tools";
 import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
 import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import type { ApprovalRequest } from "../../src/nodes/approval-request.js";
+import type { ApprovalRequest } from "../../src/nodes/approval/approval-request.js";
 import { messagesOf, pairedScript, script } from "../fixtures/thread.js";
 import { scripted } from "./scripted-model.js";
 

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { createAgentGraph } from "../../src/index.js";
-import type { AgentEvent } from "../../src/nodes/agent-event.js";
+import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
 import { pairedMessagesOf, user } from "../fixtures/thread.js";
 import { PlainClient } from "./stream-faults.js";
 

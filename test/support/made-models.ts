@@ -1,6 +1,6 @@
 /** Models by name that can be made here, and where each finds its key and its strict provider. */
 
-import { createModel } from "../../src/providers/create-model.js";
+import { createModel } from "../../src/providers/models/create-model.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
 
 export const KEY = "sk-secret-of-the-test";

@@ -3,7 +3,7 @@
 import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import { type OfflineCallOptions, OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
+import { type OfflineCallOptions, OfflineChatModel } from "../../src/offline/offline-chat-model.js";
 
 export const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));

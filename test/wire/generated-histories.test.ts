@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DIALECTS } from "../../src/providers/dialects.js";
-import { toModelInput } from "../../src/providers/to-model-input.js";
+import { DIALECTS } from "../../src/providers/dialects/dialects.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";

@@ -13,7 +13,7 @@ import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
-import { createModel } from "../../src/providers/create-model.js";
+import { createModel } from "../../src/providers/models/create-model.js";
 import { user } from "../fixtures/thread.js";
 import { hastenRetries } from "../support/hasten-retries.js";
 

@@ -7,7 +7,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, ModelError } from "../../src/index.js";
-import { toModelError } from "../../src/providers/model-failure.js";
+import { toModelError } from "../../src/providers/failure/model-failure.js";
 import { pairedScript, user } from "../fixtures/thread.js";
 import {
   ANSWER,

@@ -8,7 +8,7 @@ import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { createModel } from "../../src/providers/create-model.js";
+import { createModel } from "../../src/providers/models/create-model.js";
 
 /** DashScope sends the id and the name with the first piece only, and empty ones after it. */
 const PIECES = [

@@ -1,6 +1,6 @@
 /** What a provider refuses in a history, and how well we know it. */
 
-import type { MediaFormName } from "../media/media-forms.js";
+import type { MediaFormName } from "../input/media/media-forms.js";
 
 /** Each rule, with the histories that break it. */
 const RULES = {

@@ -2,7 +2,7 @@ import { InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } fro
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { expect, it } from "vitest";
 import { createDeployTools } from "../../../src/deploy/tools/create-deploy-tools.js";
-import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 
 it("lists the tools that the offline model knows", () => {
   expect(createDeployTools().map(({ name }) => name)).toEqual([

@@ -1,7 +1,7 @@
 import { type AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import { concat } from "@langchain/core/utils/stream";
 import { describe, expect, it } from "vitest";
-import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { bindOffline, collect, PARALLEL } from "../../support/offline-model.js";
 
 function joined(chunks: AIMessageChunk[]): AIMessageChunk {

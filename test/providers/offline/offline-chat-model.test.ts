@@ -6,10 +6,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import {
-  type OfflineCallOptions,
-  OfflineChatModel,
-} from "../../../src/providers/offline/offline-chat-model.js";
+import { type OfflineCallOptions, OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { answer, bindOffline, callNames, collect, NAMES, PARALLEL } from "../../support/offline-model.js";
 
 describe("OfflineChatModel", () => {

@@ -1,0 +1,37 @@
+import { END, START, StateGraph } from "@langchain/langgraph";
+import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
+import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
+import { patch } from "../nodes/recovery/patch.js";
+import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
+import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js";
+import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summary/summarize.js";
+import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools/tools.js";
+import { runContextSchema } from "../settings/run-context.js";
+
+/**
+ *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
+ *                                        ├─► approve ─► tools
+ *                                        └─► summarize ─► model
+ *
+ * A healthy turn goes from START to the model at once. The model node sends each call to a task of its own, and all
+ * that need a human to one of `approve`; the plain edge behind the tools joins them again, and the gate in the model node
+ * sees all results.
+ */
+export function drawGraph(
+  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
+) {
+  return new StateGraph({ state: publicStateSchema, context: runContextSchema })
+    .addNode("patch", patch, { input: agentStateSchema, ends: ["approve"] })
+    .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
+    .addNode("model", createModelNode(options), {
+      input: agentStateSchema,
+      // Written here: in a variable they would be any strings, and with them the names of all nodes.
+      ends: ["model", "summarize", "approve", "tools", END],
+    })
+    .addNode("approve", createApproveNode(options), { ends: ["approve", "tools", "model"] })
+    .addNode("tools", createToolsNode(options))
+    .addConditionalEdges(START, createStartRoute(options.summaryPolicy), ["patch", "summarize", "model", END])
+    .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
+    .addEdge("summarize", "model")
+    .addEdge("tools", "model");
+}

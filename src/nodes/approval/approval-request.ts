@@ -1,0 +1,134 @@
+/** What a human is asked, in the format that Studio and agent-chat-ui show, and what may be answered. */
+
+import { z } from "zod";
+import type { ToolTask } from "../tools/tool-task.js";
+
+const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
+
+/** The value of an interrupt that asks a human about tool calls. */
+export interface ApprovalRequest {
+  /** The calls, in call order. */
+  readonly action_requests: readonly ActionRequest[];
+  /** What may be decided of each of them. */
+  readonly review_configs: readonly ReviewConfig[];
+  /** What was wrong with the last answer. Each `description` ends with it, too. */
+  readonly problem?: string;
+}
+
+interface Refusal {
+  readonly kind: "refused";
+  readonly problem: string;
+}
+
+export interface ActionRequest {
+  /** The id of the call. */
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly description: string;
+}
+
+export interface ReviewConfig {
+  readonly action_name: string;
+  readonly allowed_decisions: readonly (typeof DECISIONS)[number][];
+}
+
+export function approvalRequest(tasks: readonly ToolTask[], problem: string | undefined): ApprovalRequest {
+  // Chat UIs show the description and know nothing of `problem`.
+  const refusal = problem === undefined ? "" : `\n\nThe last answer was not used: ${problem}`;
+  return {
+    action_requests: tasks.map(({ call, args = {} }) => ({
+      id: call.id,
+      name: call.name,
+      args,
+      description: `The assistant wants to call \`${call.name}\`.${refusal}`,
+    })),
+    review_configs: tasks.map(({ call }) => ({ action_name: call.name, allowed_decisions: DECISIONS })),
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+const askedSchema = z.object({
+  value: z.object({
+    action_requests: z.array(
+      z.object({ id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }),
+    ),
+  }),
+});
+
+/** A call that a human was asked about. */
+export type AskedCall = Pick<ActionRequest, "id" | "name" | "args">;
+
+/** The calls that pending interrupts ask about; none if they ask for something else. */
+export function askedCalls(interrupts: unknown): AskedCall[] {
+  return [interrupts].flat().flatMap((entry) => {
+    const { data } = askedSchema.safeParse(entry);
+    return data?.value.action_requests ?? [];
+  });
+}
+
+const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
+
+/** LangChain's own spelling of `edited_action` in JavaScript is accepted as well. */
+const decisionSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("approve") }),
+  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
+  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+]);
+
+/**
+ * - `approve`: the call is run as it is.
+ * - `edit`: it is run with other arguments; the tool stays.
+ * - `reject`: it is not run; the model is told so, with the reason.
+ * - `respond`: it is not run; the text is its result.
+ */
+export type Decision = z.infer<typeof decisionSchema>;
+
+const answerSchema = z.strictObject({ decisions: z.array(decisionSchema).min(1) });
+
+export type ReadAnswer = { readonly kind: "decisions"; readonly decisions: readonly Decision[] } | Refusal;
+
+/** Takes the answer as a whole, or nothing of it. `decisions[i]` answers `action_requests[i]`; there may be fewer. */
+export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAnswer {
+  const { success, data, error } = answerSchema.safeParse(inOneSpelling(answer));
+  if (!success) {
+    const [issue] = error.issues;
+    return refuseAnswer(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
+  }
+  const { decisions } = data;
+  if (decisions.length > tasks.length) {
+    return refuseAnswer(`${decisions.length} decisions for ${tasks.length} requests`);
+  }
+  for (const [index, decision] of decisions.entries()) {
+    const asked = tasks[index]?.call.name;
+    if (decision.type !== "edit" || decision.edited_action.name === asked) continue;
+    return refuseAnswer(
+      `\`decisions.${index}.edited_action.name\` is \`${decision.edited_action.name}\`, and the request is for \`${asked}\``,
+    );
+  }
+  return { kind: "decisions", decisions };
+}
+
+/** After the reason: a chat UI shows the whole text, and its reader has sent no JSON. */
+const EXPECTED =
+  'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
+
+export function refuseAnswer(what: string): Refusal {
+  return { kind: "refused", problem: `${what}. ${EXPECTED}.` };
+}
+
+function inOneSpelling(answer: unknown): unknown {
+  if (!isRecord(answer) || !Array.isArray(answer["decisions"])) return answer;
+  return { ...answer, decisions: answer["decisions"].map(respell) };
+}
+
+function respell(decision: unknown): unknown {
+  if (!isRecord(decision) || !("editedAction" in decision)) return decision;
+  const { editedAction, ...rest } = decision;
+  return { edited_action: editedAction, ...rest };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,105 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { withArguments } from "../../history/with-arguments.js";
+import { readHistory } from "../../langgraph/read-history.js";
+import type { AgentUpdate } from "../run/agent-state.js";
+import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
+import { toPlain } from "../summary/archive.js";
+import { type CallOutcome, finalizeCall } from "../tools/finalize-call.js";
+import type { ToolTask } from "../tools/tool-task.js";
+import { approvalRequest, type Decision, readAnswer, refuseAnswer } from "./approval-request.js";
+import type { ApprovalTask } from "./approval-task.js";
+import { checkEdits } from "./check-edits.js";
+
+export interface ApproveNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+}
+
+type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
+
+/**
+ * Asks a human about the calls of one batch, in one interrupt: with several of them pending, LangGraph gives the one
+ * answer that a client sends to all. What is decided is done at once; what is not, or not in a form that can be
+ * understood, is asked again, in an interrupt of its own.
+ */
+export function createApproveNode({ tools }: ApproveNodeOptions) {
+  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+  return async function approve(
+    { messageId, tasks, problem }: ApprovalTask,
+    config: LangGraphRunnableConfig,
+  ): Promise<ApproveCommand> {
+    countStep(config);
+    const empty = runHandleOf(config)?.emptyAnswer;
+    const request = approvalRequest(tasks, empty === undefined ? problem : refuseAnswer(empty).problem);
+    const given: unknown = await noteInterrupts(config, async () => interrupt(request));
+    const answer = await checkEdits(readAnswer(given, tasks), tasks, toolsByName);
+    if (answer.kind === "refused") {
+      return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
+    }
+    const decided = tasks.slice(0, answer.decisions.length).map((task, index) => ({
+      task,
+      decision: answer.decisions[index],
+    }));
+    const rest = tasks.slice(answer.decisions.length);
+    const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
+    runHandleOf(config)?.tally.addResults(results.length);
+    const sends = [
+      ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
+      ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),
+    ];
+    return new Command({
+      update: { messages: [...editedMessage(messageId, decided, config), ...results] },
+      goto: sends.length > 0 ? sends : "model",
+    });
+  };
+}
+
+interface Decided {
+  readonly task: ToolTask;
+  readonly decision: Decision | undefined;
+}
+
+function sendsOf(task: ToolTask, decision: Decision | undefined): Send<"tools", ToolTask>[] {
+  if (decision?.type === "approve") return [sendToTools(task)];
+  if (decision?.type === "edit") {
+    const edited: ToolTask = { ...task, args: decision.edited_action.args };
+    return [sendToTools(edited)];
+  }
+  return [];
+}
+
+function resultOf(task: ToolTask, decision: Decision | undefined): BaseMessage[] {
+  const finalize = (outcome: CallOutcome) => [finalizeCall(task, outcome, false).result];
+  if (decision?.type === "reject") return finalize({ kind: "declined", reason: decision.message });
+  if (decision?.type === "respond") return finalize({ kind: "returned", value: decision.message });
+  return [];
+}
+
+function sendToTools(task: ToolTask) {
+  return new Send<"tools", ToolTask>("tools", task);
+}
+
+function sendToApprove(task: ApprovalTask) {
+  return new Send<"approve", ApprovalTask>("approve", task);
+}
+
+/** The message as it was edited, so that the model reads its results beside the arguments that they belong to. */
+function editedMessage(
+  messageId: string,
+  decided: readonly Decided[],
+  config: LangGraphRunnableConfig,
+): ReturnType<typeof toPlain>[] {
+  const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
+  if (asked === undefined || !isAIMessage(asked)) return [];
+  let message = asked;
+  for (const { task, decision } of decided) {
+    // A client may have replaced the message since.
+    const call = callsOf(asked)[task.index];
+    if (call?.id !== task.call.id || call.name !== task.call.name) continue;
+    if (decision?.type === "edit") message = withArguments(message, task.index, decision.edited_action.args);
+  }
+  // A plain object: LangGraph would show a message instance in the chat stream once more.
+  return message === asked ? [] : [toPlain(message)];
+}

@@ -1,0 +1,72 @@
+/** Who runs a call of the model: its tool at once, its tool when a human has approved it, or the caller of the run. */
+
+import { InvalidSettingError } from "../../errors.js";
+import type { ToolTask } from "../tools/tool-task.js";
+
+/** A call as a predicate sees it. */
+export interface ApprovalCall {
+  readonly id: string;
+  readonly name: string;
+  /** Parsed; not yet checked with the tool's schema. */
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Names of tools whose calls need a human's approval, or a predicate on a call.
+ *
+ * Contract of the predicate: has no effects; may be asked several times about one call. What it throws ends the run
+ * before a tool is called, and so does a value that is not a boolean.
+ */
+export type RequireApproval = readonly string[] | ((call: ApprovalCall) => boolean | Promise<boolean>);
+
+export interface CallPolicy {
+  readonly isHandedOver: (task: ToolTask) => boolean;
+  readonly needsApproval: (task: ToolTask) => Promise<boolean>;
+}
+
+export interface CallPolicyOptions {
+  readonly autoInvoke: boolean;
+  readonly toolNames: readonly string[];
+  /** Of tools that are declared and run by the caller. */
+  readonly additionalNames: readonly string[];
+  readonly requireApproval: RequireApproval;
+}
+
+/** @throws InvalidSettingError if a tool that needs approval is not there. */
+export function createCallPolicy({
+  autoInvoke,
+  toolNames,
+  additionalNames,
+  requireApproval,
+}: CallPolicyOptions): CallPolicy {
+  const handed = new Set(additionalNames);
+  if (typeof requireApproval !== "function") {
+    for (const name of requireApproval) {
+      if (toolNames.includes(name)) continue;
+      throw InvalidSettingError.expected(
+        "requireApproval",
+        `names of tools (${toolNames.join(", ") || "there is none"})`,
+        name,
+      );
+    }
+  }
+  const asks = typeof requireApproval === "function" ? requireApproval : byName(new Set(requireApproval));
+  return {
+    isHandedOver: ({ call }) => !autoInvoke || handed.has(call.name),
+    // A call that cannot be run needs nobody's approval: it is answered with what is wrong with it.
+    needsApproval: async ({ call, args }) =>
+      args !== undefined &&
+      toolNames.includes(call.name) &&
+      decided(await asks({ id: call.id, name: call.name, args: structuredClone(args) })),
+  };
+}
+
+/** A predicate that forgets to answer must not let a call pass. */
+function decided(answer: unknown): boolean {
+  if (typeof answer === "boolean") return answer;
+  throw InvalidSettingError.expected("requireApproval", "a function that returns true or false", answer);
+}
+
+function byName(names: ReadonlySet<string>) {
+  return ({ name }: ApprovalCall) => names.has(name);
+}

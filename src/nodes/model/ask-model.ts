@@ -1,0 +1,158 @@
+/** One request to the model: what it is sent, what it is offered, and its whole answer. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { ModelError } from "../../errors.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { cloneMessage } from "../../history/clone-message.js";
+import { coerceMessage } from "../../history/coerce-message.js";
+import { parseMessages } from "../../history/messages-schema.js";
+import { isBlankMessage } from "../../history/without-calls.js";
+import { ChatContext } from "../../middleware/chat-context.js";
+import { asObject } from "../../middleware/context.js";
+import { finishHabitOf } from "../../providers/answer/finish-habit.js";
+import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
+import { joinChunks } from "../../providers/answer/join-chunks.js";
+import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
+import { describeFailure } from "../../providers/failure/model-failure.js";
+import { type ModelInputOptions, toModelInput } from "../../providers/input/to-model-input.js";
+import { identityOf } from "../../providers/models/dialect-of.js";
+import { toolName } from "../../settings/check-tools.js";
+import type { RunContext } from "../../settings/run-context.js";
+import {
+  afterRequired,
+  readToolChoice,
+  requiredFunctionOf,
+  type ToolChoice,
+} from "../../settings/tool-choice.js";
+import { emitEvent } from "../run/agent-event.js";
+import { runHandleOf, scopeOf } from "../run/run-handle.js";
+import {
+  type ChatOutcome,
+  callModelThroughMiddleware,
+  type ModelCall,
+  type Settle,
+} from "./call-model-through-middleware.js";
+import { takeBack } from "./retract-messages.js";
+
+export interface ModelRequest {
+  readonly model: BaseChatModel;
+  readonly history: readonly BaseMessage[];
+  readonly input: Omit<ModelInputOptions, "dialect" | "modelId">;
+  readonly tools: readonly BindToolsInput[];
+  readonly toolChoice: ToolChoice;
+  /** How often a broken answer is asked for again, without streaming. */
+  readonly maxFallbackAttempts: number;
+}
+
+export interface ModelAnswer extends ChatOutcome {
+  /** As it was sent: a chat middleware may have changed it. */
+  readonly toolChoice: ToolChoice;
+}
+
+/** @throws ModelError if no whole answer comes, and what a chat middleware throws. */
+export async function askModel(
+  request: ModelRequest,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelAnswer> {
+  const { model, history, tools, toolChoice } = request;
+  const identity = identityOf(model);
+  const messages = toModelInput(history, { ...request.input, ...identity });
+  const layers = runHandleOf(config)?.middleware.chat ?? [];
+  if (layers.length === 0) {
+    const message = await streamAnswer(request, { messages, toolChoice, parameters: {} }, undefined, config);
+    return { message, isTerminated: false, toolChoice };
+  }
+  const context = new ChatContext({
+    // Copies: what a middleware writes into a message must not reach the history.
+    messages: messages.map(cloneMessage),
+    options: { toolChoice, parameters: {} },
+    model,
+    tools,
+    ...scopeOf(config),
+  });
+  let chosen = toolChoice;
+  const call: ModelCall = async (changed, settle) => {
+    const { options } = changed;
+    // Where tools are off they stay off.
+    chosen =
+      toolChoice === "none" ? "none" : readToolChoice(options.toolChoice ?? toolChoice, tools.map(toolName));
+    // Options that were replaced as a whole need not repeat what they leave as it is.
+    const { parameters: given = {} } = options;
+    const parameters = asObject("context.options.parameters", given);
+    // Projected once more: what a middleware has put in must pass the provider's rules as well.
+    const input = toModelInput(parseMessages(changed.messages), identity);
+    const sent = { messages: input, toolChoice: chosen, parameters };
+    return streamAnswer(request, sent, settle, config);
+  };
+  const outcome = await callModelThroughMiddleware(layers, context, call, (answer) =>
+    takeBack(answer, config),
+  );
+  return { ...outcome, toolChoice: chosen };
+}
+
+interface Sent {
+  readonly messages: BaseMessage[];
+  readonly toolChoice: ToolChoice;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** Streams, whether or not anybody listens: `invoke` of some clients downloads a tokenizer when they stream. */
+async function streamAnswer(
+  request: ModelRequest,
+  { messages, toolChoice, parameters }: Sent,
+  settle: Settle | undefined,
+  config: LangGraphRunnableConfig,
+): Promise<AIMessage> {
+  const offered = offerTools(request.model, request.tools, toolChoice);
+  const guarded = await guardModel(offered, createGuard(request, settle, config), config, parameters);
+  const chunks = await guarded.stream(messages, { ...parameters, ...config });
+  const message = coerceMessage(await joinChunks(chunks));
+  if (
+    message === undefined ||
+    !isAIMessage(message) ||
+    (callsOf(message).length === 0 && isBlankMessage(message))
+  ) {
+    throw new ModelError("The model answered nothing: neither text nor a tool call.");
+  }
+  return message;
+}
+
+function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
+  if (tools.length === 0) return model;
+  if (model.bindTools === undefined) {
+    throw new ModelError(
+      "This model cannot call tools: it has no `bindTools`. Choose another one, or no tools.",
+    );
+  }
+  // The tools stay declared: some providers refuse a history with calls where no tool is.
+  const choice = wordFor(toolChoice);
+  return model.bindTools([...tools], choice === undefined ? {} : { tool_choice: choice });
+}
+
+/** In the words that LangChain's clients share. */
+function wordFor(toolChoice: ToolChoice): string | undefined {
+  if (toolChoice === "auto") return undefined;
+  if (afterRequired(toolChoice) === undefined) return "none";
+  return requiredFunctionOf(toolChoice) ?? "any";
+}
+
+function createGuard(
+  { model, history, maxFallbackAttempts }: ModelRequest,
+  settle: Settle | undefined,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts,
+    habit: finishHabitOf(model),
+    settle,
+    isTaken: (id) => history.some((message) => message.id === id),
+    onBroken: ({ reason, usage }) => {
+      runHandleOf(config)?.tally.addBroken(usage);
+      emitEvent(config, { type: "answer-broken", reason });
+    },
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+  };
+}

@@ -1,0 +1,86 @@
+/** One model call, through the chat middleware of its run. */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { MiddlewareError } from "../../errors.js";
+import { cloneMessage, isSameMessage } from "../../history/clone-message.js";
+import { withoutStaleCalls } from "../../history/without-stale-calls.js";
+import type { ChatContext } from "../../middleware/chat-context.js";
+import type { ChatMiddleware } from "../../middleware/middleware.js";
+import { runOnion } from "../../middleware/run-onion.js";
+import { MiddlewareTermination } from "../../middleware/termination.js";
+
+/** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
+export type Settle = (answer: AIMessage) => Promise<AIMessage>;
+
+/**
+ * Contract: makes the model call that the context describes and resolves to its answer. With `settle`, nothing goes to
+ * the client before that has resolved, and what it resolves to is the answer.
+ */
+export type ModelCall = (context: ChatContext, settle: Settle | undefined) => Promise<AIMessage>;
+
+export interface ChatOutcome {
+  /** Undefined if a middleware ended the run without a result. */
+  readonly message: AIMessage | undefined;
+  /** Whether the run ends with it. */
+  readonly isTerminated: boolean;
+}
+
+/**
+ * The model's stream stands still between its last piece and its end while the middleware does what it does after
+ * `next()`. So all that listens to the stream, tracers too, is told of the request that was sent and of the answer that
+ * stands: one that a middleware changes leaves no trace.
+ *
+ * @param takeBack Contract: takes back what the client has of an answer that does not stand.
+ * @throws what a middleware throws, or the model, or MiddlewareError.
+ */
+export async function callModelThroughMiddleware(
+  layers: readonly ChatMiddleware[],
+  context: ChatContext,
+  call: ModelCall,
+  takeBack: (answer: AIMessage) => Promise<void>,
+): Promise<ChatOutcome> {
+  const mayChange = layers.some(({ keepsResult }) => !keepsResult);
+  let streaming: Promise<AIMessage> | undefined;
+  let hasSettled = false;
+  let answer: AIMessage | undefined;
+  const core = async (): Promise<void> => {
+    const whole = await new Promise<AIMessage>((resolve, reject) => {
+      const settle: Settle = async (whole) => {
+        hasSettled = true;
+        resolve(whole);
+        const { message } = await leaving;
+        // Nothing stands: the stream ends with an error that only its listeners see, and without the answer.
+        if (message === undefined) throw new MiddlewareTermination();
+        return message;
+      };
+      streaming = call(context, mayChange ? settle : undefined);
+      streaming.then(resolve, reject);
+    });
+    answer = whole;
+    context.result = cloneMessage(whole);
+  };
+  const leave = async (): Promise<ChatOutcome> => {
+    const exit = await runOnion({ layers, core }, context);
+    if (exit.kind === "threw") throw exit.error;
+    const given = context.result && cloneMessage(context.result);
+    if (answer !== undefined && !mayChange && !isSameMessage(given, answer))
+      throw new MiddlewareError(CHANGED);
+    if (given === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
+    const message = given && answer ? withoutStaleCalls(given, answer) : given;
+    return { message, isTerminated: exit.kind === "terminated" };
+  };
+  const leaving = leave();
+  const outcome = await leaving.catch(async (error: unknown) => {
+    await Promise.allSettled([streaming]);
+    if (answer !== undefined && !mayChange) await takeBack(answer);
+    throw error;
+  });
+  await Promise.allSettled([streaming]);
+  // With the id under which the client has it. A middleware may also have answered for a model that failed.
+  const streamed = hasSettled ? await streaming?.catch(() => undefined) : undefined;
+  return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };
+}
+
+const CHANGED =
+  "A chat middleware made with `{ keepsResult: true }` changed `context.result`, which the client already has.";
+const MISSING = "The chat middleware left no `context.result`.";

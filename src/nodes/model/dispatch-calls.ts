@@ -1,0 +1,102 @@
+/** What is done with the calls of an answer: run, put before a human, left to the caller, or refused. */
+
+import { type AIMessage, ToolMessage } from "@langchain/core/messages";
+import { Command, END, Send } from "@langchain/langgraph";
+import { callsOf } from "../../history/call.js";
+import { endingRun } from "../../history/result.js";
+import { afterRequired, type ToolChoice } from "../../settings/tool-choice.js";
+import type { ApprovalTask } from "../approval/approval-task.js";
+import type { CallPolicy } from "../approval/call-policy.js";
+import type { AgentUpdate, Turn } from "../run/agent-state.js";
+import { missingCheckpointer } from "../run/missing-service.js";
+import { toolTasksOf } from "../tools/tool-task.js";
+
+export type ModelCommand = Command<
+  unknown,
+  AgentUpdate,
+  "model" | "summarize" | "approve" | "tools" | typeof END
+>;
+
+export interface Dispatched {
+  readonly command: ModelCommand;
+  /** How many calls were answered here. */
+  readonly refused: number;
+  readonly isEnd: boolean;
+}
+
+export interface DispatchOptions {
+  readonly policy: CallPolicy;
+  readonly maxFunctionCalls: number;
+  readonly toolChoice: ToolChoice;
+  /** Whether the run can wait for a human. */
+  readonly isSaved: boolean;
+}
+
+/**
+ * Free calls run at once, beside the one question about those that need a human.
+ *
+ * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
+ */
+export async function dispatchCalls(
+  message: AIMessage,
+  turn: Turn,
+  { policy, maxFunctionCalls, toolChoice, isSaved }: DispatchOptions,
+): Promise<Dispatched> {
+  const tasks = toolTasksOf(message);
+  const own = tasks.filter((task) => !policy.isHandedOver(task));
+  const functionCalls = turn.functionCalls + own.length;
+  if (own.length > 0 && functionCalls > maxFunctionCalls) return refuseForBudget(message, turn);
+  const needsApproval = await Promise.all(own.map(policy.needsApproval));
+  const waiting = own.filter((_, index) => needsApproval[index]);
+  if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
+  const free = own.filter((_, index) => !needsApproval[index]);
+  const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
+  const sends = [
+    ...free.map((task) => new Send("tools", task)),
+    ...(waiting.length > 0 ? [new Send("approve", question)] : []),
+  ];
+  // Whoever completes a group wants the model to go on.
+  const follows = own.length < tasks.length ? "auto" : afterRequired(toolChoice);
+  const next: Turn = {
+    ...turn,
+    functionCalls,
+    ...(afterRequired(toolChoice) !== undefined && { afterRequired: follows }),
+  };
+  const isEnd = sends.length === 0;
+  return {
+    command: new Command({ update: { messages: [message], turn: next }, goto: isEnd ? END : sends }),
+    refused: 0,
+    isEnd,
+  };
+}
+
+/** A batch that would exceed the budget is answered instead of run, and the model closes the turn. */
+function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
+  const refusals = refuse(message, "Not run: the limit of tool calls for one turn is reached.");
+  const closed: Turn = { ...turn, closing: "max-function-calls" };
+  return {
+    command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
+    refused: refusals.length,
+    isEnd: false,
+  };
+}
+
+/** A middleware has ended the run with a message that has calls. */
+export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatched {
+  const refusals = refuseEnded(message);
+  return {
+    command: new Command({ update: { messages: [message, ...refusals], turn }, goto: END }),
+    refused: refusals.length,
+    isEnd: true,
+  };
+}
+
+export function refuseEnded(message: AIMessage): ToolMessage[] {
+  return refuse(message, "Not run: the run was ended before it.").map(endingRun);
+}
+
+function refuse(message: AIMessage, content: string): ToolMessage[] {
+  return callsOf(message).map(
+    ({ id, name }) => new ToolMessage({ content, tool_call_id: id, name, status: "error" }),
+  );
+}

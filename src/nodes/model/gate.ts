@@ -1,0 +1,76 @@
+/**
+ * Decides on the complete state whether the model is called. It stands at the beginning of the model node, because
+ * an edge behind parallel tasks is evaluated once for each task and sees that task's write only.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { callsOf } from "../../history/call.js";
+import { groupMessages } from "../../history/group.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import type { SummaryPolicy } from "../../history/plan-summary.js";
+import { endsRun, isResult } from "../../history/result.js";
+import type { LoopLimits } from "../../settings/loop-limits.js";
+import { type AgentState, type ClosingReason, type Turn, turnOf } from "../run/agent-state.js";
+import { shouldSummarize } from "../summary/summary-due.js";
+
+export type GateDecision =
+  /** Calls of the open group are in flight, or there is nothing to answer. */
+  | { readonly kind: "wait" }
+  /** The group is complete, and the run ends with it: a middleware said so, or the required call was made. */
+  | { readonly kind: "end" }
+  | { readonly kind: "summarize" }
+  | { readonly kind: "call"; readonly turn: Turn }
+  /** Called with tools off, for a closing answer. */
+  | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
+
+/** Supersteps of one more round: the tools, and the model's answer to them. */
+const STEPS_OF_A_ROUND = 2;
+/** The summary, and the model after it. */
+const STEPS_OF_A_SUMMARY = 2;
+
+export interface GateLimits {
+  readonly limits: LoopLimits;
+  readonly policy: SummaryPolicy;
+  /** Supersteps that the run may take after this one. */
+  readonly stepsLeft: number;
+}
+
+export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: GateLimits): GateDecision {
+  const last = state.messages.at(-1);
+  if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
+  if (last.type === "ai") return { kind: "wait" };
+  if (isResult(last) && isGroupEnded(state)) return { kind: "end" };
+  if (stepsLeft >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
+  const turn = countRound(turnOf(state), state);
+  const reason = turn.closing ?? closingReason(turn, limits, stepsLeft);
+  if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };
+  if (turn.afterRequired === "answer") return { kind: "close", turn, reason: "after-required" };
+  return { kind: "call", turn: { ...turn, iterations: turn.iterations + 1 } };
+}
+
+function isGroupEnded(state: AgentState): boolean {
+  return turnOf(state).afterRequired === "end" || lastResults(state).some(endsRun);
+}
+
+/** The results at the end of the history. */
+function lastResults({ messages }: AgentState): readonly BaseMessage[] {
+  return messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
+}
+
+function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
+  if (turn.iterations >= limits.maxIterations) return "max-iterations";
+  if (turn.functionCalls >= limits.maxFunctionCalls) return "max-function-calls";
+  if (turn.consecutiveErrors >= limits.maxConsecutiveErrors) return "max-consecutive-errors";
+  if (stepsLeft < STEPS_OF_A_ROUND) return "recursion-limit";
+  return undefined;
+}
+
+/** The turn with the outcome of the round that has just ended, if one has. */
+function countRound(turn: Turn, { messages }: AgentState): Turn {
+  const last = messages.at(-1);
+  if (last === undefined || !isResult(last)) return turn;
+  const head = messages.findLastIndex((message) => !isResult(message));
+  const { groups } = groupMessages(messages.slice(Math.max(head, 0)), callsOf);
+  const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
+  return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
+}

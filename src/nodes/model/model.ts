@@ -1,0 +1,175 @@
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { callsOf } from "../../history/call.js";
+import { withDistinctCallIds } from "../../history/distinct-call-ids.js";
+import type { SummaryPolicy } from "../../history/plan-summary.js";
+import { reduceMessages } from "../../history/reduce-messages.js";
+import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
+import type { RunContext } from "../../settings/run-context.js";
+import type { ToolChoice } from "../../settings/tool-choice.js";
+import type { CallPolicy } from "../approval/call-policy.js";
+import { emitEvent } from "../run/agent-event.js";
+import type { AgentState, Turn } from "../run/agent-state.js";
+import { isSaved } from "../run/missing-service.js";
+import { noteFailure, runHandleOf, stepsLeft } from "../run/run-handle.js";
+import { askModel, type ModelRequest } from "./ask-model.js";
+import {
+  type Dispatched,
+  dispatchCalls,
+  type ModelCommand,
+  refuseAfterTermination,
+} from "./dispatch-calls.js";
+import { withFreshId } from "./fresh-id.js";
+import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
+import { takeBack } from "./retract-messages.js";
+import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+import { writeGiven } from "./write-given.js";
+
+export interface ModelNodeOptions {
+  /** What the model is offered: the tools of the graph, and the additional ones. */
+  readonly offered: readonly BindToolsInput[];
+  readonly callPolicy: CallPolicy;
+  readonly limits: LoopLimits;
+  readonly toolChoice: ToolChoice;
+  readonly systemPrompt: string | undefined;
+  readonly maxToolCallsFromHistory: number | undefined;
+  /** How often a broken answer is asked for again, without streaming. */
+  readonly maxStreamFallbackAttempts: number;
+  readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
+  /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
+  readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
+}
+
+type Config = LangGraphRunnableConfig<RunContext>;
+
+/** Passes the gate, asks the model, and sends its calls where they belong. */
+export function createModelNode(options: ModelNodeOptions) {
+  async function ask(
+    state: AgentState,
+    decision: AskDecision,
+    { limits, policy }: RunLimits,
+    config: Config,
+  ): Promise<Dispatched> {
+    const context = config.context ?? {};
+    const model = await options.resolveModel(context.model);
+    const toolsOff = toolsOffReason(decision, options, context);
+    const toolChoice = toolChoiceOf(decision.turn, options, context);
+    const answer = await askModel(
+      {
+        model,
+        history: state.messages,
+        input: inputOptions(options, context, policy),
+        tools: options.offered,
+        toolChoice: toolsOff === undefined ? toolChoice : "none",
+        maxFallbackAttempts: options.maxStreamFallbackAttempts,
+      },
+      config,
+    );
+    const { turn } = decision;
+    if (answer.message === undefined) return endWith([], turn);
+    const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
+    runHandleOf(config)?.tally.addAnswer(message);
+    const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
+    if (callsOf(message).length === 0) return endWith([message], turn);
+    if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
+    if (answer.isTerminated) return refuseAfterTermination(message, turn);
+    const { maxFunctionCalls } = limits;
+    try {
+      return await dispatchCalls(message, turn, {
+        policy: options.callPolicy,
+        maxFunctionCalls,
+        toolChoice: answer.toolChoice,
+        isSaved: isSaved(config),
+      });
+    } catch (error) {
+      await takeBack(message, config);
+      throw error;
+    }
+  }
+
+  async function decide(state: AgentState, config: Config): Promise<Dispatched> {
+    const left = stepsLeft(config);
+    const handle = runHandleOf(config);
+    if (handle?.given !== undefined) return endWith(await writeGiven(handle.given, state.messages, config));
+    if (handle?.failure !== undefined) return wait();
+    const context = config.context ?? {};
+    const limits = resolveLimits(context, options.limits);
+    const policy = options.summaryPolicy(context);
+    const decision = decideAtGate(state, { limits, policy, stepsLeft: left });
+    switch (decision.kind) {
+      case "wait":
+        return wait();
+      case "end":
+        return endWith([]);
+      case "summarize":
+        return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
+      case "close":
+        if (decision.reason !== "after-required" && options.offered.length > 0)
+          emitEvent(config, { type: "limit-reached", limit: decision.reason });
+        return ask(state, decision, { limits, policy }, config);
+      case "call":
+        return ask(state, decision, { limits, policy }, config);
+    }
+  }
+
+  return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
+    const handle = runHandleOf(config);
+    if (handle !== undefined) handle.history = state.messages;
+    const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
+      // LangGraph writes a field on what a node throws; what it cannot write on goes around it.
+      if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
+      return wait();
+    });
+    if (handle === undefined) return command;
+    handle.tally.addResults(refused);
+    handle.history = reduceMessages(state.messages, messagesOf(command)).messages;
+    if (isEnd && handle.given?.kind !== "correction") emitEvent(config, handle.tally.end());
+    return command;
+  };
+}
+
+/** What the settings of graph and run come to. */
+type RunLimits = Pick<GateLimits, "limits" | "policy">;
+
+type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
+
+function wait(): Dispatched {
+  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
+}
+
+function endWith(messages: readonly BaseMessage[], turn?: Turn): Dispatched {
+  const update = { messages: [...messages], ...(turn !== undefined && { turn }) };
+  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+function messagesOf({ update }: ModelCommand): readonly BaseMessageLike[] {
+  return (update !== undefined && "messages" in update && update.messages) || [];
+}
+
+function toolsOffReason(
+  decision: AskDecision,
+  { offered, toolChoice }: ModelNodeOptions,
+  context: RunContext,
+): ToolsOffReason | undefined {
+  if (decision.kind === "close") return decision.reason;
+  if (offered.length === 0) return "no-tools";
+  return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
+}
+
+/** What is required is required once in a turn. */
+function toolChoiceOf(turn: Turn, { toolChoice }: ModelNodeOptions, context: RunContext): ToolChoice {
+  return turn.afterRequired === undefined ? (context.toolChoice ?? toolChoice) : "auto";
+}
+
+function inputOptions(
+  { systemPrompt, maxToolCallsFromHistory }: ModelNodeOptions,
+  context: RunContext,
+  { maxTokens, toolTokens }: SummaryPolicy,
+): ModelRequest["input"] {
+  return {
+    systemPrompt: context.systemPrompt ?? systemPrompt,
+    maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
+    maxTokens: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+  };
+}

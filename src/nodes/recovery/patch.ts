@@ -1,0 +1,49 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { placeOfCall } from "../../history/group.js";
+import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
+import { createPlaceholder, type PlaceholderCause } from "../../history/result.js";
+import { emitEvent } from "../run/agent-event.js";
+import type { AgentState, AgentUpdate } from "../run/agent-state.js";
+import { countStep, runHandleOf } from "../run/run-handle.js";
+import { askAgain } from "./pending-approvals.js";
+import { harvestCalls } from "./recover-calls.js";
+
+/**
+ * Closes dangling calls: with the result that the tool had returned before its run ended, if it can still be
+ * found, else with a placeholder that says what is known and no more. A call of the open group gets only a result
+ * that was found; if it waited for a human, it is asked about again. Runs no tool.
+ */
+export async function patch(
+  { messages }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<AgentUpdate | Command<unknown, AgentUpdate, "approve">> {
+  countStep(config);
+  const { dangling, pending } = unansweredCalls(messages);
+  const calls = [...dangling, ...pending];
+  const handle = runHandleOf(config);
+  const found = await harvestCalls(calls, handle?.checkpoints);
+  // An answer given without the model comes behind the open group, too.
+  const closes = handle?.given === undefined ? dangling.length : calls.length;
+  const closing: BaseMessage[] = [];
+  for (const [index, unanswered] of calls.entries()) {
+    const { call, group } = unanswered;
+    const remains = found[index];
+    if (remains?.kind === "result") {
+      closing.push(remains.result);
+      emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
+    } else if (index < closes || (handle?.endsAfterInput && remains?.kind === "question")) {
+      const cause = remains?.kind === "question" ? "declined" : causeOf(unanswered, messages);
+      closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
+      emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+    }
+  }
+  const update = closing.length === 0 ? {} : { messages: closing };
+  const question = handle?.endsAfterInput ? undefined : askAgain(calls.slice(closes), found.slice(closes));
+  return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+}
+
+function causeOf({ call, group }: UnansweredCall, messages: readonly BaseMessage[]): PlaceholderCause {
+  if (call.kind === "invalid") return "invalid-arguments";
+  return messages[group.end]?.type === "human" ? "superseded" : "unrecorded";
+}

@@ -1,0 +1,108 @@
+/**
+ * Finds what a run left behind when it ended before its calls had: results that tools had returned, and calls that
+ * waited for a human. LangGraph has saved each finished task, and each interrupt, as a pending write of the checkpoint;
+ * new input discards those writes, so they are read from that checkpoint itself.
+ */
+
+import type { ToolMessage } from "@langchain/core/messages";
+import { type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
+import { coerceMessage } from "../../history/coerce-message.js";
+import type { UnansweredCall } from "../../history/open-calls.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
+import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
+import { type AskedCall, askedCalls } from "../approval/approval-request.js";
+
+/** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
+const CHECKPOINTS_TO_READ = 20;
+
+/** LangGraph's name of the channel in which a task keeps the answer to its interrupt; not exported. */
+const RESUME = "__resume__";
+
+/** What was found of a call: the result of its tool, or the question whether it may be run. */
+export type Remains =
+  | { readonly kind: "result"; readonly result: ToolMessage }
+  | { readonly kind: "question"; readonly asked: AskedCall };
+
+/**
+ * What was found of the given calls, each in its place; undefined where nothing was. Only writes that were never
+ * applied count: a result that was applied and removed since stays removed.
+ */
+export async function harvestCalls(
+  calls: readonly UnansweredCall[],
+  checkpoints: WatchedCheckpoints | undefined,
+): Promise<(Remains | undefined)[]> {
+  const found = new Array<Remains | undefined>(calls.length).fill(undefined);
+  let checkpoint = checkpoints?.abandoned;
+  /** What took the place of the checkpoint: the run's own input, at first. */
+  let successor: string | undefined = "input";
+  for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
+    const stored = storedIds(checkpoint);
+    const isOlder = !calls.some(({ group }) => stored.has(group.head.id));
+    if (isOlder) break;
+    if (successor === "input") {
+      const results = messagesWritten(checkpoint).filter(isResult);
+      fillInOrder(found, calls, stored, results.filter(isReal).map(toRemains));
+    }
+    // An update of the state takes the results over, and drops the question.
+    if (successor === "input" || successor === "update") {
+      fillInOrder(found, calls, stored, unansweredQuestions(checkpoint));
+    }
+    if (!found.includes(undefined)) break;
+    successor = checkpoint.metadata?.source;
+    checkpoint = checkpoint.parentConfig && (await checkpoints?.read?.(checkpoint.parentConfig));
+  }
+  return found;
+}
+
+/** The ids of the history that the checkpoint holds. */
+function storedIds({ checkpoint }: CheckpointTuple): ReadonlySet<unknown> {
+  const messages: unknown = checkpoint.channel_values["messages"];
+  return new Set(Array.isArray(messages) ? messages.map((message) => message?.id) : []);
+}
+
+/** What the checkpoint's tasks wrote to the messages channel. */
+function messagesWritten({ pendingWrites = [] }: CheckpointTuple): ReturnType<typeof readWrite> {
+  return pendingWrites.flatMap(([, channel, value]) => (channel === "messages" ? readWrite(value) : []));
+}
+
+function readWrite(value: unknown) {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.map(coerceMessage).filter((message) => message !== undefined);
+}
+
+const isReal = (result: ToolMessage) => !isPlaceholder(result);
+
+interface Found {
+  readonly callId: string;
+  readonly remains: Remains;
+}
+
+function toRemains(result: ToolMessage): Found {
+  return { callId: callIdOf(result), remains: { kind: "result", result } };
+}
+
+/** The calls that its unfinished tasks had asked a human about. */
+function unansweredQuestions({ pendingWrites = [] }: CheckpointTuple): Found[] {
+  const answered = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
+  return pendingWrites
+    .filter(([task, channel]) => channel === INTERRUPT && !answered.has(task))
+    .flatMap(([, , value]) => askedCalls(value))
+    .map((asked) => ({ callId: asked.id, remains: { kind: "question", asked } }));
+}
+
+/** The writes of a checkpoint answer the last group of its history, and so the latest of several equal ids. */
+function fillInOrder(
+  found: (Remains | undefined)[],
+  calls: readonly UnansweredCall[],
+  stored: ReadonlySet<unknown>,
+  written: readonly Found[],
+): void {
+  const waiting = [...written];
+  for (const { group } of calls.toReversed()) {
+    for (const [index, unanswered] of calls.entries()) {
+      if (unanswered.group !== group || found[index] !== undefined || !stored.has(group.head.id)) continue;
+      const match = waiting.findIndex(({ callId }) => callId === unanswered.call.id);
+      if (match >= 0) found[index] = waiting.splice(match, 1)[0]?.remains;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { contentText } from "../../history/content-text.js";
+import { countTextTokens } from "../../history/count-tokens.js";
+import { sumTokens } from "../../history/measure-input.js";
+import type { SummaryPlan } from "../../history/plan-summary.js";
+import { renderTranscript } from "../../history/render-transcript.js";
+import { FinishHabit } from "../../providers/answer/finish-habit.js";
+import { guardModel } from "../../providers/answer/guard-model.js";
+import { joinChunks } from "../../providers/answer/join-chunks.js";
+import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
+import { withDeadline } from "../tools/with-deadline.js";
+import type { SummaryWording } from "./summary-prompts.js";
+
+export interface SummaryWriter {
+  readonly model: BaseChatModel;
+  readonly wording: SummaryWording;
+  /** Of the conversation, the summariser reads so many tokens at a time. */
+  readonly tokensPerStep: number;
+  /** A longer summary is refused: it would leave no room for what comes. */
+  readonly mostTokens: number;
+  readonly timeoutMs: number;
+  /** How often an answer that is empty, cut off or lost on its way is asked for again. */
+  readonly maxFallbackAttempts: number;
+}
+
+/** LangGraph shows no tokens of a model with this tag in the chat stream. */
+const HIDDEN = ["nostream", "langsmith:nostream"];
+
+/**
+ * Has all of the plan read, in steps where it is long; each step folds in the summary so far.
+ *
+ * @throws Error if the summariser throws, takes too long, is cut off, answers nothing, or makes it not short enough.
+ */
+export async function writeSummary(
+  { summaries, lateResults, covered }: SummaryPlan,
+  writer: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const { wording } = writer;
+  let summary = summaries
+    .map((message) => withoutHeading(contentText(message), wording.heading))
+    .join("\n\n");
+  for (const piece of renderTranscript([...lateResults, ...covered], writer.tokensPerStep)) {
+    summary = await askSummariser(wording.request(summary, piece), writer, config);
+  }
+  const text = `${wording.heading}\n\n${summary}`;
+  const length = countTextTokens(text);
+  const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
+  if (length >= replaced)
+    throw new Error(`the summary is no shorter (${length} tokens) than what it covers (${replaced})`);
+  if (length > writer.mostTokens) {
+    throw new Error(`the summary has ${length} tokens, more than the ${writer.mostTokens} that it may have`);
+  }
+  return text;
+}
+
+async function askSummariser(
+  request: string,
+  { model, wording, timeoutMs, maxFallbackAttempts }: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
+  const guard: StreamGuardOptions = {
+    wants: "whole-text",
+    maxFallbackAttempts,
+    habit: new FinishHabit(),
+    isTaken: () => false,
+    onBroken: () => {},
+  };
+  const summariser = await guardModel(model, guard, config);
+  const answer = await withDeadline(
+    async (signal) =>
+      joinChunks(
+        await summariser.stream(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+      ),
+    {
+      signal: config.signal,
+      timeoutMs,
+      timeoutError: (milliseconds) => new Error(`the summariser did not answer within ${milliseconds} ms`),
+    },
+  );
+  const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
+  if (text === "") throw new Error("the summariser answered nothing");
+  return text;
+}
+
+function withoutHeading(text: string, heading: string): string {
+  const trimmed = text.trim();
+  return trimmed.startsWith(heading) ? trimmed.slice(heading.length).trim() : trimmed;
+}

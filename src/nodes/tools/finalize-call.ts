@@ -1,0 +1,143 @@
+/** The one place where the result of a call is made, however the call ended. */
+
+import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type Command, isCommand } from "@langchain/langgraph";
+import { cloneMessage } from "../../history/clone-message.js";
+import { coerceMessage } from "../../history/coerce-message.js";
+import { copyMessage } from "../../history/copy-message.js";
+import { deriveId } from "../../history/message-id.js";
+import { isResult } from "../../history/result.js";
+import { toJson } from "../../shared/to-json.js";
+import type { AgentUpdate } from "../run/agent-state.js";
+import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
+import type { ToolTask } from "./tool-task.js";
+
+/** Every way in which a call can end. */
+export type CallOutcome =
+  | { readonly kind: "returned"; readonly value: unknown }
+  | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
+  | { readonly kind: "invalid-arguments"; readonly detail: string }
+  | { readonly kind: "timed-out"; readonly milliseconds: number }
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** A middleware ended the run before the tool was called. */
+  | { readonly kind: "ended" }
+  /** A human did not approve the call. */
+  | { readonly kind: "declined"; readonly reason: string | undefined };
+
+export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
+
+export interface FinalizedCall {
+  readonly result: ToolMessage;
+  /** What the call's task writes, with another result in the place of its own. */
+  readonly updateWith: (result: ToolMessage) => ToolsUpdate;
+}
+
+/** Providers refuse an empty result. */
+const NO_OUTPUT = "(no output)";
+
+/** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
+export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): FinalizedCall {
+  if (outcome.kind === "returned" && isCommand(outcome.value)) {
+    return finalizeCommand(task, outcome.value, includesDetails);
+  }
+  if (outcome.kind === "returned") return alone(returnedResult(task, outcome.value));
+  return alone(failedResult(task, describeFailure(task.call.name, outcome, includesDetails)));
+}
+
+/** A result that a middleware gives or has written into: it answers this call, whatever it says that it answers. */
+export function replaceResult(task: ToolTask, result: ToolMessage): ToolMessage {
+  return returnedResult(task, cloneMessage(result));
+}
+
+function alone(result: ToolMessage): FinalizedCall {
+  return { result, updateWith: (given) => ({ messages: [given] }) };
+}
+
+function describeFailure(
+  name: string,
+  outcome: Exclude<CallOutcome, { kind: "returned" }>,
+  includesDetails: boolean,
+): string {
+  switch (outcome.kind) {
+    case "unknown-tool":
+      return `Error: there is no tool named \`${name}\`. The tools are: ${outcome.known.join(", ") || "none"}.`;
+    case "invalid-arguments":
+      return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
+    case "timed-out":
+      return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
+    case "ended":
+      return `Error: \`${name}\` was not run: the run was ended before it.`;
+    case "declined": {
+      const reason = outcome.reason?.trim() ?? "";
+      return `Error: \`${name}\` was not approved, so it was not run.${reason === "" ? "" : ` Reason: ${reason}`}`;
+    }
+    case "threw":
+      return includesDetails
+        ? `Error: \`${name}\` failed: ${messageOf(outcome.error)}`
+        : `Error: \`${name}\` failed.`;
+  }
+}
+
+/** Whatever was thrown: also something that cannot be made a string. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return typeof error === "string" ? error : (toJson(error) ?? typeof error);
+}
+
+/** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
+function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): FinalizedCall {
+  const written = messagesOfCommand(command);
+  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
+  if (messages.includes(undefined)) {
+    const error = new Error("it returned a command whose messages are not all messages");
+    return finalizeCall(task, { kind: "threw", error }, includesDetails);
+  }
+  if (leadsToCalls(command)) {
+    const error = new Error("it returned a command that runs calls, and only those of the model are run");
+    return finalizeCall(task, { kind: "threw", error }, includesDetails);
+  }
+  const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
+  const own = messages.filter((message) => message !== undefined);
+  const first = own.find(isOurs);
+  if (first === undefined) {
+    return {
+      result: returnedResult(task, NO_OUTPUT),
+      updateWith: (given) => [{ messages: [given] }, command],
+    };
+  }
+  return {
+    result: returnedResult(task, first),
+    updateWith: (given) => {
+      const answered = own.map((message) => (isOurs(message) ? given : message));
+      return commandWithMessages(command, answered);
+    },
+  };
+}
+
+/** In a graph around this one a node may be called so, too. */
+function leadsToCalls({ graph, goto }: Command): boolean {
+  const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
+  return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
+}
+
+function returnedResult(task: ToolTask, value: unknown): ToolMessage {
+  const { id, name } = task.call;
+  const given = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
+  const content = given === undefined || given.length === 0 ? NO_OUTPUT : given;
+  return identified(
+    task,
+    isBaseMessage(value) && isResult(value)
+      ? copyMessage(value, { tool_call_id: id, content })
+      : new ToolMessage({ content, tool_call_id: id, name, status: "success" }),
+  );
+}
+
+function failedResult(task: ToolTask, content: string): ToolMessage {
+  const { id, name } = task.call;
+  return identified(task, new ToolMessage({ content, tool_call_id: id, name, status: "error" }));
+}
+
+/** A tool may give its result an id that another message has; its place in the thread gives it one of its own. */
+function identified(task: ToolTask, result: ToolMessage): ToolMessage {
+  return copyMessage(result, { id: deriveId(result, task.place) });
+}

@@ -1,0 +1,67 @@
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { endingRun } from "../../history/result.js";
+import type { RunContext } from "../../settings/run-context.js";
+import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
+import { callThroughMiddleware } from "./call-tool-through-middleware.js";
+import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
+import type { ToolTask } from "./tool-task.js";
+
+export interface ToolsNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+  /** Whether the model is told what a tool threw, or only that it failed. */
+  readonly includeDetailedErrors: boolean;
+  readonly toolTimeoutMs: number | undefined;
+  /** Whether a call of a tool that is not there ends the run. */
+  readonly terminateOnUnknownCalls: boolean;
+}
+
+/**
+ * Runs one call. It throws nothing but LangGraph's own signals and the abort of its run: a throw in one task would
+ * lose the results of siblings that are still running.
+ */
+export function createToolsNode(options: ToolsNodeOptions) {
+  const toolsByName = new Map(options.tools.map((tool) => [tool.name, tool]));
+  return async function tools(
+    task: ToolTask,
+    config: LangGraphRunnableConfig<RunContext>,
+  ): Promise<ToolsUpdate> {
+    countStep(config);
+    const handle = runHandleOf(config);
+    const answer = async (): Promise<ToolsUpdate> => {
+      // A call that waited for its place must not begin when its run has ended.
+      config.signal?.throwIfAborted();
+      return answerCall(task, toolsByName, options, config);
+    };
+    const update = await noteInterrupts(config, () => handle?.limitCalls(answer) ?? answer());
+    handle?.tally.addResults(1);
+    return update;
+  };
+}
+
+/** No middleware sees a call that cannot be run: there is no tool, or nothing to call it with. */
+async function answerCall(
+  task: ToolTask,
+  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
+  { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls }: ToolsNodeOptions,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ToolsUpdate> {
+  const { call, args, parseError } = task;
+  const fail = (outcome: CallOutcome) => finalizeCall(task, outcome, includeDetailedErrors);
+  const tool = toolsByName.get(call.name);
+  if (tool === undefined) {
+    const { result, updateWith } = fail({ kind: "unknown-tool", known: [...toolsByName.keys()] });
+    return updateWith(terminateOnUnknownCalls ? endingRun(result) : result);
+  }
+  if (args === undefined) {
+    const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
+    const { result, updateWith } = fail({ kind: "invalid-arguments", detail });
+    return updateWith(result);
+  }
+  const layer = {
+    layers: runHandleOf(config)?.middleware.function ?? [],
+    includesDetails: includeDetailedErrors,
+    timeoutMs: toolTimeoutMs,
+  };
+  return callThroughMiddleware(task, { id: call.id, name: call.name, args }, tool, layer, config);
+}

@@ -1,0 +1,105 @@
+/** Why a model stopped, in the words of each provider, sorted into the few kinds that matter here. */
+
+import { isRecord } from "../../shared/is-record.js";
+
+export type FinishKind =
+  /** The model said what it had to say. */
+  | "done"
+  /** It stopped to have calls run. */
+  | "calls"
+  /** It was cut off at a token limit. */
+  | "limit"
+  /** The provider held back the rest. */
+  | "withheld"
+  /** The provider gave up in the middle. */
+  | "interrupted";
+
+/** Lower case. What is not listed counts as `done`: a new word must not turn sound answers into broken ones. */
+const KINDS: ReadonlyMap<string, FinishKind> = new Map(
+  Object.entries({
+    calls: [
+      "tool_calls",
+      "tool_call",
+      "tool_use",
+      "function_call",
+      "malformed_function_call",
+      "unexpected_tool_call",
+    ],
+    limit: [
+      "length",
+      "max_tokens",
+      "max_output_tokens",
+      "model_length",
+      "model_context_window_exceeded",
+      "error_limit",
+      "incomplete",
+    ],
+    withheld: [
+      "content_filter",
+      "content_filtered",
+      "guardrail_intervened",
+      "safety",
+      "recitation",
+      "prohibited_content",
+      "blocklist",
+      "spii",
+      "refusal",
+      "sensitive",
+    ],
+    interrupted: [
+      "insufficient_system_resource",
+      "network_error",
+      "error",
+      "failed",
+      "cancelled",
+      "in_progress",
+    ],
+  } as const satisfies Partial<Record<FinishKind, readonly string[]>>).flatMap(([kind, words]) =>
+    words.map((word): [string, FinishKind] => [word, kind as FinishKind]),
+  ),
+);
+
+/**
+ * OpenAI, DeepSeek, Tongyi, Mistral, Groq: `finish_reason`. Gemini: `finishReason`. Anthropic: `stop_reason`.
+ * Bedrock: `stopReason`, of a stream within `messageStop`. Ollama: `done_reason`.
+ */
+const FIELDS = ["finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason"];
+/** Of the Responses API. Other clients may use the field for something else. */
+const STATUSES: ReadonlySet<unknown> = new Set([
+  "completed",
+  "incomplete",
+  "failed",
+  "cancelled",
+  "in_progress",
+]);
+
+export function finishKindOf(reason: string): FinishKind {
+  return KINDS.get(reason.toLowerCase()) ?? "done";
+}
+
+/**
+ * The reason that one of these records gives, the first that has one: a generation's info, and a message's
+ * `response_metadata` and `additional_kwargs` (where Anthropic's client puts it in a stream).
+ */
+export function readFinishReason(...records: readonly unknown[]): string | undefined {
+  for (const record of records) {
+    if (!isRecord(record)) continue;
+    const reason =
+      FIELDS.map((field) => record[field]).find(isReason) ??
+      readFinishReason(record["messageStop"]) ??
+      readStatus(record);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+function readStatus({ status, incomplete_details: details }: Record<string, unknown>): string | undefined {
+  if (typeof status !== "string" || !STATUSES.has(status)) return undefined;
+  const reason = isRecord(details) ? details["reason"] : undefined;
+  return status === "incomplete" && isReason(reason) ? reason : status;
+}
+
+/** DashScope writes `"null"` until the end. */
+function isReason(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value !== "null";
+}

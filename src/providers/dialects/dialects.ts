@@ -1,0 +1,44 @@
+import { InvalidSettingError } from "../../errors.js";
+import { didYouMean } from "../../shared/did-you-mean.js";
+import { anthropic } from "./anthropic.js";
+import { dashscope, dashscopeNative } from "./dashscope.js";
+import { deepseek } from "./deepseek.js";
+import { gemini } from "./gemini.js";
+import { mistral } from "./mistral.js";
+import { openai, openaiResponses } from "./openai.js";
+import type { Dialect, StateField } from "./rule.js";
+import { strict } from "./strict.js";
+
+/** The message rules of each provider family, as facts with their sources. */
+export const DIALECTS = {
+  openai,
+  "openai-responses": openaiResponses,
+  dashscope,
+  "dashscope-native": dashscopeNative,
+  deepseek,
+  anthropic,
+  gemini,
+  mistral,
+  strict,
+} as const satisfies Readonly<Record<string, Dialect>>;
+
+/** The message rules of one provider family, by name. `"strict"` is what every provider accepts. */
+export type DialectName = keyof typeof DIALECTS;
+
+/**
+ * The entry of a dialect, in its general form.
+ *
+ * @throws InvalidSettingError for an unknown name.
+ */
+export function dialectNamed(name: DialectName): Dialect {
+  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
+  const known = Object.keys(DIALECTS);
+  const hint = typeof name === "string" ? didYouMean(name, known) : "";
+  throw InvalidSettingError.expected("dialect", `one of ${known.join(", ")}`, name, hint);
+}
+
+/** Fields that some provider's models write for themselves. Another provider's client may send them all the same. */
+export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
+
+/** Blocks that some provider's models write for themselves, of all dialects together. */
+export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);

@@ -1,0 +1,51 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { type DialectName, dialectNamed } from "./dialects.js";
+import type { Grade, RuleName } from "./rule.js";
+import type { Check, Fault } from "./validation/check.js";
+import { checkContent } from "./validation/check-content.js";
+import { checkNames } from "./validation/check-names.js";
+import { checkOrder } from "./validation/check-order.js";
+import { checkPairing } from "./validation/check-pairing.js";
+import { checkState } from "./validation/check-state.js";
+import { toSentMessages } from "./validation/sent-message.js";
+
+/** A rule of a provider that a message breaks. */
+export interface Violation {
+  readonly rule: RuleName;
+  /** The place in the list. A provider may count otherwise: without the system message, or after merging. */
+  readonly index: number;
+  /** What the provider would answer; its own words where they are known. */
+  readonly message: string;
+  /** How well it is known that the provider refuses this. */
+  readonly grade: Grade;
+}
+
+const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
+
+/**
+ * Why a provider would reject these messages, as its LangChain client would send them: what is broken, where, and
+ * what the answer would be. Empty if it would not.
+ *
+ * @throws InvalidSettingError for a dialect that is not known.
+ */
+export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
+  const entry = dialectNamed(dialect);
+  const sent = toSentMessages(messages, entry);
+  return CHECKS.flatMap((check) => check(sent, entry))
+    .flatMap((fault) => {
+      const rule = entry.rules[fault.rule];
+      if (rule === undefined) return [];
+      return [{ rule: fault.rule, index: fault.index, message: fill(rule.text, fault), grade: rule.grade }];
+    })
+    .sort((one, other) => one.index - other.index);
+}
+
+function fill(text: string, fault: Fault): string {
+  return text.replace(
+    /\{(ids|id|name|index|next)\}/g,
+    (_, place: "ids" | "id" | "name" | "index" | "next") => {
+      const value = fault[place];
+      return Array.isArray(value) ? value.join(", ") : String(value ?? "");
+    },
+  );
+}

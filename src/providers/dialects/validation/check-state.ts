@@ -1,0 +1,31 @@
+/** What only the model that wrote it can read. */
+
+import { isAIMessage } from "../../../history/call.js";
+import { readMaker } from "../../input/maker.js";
+import { reasoningOf } from "../../input/reasoning-field.js";
+import { storedItemIds } from "../../input/stored-items.js";
+import type { Check, Fault } from "./check.js";
+import { blockType } from "./sent-message.js";
+
+export const checkState: Check = (messages, { stateFields, stateBlocks, makers }) => {
+  const faults: Fault[] = [];
+  const items = new Set<string>();
+  for (const { message, index } of messages) {
+    for (const id of storedItemIds(message)) {
+      if (items.has(id) || message.type === "tool") faults.push({ rule: "item-id", index, id });
+      items.add(id);
+    }
+    if (!isAIMessage(message)) continue;
+    const { provider } = readMaker(message);
+    const isForeign = makers.length === 0 || (provider !== undefined && !makers.includes(provider));
+    const field = stateFields.find(({ place, name }) => message[place]?.[name] !== undefined);
+    const block = Array.isArray(message.content)
+      ? message.content.map(blockType).find((type) => stateBlocks.includes(type))
+      : undefined;
+    const carried = field?.name ?? block;
+    if (isForeign && carried !== undefined) faults.push({ rule: "foreign-state", index, id: carried });
+    if (isForeign && message.id?.startsWith("msg_")) faults.push({ rule: "item-id", index, id: message.id });
+    if (reasoningOf(message) === undefined) faults.push({ rule: "missing-reasoning", index });
+  }
+  return faults;
+};

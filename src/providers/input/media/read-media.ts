@@ -1,0 +1,113 @@
+/** Pictures, sounds and files in a user's content, whoever's form they are written in. */
+
+import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
+import { decodeBase64Text, encodeBase64 } from "../../../shared/base64.js";
+import { isFields } from "../../dialects/validation/sent-message.js";
+
+export type Block = Exclude<MessageContent, string>[number];
+
+type Kind = "image" | "audio" | "video" | "file";
+
+export type Source =
+  /** `data` is base64. */
+  | { readonly kind: "data"; readonly mimeType: string; readonly data: string }
+  | { readonly kind: "url"; readonly url: string; readonly mimeType: string | undefined }
+  /** What a provider has stored under an id of its own. */
+  | { readonly kind: "id"; readonly id: string };
+
+export type Media =
+  | { readonly kind: Kind; readonly source: Source; readonly name: string | undefined }
+  /** A file of plain text. */
+  | { readonly kind: "text"; readonly text: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Undefined for a block that is no picture, sound or file, or is written in a form that nobody knows. */
+export function readMedia(block: unknown): Media | undefined {
+  if (!isFields(block)) return undefined;
+  const text = readPlainText(block);
+  if (text !== undefined) return { kind: "text", text };
+  const standard = toStandard(block);
+  const kind = readKind(standard["type"]);
+  const source = readSource(standard, kind ?? "file");
+  if (kind === undefined || source === undefined) return undefined;
+  if (source.kind === "data" && source.mimeType.startsWith("text/"))
+    return { kind: "text", text: decodeBase64Text(source.data) };
+  return { kind, source, name: readName(block) ?? readName(standard) };
+}
+
+/** LangChain's `text-plain` and its older `source_type: "text"`; Anthropic's documents of text. */
+function readPlainText({ type, source_type, text, source }: Fields): string | undefined {
+  const isPlain = type === "text-plain" || (type === "file" && source_type === "text");
+  if (isPlain && typeof text === "string") return text;
+  if (type !== "document" || !isFields(source) || source["type"] !== "text") return undefined;
+  return readString(source, "data");
+}
+
+/** LangChain's standard form. LangChain reads its own older form and most of OpenAI's and Anthropic's. */
+function toStandard(block: Fields): Fields {
+  const own = readOpenAI(block) ?? readGemini(block);
+  if (own !== undefined) return own;
+  const [standard] = new HumanMessage({ content: [block as Block] }).contentBlocks;
+  return isFields(standard) ? standard : block;
+}
+
+/** What LangChain leaves as it is: a bare URL, `file_data`, and the blocks of the Responses API. */
+function readOpenAI(block: Fields): Fields | undefined {
+  const { type, image_url, file } = block;
+  if ((type === "image_url" || type === "input_image") && typeof image_url === "string")
+    return { type: "image", url: image_url };
+  if (type === "input_image") return { type: "image", fileId: block["file_id"] };
+  const written = type === "input_file" ? block : type === "file" && isFields(file) ? file : undefined;
+  if (written === undefined) return undefined;
+  const { file_data, file_url, file_id } = written;
+  return { type: "file", url: file_data ?? file_url, fileId: file_id };
+}
+
+function readGemini(block: Fields): Fields | undefined {
+  const part = block["type"] === "media" ? block : (block["inlineData"] ?? block["fileData"]);
+  if (!isFields(part)) return undefined;
+  const { mimeType, data, fileUri } = part;
+  const [kind] = typeof mimeType === "string" ? mimeType.split("/") : [];
+  return { type: readKind(kind) ?? "file", mimeType, data, url: fileUri };
+}
+
+const DEFAULT_TYPES: Readonly<Record<Kind, string>> = {
+  image: "image/png",
+  audio: "audio/wav",
+  video: "video/mp4",
+  file: "application/pdf",
+};
+
+function readSource(block: Fields, kind: Kind): Source | undefined {
+  const mimeType = readString(block, "mimeType");
+  const { data } = block;
+  const encoded = data instanceof Uint8Array ? encodeBase64(data) : data;
+  if (typeof encoded === "string")
+    return { kind: "data", mimeType: mimeType ?? DEFAULT_TYPES[kind], data: encoded };
+  const url = readString(block, "url");
+  if (url !== undefined) {
+    const parsed = parseBase64DataUrl({ dataUrl: url });
+    return parsed === undefined
+      ? { kind: "url", url, mimeType }
+      : { kind: "data", mimeType: parsed.mime_type, data: parsed.data };
+  }
+  const id = readString(block, "fileId");
+  return id === undefined ? undefined : { kind: "id", id };
+}
+
+function readName({ file, metadata, ...block }: Fields): string | undefined {
+  const places = [block, file, metadata].filter(isFields);
+  return places
+    .flatMap((place) => ["filename", "title", "name"].map((field) => readString(place, field)))
+    .find((name) => name !== undefined);
+}
+
+function readKind(value: unknown): Kind | undefined {
+  return value === "image" || value === "audio" || value === "video" || value === "file" ? value : undefined;
+}
+
+function readString(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

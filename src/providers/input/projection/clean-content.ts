@@ -1,0 +1,59 @@
+/**
+ * Content becomes a text, or a list of blocks that the provider takes.
+ *
+ * Blank text is refused by some as a block and by others as a message. A block that the provider does not know is
+ * told in words if it says something, and goes if it does not. A list is made one text where the client takes nothing
+ * else. An empty list becomes an empty text: some clients lose the calls beside an empty list.
+ */
+
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
+import { contentText } from "../../../history/content-text.js";
+import { copyMessage } from "../../../history/copy-message.js";
+import type { Dialect } from "../../dialects/rule.js";
+import { blockType, isFields, textOf } from "../../dialects/validation/sent-message.js";
+import { MEDIA_FORMS } from "../media/media-forms.js";
+import type { Block } from "../media/read-media.js";
+import { mapMessages } from "./map-messages.js";
+import type { Step } from "./step.js";
+
+export const cleanContent: Step = (messages, { dialect }) =>
+  mapMessages(messages, (message) => {
+    const content = cleanedContent(message, dialect);
+    return content === message.content ? message : copyMessage(message, { content });
+  });
+
+function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
+  const content: unknown = message.content;
+  if (typeof content === "string") return content === "" || content.trim() !== "" ? content : "";
+  if (!Array.isArray(content)) return "";
+  if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
+  const isTaken = (block: Block): boolean => isTakenFrom(message, block, dialect);
+  const blocks = content.flatMap((block: Block) => (isTaken(block) ? [block] : textBlock(block)));
+  if (blocks.length === 0) return "";
+  if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
+  return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
+    ? content
+    : blocks;
+}
+
+/** A dialect that takes lists from users only takes them for pictures and files: some of its clients take none. */
+function wantsText(blocks: readonly Block[], { blocksIn }: Dialect): boolean {
+  return !blocksIn.includes("ai") && blocks.every(({ type }) => type === "text");
+}
+
+function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
+  return blocksIn.some((taken) => taken === type || (taken === "human" && type === "system"));
+}
+
+function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): block is Block {
+  if (!isFields(block)) return false;
+  if (block["type"] === "text") return textOf(block)?.trim() !== "";
+  if (type === "system") return false;
+  if (type !== "ai") return MEDIA_FORMS[dialect.media].takes(block);
+  return dialect.assistantBlocks.includes(blockType(block));
+}
+
+function textBlock(block: Block): Block[] {
+  const text = contentText({ content: [block] } as BaseMessage);
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}

@@ -1,0 +1,65 @@
+/**
+ * What OpenAI's Responses API has stored is named only where it still fits.
+ *
+ * The client sends a stored answer in place of the message, so it must have the same calls. Reasoning and what
+ * followed it must both be named or neither. An item is named once, and by its own id: an Anthropic message id looks
+ * like an item of OpenAI's.
+ */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/copy-message.js";
+import { openaiResponses } from "../../dialects/openai.js";
+import { readMaker } from "../maker.js";
+import { callIdsOfOutput, functionItemIds, storedItemIds, storedOutput } from "../stored-items.js";
+import { mapMessages } from "./map-messages.js";
+import type { Step } from "./step.js";
+
+const ITEM_ID = /^(msg|fc)_/;
+
+export const fitStoredItems: Step = (messages, { dialect }) => {
+  if (dialect.rules["item-id"] === undefined) return messages;
+  const used = new Set<string>();
+  return mapMessages(messages, (message) => {
+    const ids = storedItemIds(message);
+    const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
+    for (const id of ids) used.add(id);
+    if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
+    if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsItsCalls(message)) return message;
+    return withForeignId(withoutItems(message));
+  });
+};
+
+function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
+  const { provider } = readMaker(message);
+  return provider !== undefined && makers.includes(provider);
+}
+
+function fitsItsCalls(message: AIMessage): boolean {
+  const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
+  const output = storedOutput(message);
+  if (output !== undefined && callIdsOfOutput(output).join("\n") !== calls.join("\n")) return false;
+  const named = functionItemIds(message);
+  return named === undefined || calls.every((id) => named.has(id));
+}
+
+function withoutItems(message: AIMessage): AIMessage {
+  const fields = openaiResponses.stateFields.filter(
+    ({ place, name }) => message[place]?.[name] !== undefined,
+  );
+  if (fields.length === 0) return message;
+  const without = (place: "additional_kwargs" | "response_metadata"): Record<string, unknown> => {
+    const copy = { ...message[place] };
+    for (const field of fields) if (field.place === place) delete copy[field.name];
+    return copy;
+  };
+  return copyMessage(message, {
+    additional_kwargs: without("additional_kwargs"),
+    response_metadata: without("response_metadata"),
+  });
+}
+
+function withForeignId<T extends BaseMessage>(message: T): T {
+  const fields: Partial<BaseMessage> = { id: `tether_${message.id}` };
+  return ITEM_ID.test(message.id ?? "") ? (copyMessage<BaseMessage>(message, fields) as T) : message;
+}

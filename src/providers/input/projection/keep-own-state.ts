@@ -1,0 +1,59 @@
+/**
+ * Signatures, encrypted reasoning and ids of stored items go, unless the model that is asked wrote them.
+ *
+ * They are of no use to another provider, and most refuse what they cannot verify. Who wrote a message is not always
+ * known; then what is written in the provider's own fields counts as the provider's. A message in LangChain's
+ * `v1` form has its state in blocks that the clients convert each in their way: it is sent without.
+ */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/copy-message.js";
+import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects/dialects.js";
+import { mayHaveWritten } from "../maker.js";
+import { mapMessages } from "./map-messages.js";
+import type { Step, Target } from "./step.js";
+
+export const keepOwnState: Step = (messages, target) =>
+  mapMessages(messages, (message) => {
+    const plain = withoutVersion(message);
+    return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+  });
+
+const VERSION_FIELD = "output_version";
+
+function withoutVersion(message: BaseMessage): BaseMessage {
+  if (message.response_metadata?.[VERSION_FIELD] === undefined) return message;
+  const { [VERSION_FIELD]: _, ...response_metadata } = message.response_metadata;
+  return copyMessage(message, { response_metadata });
+}
+
+function isOwn(message: BaseMessage, target: Target): boolean {
+  if (!isAIMessage(message) || message.response_metadata?.[VERSION_FIELD] === "v1") return false;
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target);
+}
+
+function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AIMessage {
+  const isKept = (name: string): boolean => own && dialect.stateFields.some((field) => field.name === name);
+  const lost = STATE_FIELDS.filter(({ place, name }) => isWritten(message[place]?.[name]) && !isKept(name));
+  const isLostBlock = (block: { readonly type: string }): boolean =>
+    STATE_BLOCKS.has(block?.type) && !(own && dialect.stateBlocks.includes(block.type));
+  const { content } = message;
+  const losesBlocks = Array.isArray(content) && content.some(isLostBlock);
+  if (lost.length === 0 && !losesBlocks) return message;
+  const without = (place: "additional_kwargs" | "response_metadata"): Record<string, unknown> => {
+    const fields = { ...message[place] };
+    for (const field of lost) if (field.place === place) delete fields[field.name];
+    return fields;
+  };
+  return copyMessage(message, {
+    additional_kwargs: without("additional_kwargs"),
+    response_metadata: without("response_metadata"),
+    ...(losesBlocks && { content: content.filter((block) => !isLostBlock(block)) }),
+  });
+}
+
+/** An empty text is nothing that anybody could fail to read. */
+function isWritten(value: unknown): boolean {
+  return value !== undefined && value !== "";
+}

@@ -1,0 +1,43 @@
+/**
+ * Neighbours of one role become one message.
+ *
+ * Bedrock and many chat templates demand that user and assistant alternate; Gemini refuses a call behind an
+ * assistant's text.
+ */
+
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/copy-message.js";
+import type { Step } from "./step.js";
+
+export const mergeTurns: Step = (messages, { dialect }) => {
+  if (dialect.rules.alternation === undefined) return messages;
+  const merged: BaseMessage[] = [];
+  for (const message of messages) {
+    const before = merged.at(-1);
+    const joint = before === undefined ? undefined : joined(before, message);
+    if (joint === undefined) merged.push(message);
+    else merged[merged.length - 1] = joint;
+  }
+  return merged.length === messages.length ? messages : merged;
+};
+
+/** A message with calls is followed by its results, so of two assistant's messages the first has none. */
+function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefined {
+  if (first.type !== second.type || (second.type !== "human" && second.type !== "ai")) return undefined;
+  const content = joinContent(first.content, second.content);
+  if (!isAIMessage(second)) return copyMessage(first, { content });
+  // The first one's state goes: it has no calls that would need it, and another model may have written it.
+  return copyMessage<BaseMessage>(second, { content });
+}
+
+function joinContent(first: MessageContent, second: MessageContent): MessageContent {
+  if (first === "") return second;
+  if (second === "") return first;
+  if (typeof first === "string" && typeof second === "string") return `${first}\n\n${second}`;
+  return [...toBlocks(first), ...toBlocks(second)];
+}
+
+function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}

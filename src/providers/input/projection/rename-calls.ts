@@ -1,0 +1,56 @@
+/**
+ * Call ids become unique over the whole input, and legal for the provider; calls and results are renamed together.
+ *
+ * Providers repeat ids within a thread, some by design, and others refuse a repeated one. A legal id that was not used
+ * before stays. Another one is derived from what the call is and where it stands, so it is the same each time.
+ */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/copy-message.js";
+import { callIdOf, isResult } from "../../../history/result.js";
+import { hashText } from "../../../shared/hash-text.js";
+import { mapMessages } from "./map-messages.js";
+import type { Step } from "./step.js";
+
+/** The longest id that all providers take: Mistral wants exactly so many characters. */
+const ID_LENGTH = 9;
+
+export const renameCalls: Step = (messages, { dialect }) => {
+  const used = new Set<string>();
+  let ids: readonly string[] = [];
+  let answered = 0;
+  return mapMessages(messages, (message, index) => {
+    if (isResult(message)) {
+      const id = ids[answered];
+      answered += 1;
+      return id === undefined || id === callIdOf(message)
+        ? message
+        : copyMessage(message, { tool_call_id: id });
+    }
+    if (!isAIMessage(message)) return message;
+    answered = 0;
+    const calls = message.tool_calls ?? [];
+    ids = calls.map(({ id = "" }, place) => {
+      const isFree = dialect.callId.test(id) && !used.has(id);
+      const free = isFree ? id : deriveId([id, placeOf(message, index), String(place)], used);
+      used.add(free);
+      return free;
+    });
+    if (calls.every(({ id }, place) => id === ids[place])) return message;
+    const renamed = calls.map((call, place) => ({ ...call, id: ids[place] ?? "" }));
+    return copyMessage(message, { tool_calls: renamed });
+  });
+};
+
+/** The message's own id outlives a change of what stands before it; its place does not. */
+function placeOf({ id }: AIMessage, index: number): string {
+  return id === undefined || id === "" ? `#${index}` : id;
+}
+
+function deriveId(parts: readonly string[], used: ReadonlySet<string>): string {
+  for (let salt = 0; ; salt += 1) {
+    const id = hashText([...parts, salt].join("\n")).slice(0, ID_LENGTH);
+    if (!used.has(id)) return id;
+  }
+}

@@ -1,0 +1,71 @@
+import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { countTextTokens } from "../../history/count-tokens.js";
+import { filterToolCalls } from "../../history/filter-tool-calls.js";
+import { repairHistory } from "../../history/repair-history.js";
+import { shortenResults } from "../../history/shorten-results.js";
+import { coverageOf } from "../../history/summary.js";
+import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
+import { type DialectName, dialectNamed } from "../dialects/dialects.js";
+import { projectMessages } from "./project-messages.js";
+import { plainRoles } from "./projection/plain-roles.js";
+import { reasoningOf } from "./reasoning-field.js";
+
+/** What `toModelInput` takes beside the history. */
+export interface ModelInputOptions {
+  /** Instructions that stand before the conversation. */
+  readonly systemPrompt?: string | undefined;
+  /** How many calls of earlier turns are sent. @default all */
+  readonly maxToolCallsFromHistory?: number | undefined;
+  /** Results are shortened until the messages have at most so many estimated tokens. @default no limit */
+  readonly maxTokens?: number | undefined;
+  /** The rules of the provider that is asked. @default "strict", which every provider accepts */
+  readonly dialect?: DialectName | undefined;
+  /** The name of the model that is asked, so that what only another model can read is not sent to it. */
+  readonly modelId?: string | undefined;
+}
+
+/**
+ * What one model request is sent: derived from the history, never stored. A summary stands for what it covers, every
+ * call has its result, old calls are left out, all system messages stand at the front as one, and what a provider of
+ * the dialect would refuse is put into the form that it takes: {@link validateHistory} finds nothing in it. Long
+ * results are shortened where a budget demands it.
+ *
+ * @throws InvalidSettingError for a dialect that is not known.
+ */
+export function toModelInput(
+  history: readonly BaseMessage[],
+  options: ModelInputOptions = {},
+): BaseMessage[] {
+  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect = "strict", modelId } = options;
+  const visible = hasSummary(history) ? flattenVisible(visibleHistory(history)) : history;
+  const paired = repairHistory(plainRoles(visible)).messages;
+  const filtered =
+    maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
+  const input = withSystemFirst(filtered, systemPrompt);
+  const projected = projectMessages(input, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
+  // At the end, so that the words that the projection adds count too.
+  return maxTokens === undefined
+    ? projected
+    : shortenResults(projected, maxTokens - reasoningTokens(projected));
+}
+
+/** Reasoning that is passed back in a field of its own. */
+function reasoningTokens(messages: readonly BaseMessage[]): number {
+  return messages.reduce((sum, message) => sum + countTextTokens(reasoningOf(message) ?? ""), 0);
+}
+
+function hasSummary(history: readonly BaseMessage[]): boolean {
+  return history.some((message) => coverageOf(message) !== undefined);
+}
+
+function withSystemFirst(messages: BaseMessage[], systemPrompt: string | undefined): BaseMessage[] {
+  const stored = messages.filter((message) => message.type === "system");
+  if (systemPrompt === undefined || systemPrompt.trim() === "") {
+    if (stored.length === 0 || (stored.length === 1 && messages[0] === stored[0])) return messages;
+  }
+  const parts = [systemPrompt ?? "", ...stored.map((message) => message.text)].filter(
+    (text) => text.trim() !== "",
+  );
+  const rest = messages.filter((message) => message.type !== "system");
+  return parts.length === 0 ? rest : [new SystemMessage(parts.join("\n\n")), ...rest];
+}

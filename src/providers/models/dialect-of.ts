@@ -1,0 +1,74 @@
+import { isRecord } from "../../shared/is-record.js";
+import type { DialectName } from "../dialects/dialects.js";
+
+/** By what LangChain's clients call themselves (`_llmType`). `openai` is looked at more closely. */
+const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
+  offline: "openai",
+  openai: "openai",
+  azure_openai: "openai",
+  deepseek: "deepseek",
+  alibaba_tongyi: "dashscope-native",
+  anthropic: "anthropic",
+  googlegenerativeai: "gemini",
+  google: "gemini",
+  mistral_ai: "mistral",
+};
+
+/** OpenAI's client speaks with many: what a host wants is known of these. */
+const DIALECTS_OF_HOSTS: readonly (readonly [host: RegExp, dialect: DialectName])[] = [
+  [/^api\.openai\.com$|\.openai\.azure\.com$/, "openai"],
+  [/^dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
+  [/^api\.deepseek\.com$/, "deepseek"],
+];
+
+/** Set by {@link createModel} on what it made by a provider's name: the base URL may be a proxy's. */
+const MADE_FOR = new WeakMap<object, DialectName>();
+
+export interface ModelIdentity {
+  readonly dialect: DialectName;
+  /** The name of the model; undefined if it has none. */
+  readonly modelId: string | undefined;
+}
+
+/** Whose rules a chat model's messages must keep. `"strict"`, which all accept, for a model that is not known. */
+export function dialectOf(model: object): DialectName {
+  const client = innermost(model);
+  const made = MADE_FOR.get(client) ?? MADE_FOR.get(model);
+  if (made !== undefined) return made;
+  const type: unknown = call(client, "_llmType");
+  const known = typeof type === "string" && Object.hasOwn(DIALECTS_OF_CLIENTS, type);
+  const dialect = known ? DIALECTS_OF_CLIENTS[type] : undefined;
+  return dialect === "openai" && type === "openai" ? dialectOfOpenAIClient(client) : (dialect ?? "strict");
+}
+
+export function identityOf(model: object): ModelIdentity {
+  const client = innermost(model);
+  const name: unknown = Reflect.get(client, "model") ?? Reflect.get(client, "modelName");
+  return { dialect: dialectOf(model), modelId: typeof name === "string" && name !== "" ? name : undefined };
+}
+
+export function rememberDialect<Model extends object>(model: Model, dialect: DialectName): Model {
+  MADE_FOR.set(model, dialect);
+  return model;
+}
+
+function dialectOfOpenAIClient(client: object): DialectName {
+  const config: unknown = Reflect.get(client, "clientConfig");
+  const baseURL: unknown = isRecord(config) ? Reflect.get(config, "baseURL") : undefined;
+  const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
+  const dialect =
+    host === undefined ? "openai" : (DIALECTS_OF_HOSTS.find(([known]) => known.test(host))?.[1] ?? "strict");
+  return dialect === "openai" && call(client, "_useResponsesApi") === true ? "openai-responses" : dialect;
+}
+
+/** A model with bound options is wrapped. */
+export function innermost(model: object): object {
+  const bound: unknown = Reflect.get(model, "bound");
+  return isRecord(bound) ? innermost(bound) : model;
+}
+
+/** Undefined if there is no such method. */
+function call(target: object, name: string): unknown {
+  const method: unknown = Reflect.get(target, name);
+  return typeof method === "function" ? Reflect.apply(method, target, []) : undefined;
+}

@@ -1,0 +1,142 @@
+/** Which provider's models are made how. Provider packages are optional peers, loaded when a model is made. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
+import { OfflineChatModel } from "../../offline/offline-chat-model.js";
+import type { DialectName } from "../dialects/dialects.js";
+import { createDeepSeekModel } from "./clients/deepseek-model.js";
+import { createMistralModel } from "./clients/mistral-model.js";
+import { createTongyiModel } from "./clients/tongyi-model.js";
+import { importOptional } from "./import-optional.js";
+
+/** What a client is made of, and which failed requests it sends again. */
+export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
+  readonly model: string;
+  /** The first of the provider's keys that is set; `""` for a provider that needs none. */
+  readonly apiKey: string;
+  readonly baseURL: string | undefined;
+}
+
+export interface ModelProvider {
+  /** The command that installs the client; none for what is built in. */
+  readonly install: string | undefined;
+  /** Variables that may hold the key, the usual one first. None if no key is needed, or the client finds its own. */
+  readonly keys: readonly string[];
+  /** The variable that replaces the provider's own address. */
+  readonly baseURL: string | undefined;
+  /** The rules of what is made; undefined to find them by its client and host. */
+  readonly dialect: DialectName | undefined;
+  /** Contract: makes a model, or rejects with the reason of the provider's package. */
+  readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
+}
+
+const DASHSCOPE_COMPATIBLE = "https://dashscope.aliyuncs.com/compatible-mode/v1";
+
+export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
+  offline: {
+    install: undefined,
+    keys: [],
+    baseURL: undefined,
+    dialect: undefined,
+    create: async () => new OfflineChatModel(),
+  },
+  /** OpenAI, and every endpoint that speaks its protocol. */
+  openai: {
+    install: "npm install @langchain/openai",
+    keys: ["OPENAI_API_KEY"],
+    baseURL: "OPENAI_BASE_URL",
+    dialect: undefined,
+    create: createOpenAIModel,
+  },
+  deepseek: {
+    install: "npm install @langchain/deepseek",
+    keys: ["DEEPSEEK_API_KEY"],
+    baseURL: "DEEPSEEK_BASE_URL",
+    dialect: "deepseek",
+    create: createDeepSeekModel,
+  },
+  /** Qwen over DashScope's own protocol. */
+  tongyi: {
+    // Peers of this package contradict each other. npm refuses it without the setting, and with a mere
+    // `--legacy-peer-deps` refuses whatever is installed later.
+    install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
+    keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
+    baseURL: "DASHSCOPE_API_URL",
+    dialect: "dashscope-native",
+    create: createTongyiModel,
+  },
+  /** Qwen over DashScope's OpenAI-compatible endpoint. */
+  qwen: {
+    install: "npm install @langchain/openai",
+    keys: ["DASHSCOPE_API_KEY", "ALIBABA_API_KEY"],
+    baseURL: "DASHSCOPE_BASE_URL",
+    dialect: "dashscope",
+    create: (fields) => createOpenAIModel({ ...fields, baseURL: fields.baseURL ?? DASHSCOPE_COMPATIBLE }),
+  },
+  anthropic: byLangChain("anthropic", {
+    package: "@langchain/anthropic",
+    keys: ["ANTHROPIC_API_KEY"],
+    baseURL: "ANTHROPIC_BASE_URL",
+    baseURLField: "anthropicApiUrl",
+    dialect: "anthropic",
+  }),
+  "google-genai": byLangChain("google-genai", {
+    package: "@langchain/google-genai",
+    keys: ["GOOGLE_API_KEY"],
+    baseURL: "GOOGLE_BASE_URL",
+    baseURLField: "baseUrl",
+    dialect: "gemini",
+  }),
+  mistralai: {
+    install: "npm install @langchain/mistralai",
+    keys: ["MISTRAL_API_KEY"],
+    baseURL: "MISTRAL_BASE_URL",
+    dialect: "mistral",
+    create: createMistralModel,
+  },
+  groq: byLangChain("groq", { package: "@langchain/groq", keys: ["GROQ_API_KEY"] }),
+  xai: byLangChain("xai", { package: "@langchain/xai", keys: ["XAI_API_KEY"] }),
+  // These find their credentials and hosts themselves.
+  ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
+  bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
+  "google-vertexai": byLangChain("google-vertexai", {
+    package: "@langchain/google-vertexai",
+    dialect: "gemini",
+  }),
+};
+
+async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+  const { ChatOpenAI } = await importOptional<typeof import("@langchain/openai")>("@langchain/openai");
+  return new ChatOpenAI({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
+}
+
+interface LangChainProvider {
+  readonly package: string;
+  readonly keys?: readonly string[];
+  readonly baseURL?: string;
+  /** What the provider's class calls its address. */
+  readonly baseURLField?: string;
+  readonly dialect?: DialectName;
+}
+
+/** A provider that LangChain's own `initChatModel` knows. */
+function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
+  const { keys = [], baseURL: variable, baseURLField, dialect } = provider;
+  return {
+    install: `npm install langchain ${provider.package}`,
+    keys,
+    baseURL: variable,
+    dialect: dialect ?? "strict",
+    create: async ({ model, apiKey, baseURL, ...retries }) => {
+      const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
+        "langchain/chat_models/universal",
+      );
+      return initChatModel(model, {
+        ...retries,
+        modelProvider: name,
+        ...(apiKey !== "" && { apiKey }),
+        ...(baseURL !== undefined && baseURLField !== undefined && { [baseURLField]: baseURL }),
+      });
+    },
+  };
+}
