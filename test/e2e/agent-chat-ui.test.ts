@@ -1,8 +1,8 @@
 /** What agent-chat-ui sends, over the server: chats, cancelled runs, approvals, forks. */
 
 import { afterEach, describe, expect, it } from "vitest";
-import { pairedScript, script } from "../fixtures/thread.js";
 import { AgentChatUi, type Part } from "../support/agent-chat-ui.js";
+import { pairedScript, script } from "../support/thread.js";
 import { serve, until } from "./served.js";
 
 const served = serve();

@@ -3,7 +3,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
-import { pairedMessagesOf } from "../fixtures/thread.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
 import { showRun } from "../support/stream-client.js";
 import {
@@ -15,6 +14,7 @@ import {
   shown,
   wish,
 } from "../support/stream-faults.js";
+import { pairedMessagesOf } from "../support/thread.js";
 import { AGENTS } from "./shared-server.js";
 import { startWeatherService, type WeatherService } from "./weather-service.js";
 

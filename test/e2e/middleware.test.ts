@@ -11,10 +11,10 @@ import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import type { Wish } from "../fixtures/middleware/exits-graph.js";
 import { EXIT_CASES, type ExitCase } from "../fixtures/middleware/exits-table.js";
 import { pieces, respondWithSecret, SECRET } from "../fixtures/middleware/redacting-graph.js";
-import { pairedMessagesOf, pairedScript, script, user } from "../fixtures/thread.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
 import { showRun } from "../support/stream-client.js";
 import { shown } from "../support/stream-faults.js";
+import { pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
 import { titled } from "../support/titled.js";
 import { readLog } from "./served.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { script, user } from "../fixtures/thread.js";
+import { script, user } from "../support/thread.js";
 import { serve, type Thread } from "./served.js";
 
 const served = serve();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pairedScript, user } from "../fixtures/thread.js";
+import { pairedScript, user } from "../support/thread.js";
 import { serve } from "./served.js";
 
 const served = serve();

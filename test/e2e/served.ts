@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
 import { beforeAll, expect, inject } from "vitest";
-import { messagesOf, pairedMessagesOf, script, user } from "../fixtures/thread.js";
+import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
 import type { SharedServer } from "./shared-server.js";
 
 export interface Served {

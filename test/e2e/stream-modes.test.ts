@@ -2,7 +2,7 @@
 
 import type { StreamMode } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { messagesOf, pairedScript, user } from "../fixtures/thread.js";
+import { messagesOf, pairedScript, user } from "../support/thread.js";
 import { serve } from "./served.js";
 
 const served = serve();

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
-import { user } from "../fixtures/thread.js";
 import type { Asked, Reply } from "../support/strict-provider/reply.js";
 import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { user } from "../support/thread.js";
 import { Thread, until } from "./served.js";
 import { startWeatherService, type WeatherService } from "./weather-service.js";
 

@@ -1,6 +1,6 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { messagesOf, pairedMessagesOf, pairedScript, script, user } from "../fixtures/thread.js";
+import { messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
 import { serve, type Thread } from "./served.js";
 
 const served = serve();

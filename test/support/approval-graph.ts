@@ -6,8 +6,8 @@ import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/lang
 import { z } from "zod";
 import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import type { ApprovalRequest } from "../../src/nodes/approval/approval-request.js";
-import { messagesOf, pairedScript, script } from "../fixtures/thread.js";
 import { scripted } from "./scripted-model.js";
+import { messagesOf, pairedScript, script } from "./thread.js";
 
 export const approve = { type: "approve" };
 export const reject = (message?: string) => ({ type: "reject", ...(message !== undefined && { message }) });

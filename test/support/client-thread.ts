@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { createAgentGraph } from "../../src/index.js";
 import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
-import { pairedMessagesOf, user } from "../fixtures/thread.js";
 import { PlainClient } from "./stream-faults.js";
+import { pairedMessagesOf, user } from "./thread.js";
 
 export interface ClientRun {
   /** What the client has in the end. */

@@ -3,7 +3,7 @@
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import type { Client, Message } from "@langchain/langgraph-sdk";
 import { MessageTupleManager, StreamManager } from "@langchain/langgraph-sdk/ui";
-import { user } from "../fixtures/thread.js";
+import { user } from "./thread.js";
 
 interface Values extends Record<string, unknown> {
   messages: Message[];

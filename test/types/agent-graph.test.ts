@@ -7,7 +7,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
 import { type AgentEvent, type AgentGraph, createAgentGraph, type RunContext } from "../../src/index.js";
 import type { runContextSchema } from "../../src/settings/run-context.js";
-import { createProbe } from "../fixtures/probe-tools.js";
+import { createProbe } from "../support/probe-tools.js";
 
 const create = () =>
   createAgentGraph({

@@ -8,7 +8,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
-import { user } from "../fixtures/thread.js";
+import { user } from "../support/thread.js";
 
 /** Short, and without the look of a key. */
 const SECRETS = {

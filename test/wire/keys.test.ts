@@ -14,8 +14,8 @@ import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { createModel } from "../../src/providers/models/create-model.js";
-import { user } from "../fixtures/thread.js";
 import { hastenRetries } from "../support/hasten-retries.js";
+import { user } from "../support/thread.js";
 
 /** Without the look of any provider's key, so that only the model itself can know it. */
 const KEY = "Recognisable0Key1Of2The3Test";

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
-import { pairedScript, user } from "../fixtures/thread.js";
 import {
   ANSWER,
   type ProviderName,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { pairedScript, user } from "../support/thread.js";
 import { clientOf, PROVIDERS } from "./clients.js";
 
 let strict: StrictProvider;

@@ -1,0 +1,207 @@
+import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentEvent,
+  agentMiddleware,
+  chatMiddleware,
+  createAgentGraph,
+  functionMiddleware,
+  InvalidSettingError,
+} from "../../../src/index.js";
+import {
+  ApprovalThread,
+  approvalThread,
+  approve,
+  askedLabels,
+  countingTools,
+  edit,
+  questionsOf,
+  reject,
+} from "../../support/approval-graph.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { calls, scripted } from "../../support/scripted-model.js";
+
+const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
+
+describe("a predicate", () => {
+  it.each([
+    () => {
+      throw new Error("no rule for this");
+    },
+    async () => Promise.reject(new Error("no rule for this")),
+  ])("that fails ends the run before a tool is called, and the next run works", async (fails) => {
+    let isBroken = true;
+    const requireApproval = () => (isBroken ? fails() : true);
+    const thread = approvalThread([both(), both(), "the end"], { requireApproval });
+    await expect(thread.say("go")).rejects.toThrow("no rule for this");
+    expect(thread.runs).toEqual([]);
+    isBroken = false;
+    expect(askedLabels(await thread.say("again"))).toEqual(["1", "2"]);
+    await thread.decide(approve, reject());
+    expect(thread.runs).toEqual(["free:1"]);
+    await thread.pairedScript();
+  });
+
+  it.each([undefined, "no", 1, null])("that answers %j does not let the call pass", async (answer) => {
+    const requireApproval = (() => answer) as unknown as () => boolean;
+    const thread = approvalThread([both()], { requireApproval });
+    await expect(thread.say("go")).rejects.toThrow(
+      "Expected `requireApproval` to be a function that returns true or false",
+    );
+    expect(thread.runs).toEqual([]);
+  });
+
+  it("cannot change the arguments", async () => {
+    const requireApproval = ({ args }: { args: object }) => {
+      Reflect.set(args, "label", "changed");
+      return false;
+    };
+    const thread = approvalThread([both(), "the end"], { requireApproval });
+    await thread.say("go");
+    expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
+  });
+});
+
+describe("approvals beside other settings", () => {
+  it("refuse the name of a tool that is not there", () => {
+    const build = () => createAgentGraph({ model: "offline:", requireApproval: ["toString"] });
+    expect(build).toThrow(InvalidSettingError);
+    expect(build).toThrow("Expected `requireApproval` to be names of tools (there is none)");
+  });
+
+  it("ask nothing about a call of no tool", async () => {
+    const batch = calls(["gone", {}], ["risky", { label: "1" }]);
+    const thread = approvalThread([batch, "the end"], { requireApproval: () => true });
+    expect(askedLabels(await thread.say("go"))).toEqual(["1"]);
+    await thread.decide(reject());
+    expect((await thread.pairedScript())[1]).toContain("there is no tool named `gone`");
+  });
+
+  it("count each call once for maxFunctionCalls, and ask nothing beyond it", async () => {
+    const thread = approvalThread([both(), both(), "the end"], { maxFunctionCalls: 3 });
+    await thread.say("go");
+    expect(askedLabels(await thread.decide(approve))).toEqual([]);
+    expect((await thread.pairedScript()).slice(3)).toEqual([
+      "ai> free risky",
+      ...Array(2).fill("tool! Not run: the limit of tool calls for one turn is reached."),
+      "ai: the end",
+    ]);
+    expect(thread.runs).toEqual(["free:1", "risky:2"]);
+  });
+
+  it("end with the decision where a call is required", async () => {
+    const thread = approvalThread([calls(["risky", { label: "1" }])], { toolChoice: "required" });
+    await thread.say("go");
+    await thread.decide(approve);
+    expect(await thread.pairedScript()).toEqual(["ai> risky", "tool: risky did 1"]);
+  });
+
+  it.each([1, 2, 3])(
+    "keep the thread sound with a recursion limit of %i for the answer",
+    async (recursionLimit) => {
+      const thread = approvalThread([both(), "the end"]);
+      await thread.say("go");
+      const answered = thread.resume({ decisions: [approve] }, { recursionLimit });
+      // The step that is gone on with is not counted; the tool and the model are.
+      if (recursionLimit < 2) await expect(answered).rejects.toThrow("Recursion limit");
+      else await answered;
+      await thread.run(null);
+      expect((await thread.pairedScript()).slice(1)).toEqual([
+        "tool: free did 1",
+        "tool: risky did 2",
+        "ai: the end",
+      ]);
+      expect(thread.runs).toEqual(["free:1", "risky:2"]);
+    },
+  );
+
+  it.each(["sync", "async", "exit"] as const)("hold with durability %s", async (durability) => {
+    const thread = approvalThread([both(), "and now?", both(), "the end"]);
+    await thread.say("go", { durability });
+    await thread.say("not now", { durability });
+    await thread.say("now", { durability });
+    await thread.resume({ decisions: [approve] }, { durability });
+    const script = await thread.pairedScript();
+    expect(script.filter((line) => line.startsWith("tool"))).toEqual([
+      "tool: free did 1",
+      expect.stringContaining("it was not approved, so it was not run"),
+      "tool: free did 1",
+      "tool: risky did 2",
+    ]);
+    expect(thread.runs).toEqual(["free:1", "free:1", "risky:2"]);
+  });
+
+  it("are asked before function middleware, which is around what was approved", async () => {
+    const seen: string[] = [];
+    const middleware = [
+      functionMiddleware(async (context, next) => {
+        seen.push(`${context.call.name} ${JSON.stringify(context.arguments)}`);
+        await next();
+      }),
+      chatMiddleware(async (_context, next) => next()),
+      agentMiddleware(async (context, next) => {
+        await next();
+        seen.push(`run: ${context.interrupts.length} interrupts`);
+      }),
+    ];
+    const thread = approvalThread([calls(["risky", { label: "1" }], ["risky", { label: "2" }]), "the end"], {
+      middleware,
+    });
+    await thread.say("go");
+    await thread.decide(edit({ label: "one" }), reject());
+    expect(seen).toEqual(["run: 1 interrupts", 'risky {"label":"one"}', "run: 0 interrupts"]);
+    expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
+  });
+
+  it("are counted when the run ends", async () => {
+    const thread = approvalThread([both(), "the end"]);
+    await thread.say("go");
+    const events: AgentEvent[] = [];
+    const { Command } = await import("@langchain/langgraph");
+    const command = new Command({ resume: { decisions: [reject()] } });
+    const options = { ...thread.config, streamMode: "custom" as const };
+    for await (const event of await thread.graph.stream(command as never, options))
+      events.push(event as AgentEvent);
+    expect(events).toEqual([expect.objectContaining({ type: "run-end", calls: 0, results: 1 })]);
+  });
+
+  it("surface from a node of another graph, and are answered through it", async () => {
+    const { runs, tools } = countingTools();
+    const agent = createAgentGraph({ model: scripted(both(), "the end"), tools, requireApproval: ["risky"] });
+    const parent = new StateGraph(MessagesAnnotation)
+      .addNode("agent", agent)
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile({ checkpointer: new MemorySaver() });
+    const thread = new ApprovalThread(parent as never, runs);
+    expect(askedLabels(await thread.say("go"))).toEqual(["2"]);
+    expect(questionsOf(await thread.resume("yes"))[0]?.problem).toContain("received string");
+    expect(runs).toEqual(["free:1"]);
+    await thread.decide(approve);
+    expect(runs).toEqual(["free:1", "risky:2"]);
+    expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
+  });
+
+  it("are kept by the checkpointer: another graph object goes on with them", async () => {
+    const checkpointer = new MemorySaver();
+    const { runs, tools } = countingTools();
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.type === "human" ? both() : "the end",
+    );
+    const make = () => createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer });
+    await new ApprovalThread(make(), runs).say("go");
+    const later = new ApprovalThread(make(), runs);
+    await later.decide(approve);
+    expect(runs).toEqual(["free:1", "risky:2"]);
+    expect(await later.pairedScript()).toHaveLength(4);
+  });
+
+  it("need a checkpointer, and say so", async () => {
+    const { runs, tools } = countingTools();
+    const graph = createAgentGraph({ model: scripted(), tools, requireApproval: ["risky"] });
+    await expect(graph.invoke({ messages: [{ role: "user", content: "go" }] })).rejects.toThrow(
+      "checkpointer",
+    );
+    expect(runs).toEqual([]);
+  });
+});

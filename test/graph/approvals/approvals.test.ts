@@ -1,0 +1,221 @@
+import { AIMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { PLACEHOLDER_KEY } from "../../../src/history/result.js";
+import { createAgentGraph } from "../../../src/index.js";
+import {
+  ApprovalThread,
+  approvalThread,
+  approve,
+  asInput,
+  askedLabels,
+  countingTools,
+  type Driver,
+  edit,
+  questionsOf,
+  reject,
+  respond,
+} from "../../support/approval-graph.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { calls, type WantedCall } from "../../support/scripted-model.js";
+import { messagesOf } from "../../support/thread.js";
+
+const risky = (label: string, id?: string): WantedCall =>
+  id === undefined ? ["risky", { label }] : ["risky", { label }, id];
+const free = (label: string): WantedCall => ["free", { label }];
+
+const DECLINED = "tool! Error: `risky` was not approved, so it was not run.";
+
+describe.each<Driver>(["invoke", "stream"])("a call that needs approval, in %s,", (driver) => {
+  const cases = [
+    { what: "runs when it is approved", decision: approve, result: "tool: risky did a", runs: ["risky:a"] },
+    {
+      what: "runs with other arguments when it is edited",
+      decision: edit({ label: "b" }),
+      result: "tool: risky did b",
+      runs: ["risky:b"],
+    },
+    { what: "does not run when it is rejected", decision: reject(), result: DECLINED, runs: [] },
+    {
+      what: "tells the model why it was rejected",
+      decision: reject("too dear"),
+      result: `${DECLINED} Reason: too dear`,
+      runs: [],
+    },
+    {
+      what: "has the human's words as its result",
+      decision: respond("it is done already"),
+      result: "tool: it is done already",
+      runs: [],
+    },
+  ];
+
+  it.each(cases)("$what", async ({ decision, result, runs }) => {
+    const thread = approvalThread([calls(risky("a")), "the end"], {}, driver);
+    const halted = await thread.say("go");
+    expect(askedLabels(halted)).toEqual(["a"]);
+    expect(thread.runs).toEqual([]);
+    expect(await thread.script()).toEqual(["ai> risky"]);
+
+    const done = await thread.decide(decision);
+    expect(questionsOf(done)).toEqual([]);
+    expect(await thread.pairedScript()).toEqual(["ai> risky", result, "ai: the end"]);
+    expect(thread.runs).toEqual(runs);
+  });
+
+  it("is asked about together with the others of its batch, while free ones run", async () => {
+    const batch = calls(free("1"), risky("2"), risky("3"), free("4"), risky("5"), risky("6"));
+    const thread = approvalThread([batch, "the end"], {}, driver);
+    const halted = await thread.say("go");
+    expect(questionsOf(halted)).toHaveLength(1);
+    expect(askedLabels(halted)).toEqual(["2", "3", "5", "6"]);
+    expect(thread.runs.toSorted()).toEqual(["free:1", "free:4"]);
+
+    await thread.decide(approve, reject("no"), edit({ label: "five" }), respond("six"));
+    expect(await thread.pairedScript()).toEqual([
+      "ai> free risky risky free risky risky",
+      "tool: free did 1",
+      "tool: risky did 2",
+      `${DECLINED} Reason: no`,
+      "tool: free did 4",
+      "tool: risky did five",
+      "tool: six",
+      "ai: the end",
+    ]);
+    expect(thread.runs.toSorted()).toEqual(["free:1", "free:4", "risky:2", "risky:five"]);
+  });
+
+  it("is asked about again when others of its batch are answered first", async () => {
+    const batch = calls(risky("1"), free("2"), risky("3"), risky("4"));
+    const thread = approvalThread([batch, "the end"], {}, driver);
+    await thread.say("go");
+    expect(askedLabels(await thread.decide(approve))).toEqual(["3", "4"]);
+    expect(thread.runs.toSorted()).toEqual(["free:2", "risky:1"]);
+    expect(askedLabels(await thread.decide(reject()))).toEqual(["4"]);
+    expect(await thread.waiting()).toBe(1);
+    expect(askedLabels(await thread.decide(approve))).toEqual([]);
+    expect(await thread.pairedScript()).toEqual([
+      "ai> risky free risky risky",
+      "tool: risky did 1",
+      "tool: free did 2",
+      DECLINED,
+      "tool: risky did 4",
+      "ai: the end",
+    ]);
+    expect(thread.runs.toSorted()).toEqual(["free:2", "risky:1", "risky:4"]);
+  });
+
+  it("is asked about as before when the run is only continued", async () => {
+    const thread = approvalThread([calls(free("1"), risky("2")), "the end"], {}, driver);
+    const first = questionsOf(await thread.say("go"));
+    expect(questionsOf(await thread.run(null))).toEqual(first);
+    expect(thread.runs).toEqual(["free:1"]);
+    await thread.decide(approve);
+    expect(thread.runs).toEqual(["free:1", "risky:2"]);
+    await thread.pairedScript();
+  });
+});
+
+describe("approvals", () => {
+  it("of several rounds of one turn are asked one after the other", async () => {
+    const thread = approvalThread([calls(risky("1")), calls(risky("2")), "the end"]);
+    await thread.say("go");
+    expect(askedLabels(await thread.decide(approve))).toEqual(["2"]);
+    await thread.decide(approve);
+    expect(thread.runs).toEqual(["risky:1", "risky:2"]);
+    expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
+  });
+
+  it("are told apart where a model gives two calls of a batch one id", async () => {
+    const thread = approvalThread([calls(risky("1", "x"), risky("2", "x")), "the end"]);
+    const [question] = questionsOf(await thread.say("go"));
+    expect(question?.action_requests.map(({ id }) => id)).toEqual(["x", "x_2"]);
+    await thread.decide(reject(), approve);
+    expect((await thread.pairedScript()).slice(1, 3)).toEqual([DECLINED, "tool: risky did 2"]);
+  });
+
+  it("show edited arguments in the history, and leave the rest of the message alone", async () => {
+    const message = new AIMessage({
+      id: "asking",
+      content: [
+        { type: "text", text: "I shall." },
+        { type: "tool_use", id: "c1", name: "risky", input: { label: "1" } },
+        { type: "tool_use", id: "c2", name: "risky", input: { label: "2" } },
+      ],
+      tool_calls: ["1", "2"].map((label) => ({ id: `c${label}`, name: "risky", args: { label } })),
+      additional_kwargs: { reasoning_content: "hm" },
+    });
+    const thread = approvalThread([message, "the end"]);
+    await thread.say("go");
+    const [, before] = await thread.messages();
+    await thread.decide(approve, edit({ label: "two" }));
+    const [, after] = await thread.messages();
+    expect(after).toMatchObject({
+      id: "asking",
+      content: [
+        { type: "text", text: "I shall." },
+        { type: "tool_use", id: "c1", input: { label: "1" } },
+        { type: "tool_use", id: "c2", input: { label: "two" } },
+      ],
+      tool_calls: [{ args: { label: "1" } }, { args: { label: "two" } }],
+    });
+    expect(after?.additional_kwargs).toEqual(before?.additional_kwargs);
+    expect(thread.runs.toSorted()).toEqual(["risky:1", "risky:two"]);
+  });
+
+  it("show on the messages stream what they decide, and the edited message no second time", async () => {
+    const thread = approvalThread([calls(risky("1"), risky("2")), "the end"]);
+    await thread.say("go");
+    const options = { ...thread.config, streamMode: "messages" as const };
+    const decisions = [edit({ label: "one" }), reject()];
+    const seen: string[] = [];
+    const stream = await thread.graph.stream(asInput({ resume: { decisions } }), options);
+    for await (const [message] of stream as AsyncIterable<[AIMessage, unknown]>) {
+      seen.push(`${message.type}: ${message.text}`);
+    }
+    expect(seen.filter((line) => line.startsWith("tool"))).toEqual([
+      "tool: Error: `risky` was not approved, so it was not run.",
+      "tool: risky did one",
+    ]);
+    expect(
+      seen
+        .filter((line) => line.startsWith("ai"))
+        .map((line) => line.slice(4))
+        .join(""),
+    ).toBe("the end");
+  });
+
+  it("hold for a predicate on the call, which may be asynchronous", async () => {
+    const batch = calls(risky("small"), risky("large"), free("large"));
+    const requireApproval = async ({ name, args }: { name: string; args: object }) =>
+      name === "risky" && Reflect.get(args, "label") === "large";
+    const thread = approvalThread([batch, "the end"], { requireApproval });
+    expect(askedLabels(await thread.say("go"))).toEqual(["large"]);
+    expect(thread.runs.toSorted()).toEqual(["free:large", "risky:small"]);
+    await thread.decide(approve);
+    await thread.pairedScript();
+  });
+
+  it("write no placeholder where every call was decided", async () => {
+    const thread = approvalThread([calls(risky("1"), risky("2")), "the end"]);
+    await thread.say("go");
+    const values = await thread.decide(reject(), respond("done"));
+    const marked = messagesOf(values).filter((message) => PLACEHOLDER_KEY in message.additional_kwargs);
+    expect(marked).toEqual([]);
+  });
+
+  it("of two threads of one graph do not meet", async () => {
+    const { tools, runs } = countingTools();
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.type === "tool" ? "the end" : calls(risky(messages.at(-1)?.text ?? "")),
+    );
+    const checkpointer = new MemorySaver();
+    const graph = createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer });
+    const [first, second] = ["1", "2"].map((id) => new ApprovalThread(graph, runs, "invoke", id));
+    await Promise.all([first?.say("a"), second?.say("b")]);
+    await Promise.all([first?.decide(approve), second?.decide(reject())]);
+    expect(runs).toEqual(["risky:a"]);
+    expect(await first?.pairedScript()).toContain("tool: risky did a");
+    expect(await second?.pairedScript()).toContain(DECLINED);
+  });
+});

@@ -1,0 +1,198 @@
+/** A result that an agent middleware gives or changes: it stands in the thread and on the stream. */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type AgentGraphOptions, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { PlainClient, shown } from "../../support/stream-faults.js";
+import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+
+type Handle = Parameters<typeof agentMiddleware>[0];
+
+const config = { configurable: { thread_id: "1" } };
+const ask = tool(async () => `answered ${interrupt("may I?")}`, {
+  name: "ask",
+  description: "ask",
+  schema: z.object({}),
+});
+
+function agent(handle: Handle, steps: readonly Step[], options: Partial<AgentGraphOptions> = {}) {
+  const probe = createProbe();
+  const graph = createAgentGraph({
+    model: scripted(...steps),
+    tools: [probe.fast, ask],
+    middleware: [agentMiddleware(handle, { name: "mine" })],
+    checkpointer: new MemorySaver(),
+    ...options,
+  });
+  /** Streams a run; what its client has in the end must be what it added to the thread. */
+  const stream = async (input: unknown, runConfig: object = config): Promise<string[]> => {
+    const before = messagesOf({ messages: [], ...(await graph.getState(config)).values }).length;
+    const client = new PlainClient();
+    for await (const [message] of await graph.stream(input as never, {
+      ...runConfig,
+      streamMode: "messages",
+    }))
+      client.add(message);
+    const messages = messagesOf((await graph.getState(config)).values);
+    if (runConfig === config) expect(shown(client.messages)).toEqual(shown(messages.slice(before)));
+    return script(messages);
+  };
+  return { graph, probe, stream };
+}
+
+const say = (text: string): Handle =>
+  async function say(context, next) {
+    await next();
+    context.result = text;
+  };
+
+describe("a result set after next()", () => {
+  it("takes the place of the answer, turn after turn", async () => {
+    const { stream } = agent(say("mine"), [calls(["fast"]), "done", "done"]);
+    await stream(user("go"));
+    expect(await stream(user("again"))).toEqual([
+      "human: go",
+      "ai> fast",
+      "tool: fast done -",
+      "ai: mine",
+      "human: again",
+      "ai: mine",
+    ]);
+  });
+
+  it("is what is written into the answer", async () => {
+    const { stream, graph } = agent(
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.name = "bot";
+      },
+      ["done"],
+    );
+    await stream(user("go"));
+    expect(messagesOf((await graph.getState(config)).values).map(({ name }) => name)).toEqual([
+      undefined,
+      "bot",
+    ]);
+  });
+
+  it("stands at the end of a fork from the past", async () => {
+    const { graph, stream } = agent(say("mine"), ["one", "two", "three"]);
+    await stream(user("first"));
+    const { config: past } = await graph.getState(config);
+    await stream(user("second"));
+    const checkpoint_id = past.configurable?.["checkpoint_id"];
+    const lines = await stream(user("third"), { configurable: { thread_id: "1", checkpoint_id } });
+    expect(lines).toEqual(["human: first", "ai: mine", "human: third", "ai: mine"]);
+  });
+
+  it("comes behind the result of a tool that a run has ended with", async () => {
+    const { stream } = agent(say("mine"), [calls(["fast"])], { toolChoice: "required" });
+    expect(await stream(user("go"))).toEqual(["human: go", "ai> fast", "tool: fast done -", "ai: mine"]);
+  });
+
+  it("is also what is written into such a result", async () => {
+    const hide: Handle = async (context, next) => {
+      await next();
+      if (context.result !== undefined) context.result.content = "[hidden]";
+    };
+    const { stream, graph } = agent(hide, [calls(["fast"])], { toolChoice: "required" });
+    expect(await stream(user("go"))).toEqual(["human: go", "ai> fast", "tool: [hidden]"]);
+    expect(pairedScript((await graph.getState(config)).values)).toHaveLength(3);
+  });
+
+  it("keeps the calls that the caller is to answer open", async () => {
+    const { stream } = agent(
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.content = "Please look.";
+      },
+      [calls(["fast", {}, "a"])],
+      { autoInvoke: false },
+    );
+    expect(await stream(user("go"))).toEqual(["human: go", "ai> fast"]);
+  });
+});
+
+describe("where a run waits for a human", () => {
+  it("a text ends the wait: the call is closed, and the thread goes on", async () => {
+    let mine: string | undefined = "mine";
+    const { graph, stream } = agent(
+      async (context, next) => {
+        await next();
+        if (mine !== undefined) context.result = mine;
+      },
+      [calls(["ask"]), "done"],
+    );
+    expect(await stream(user("go"))).toEqual([
+      "human: go",
+      "ai> ask",
+      expect.stringContaining("tool! Tool call ask"),
+      "ai: mine",
+    ]);
+    expect((await graph.getState(config)).tasks).toEqual([]);
+    mine = undefined;
+    expect((await stream(user("again"))).slice(4)).toEqual(["human: again", "ai: done"]);
+  });
+
+  it("the calls that wait cannot be changed: the caller is told, and the wait goes on", async () => {
+    let isFirst = true;
+    const { graph } = agent(
+      async (context, next) => {
+        await next();
+        if (isFirst && context.result !== undefined) context.result.content = "changed";
+        isFirst = false;
+      },
+      [calls(["ask"]), "done"],
+    );
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow("waits for a human");
+    const lines = pairedScript(await graph.invoke(new Command({ resume: "yes" }), config));
+    expect(lines).toEqual(["human: go", "ai> ask", "tool: answered yes", "ai: done"]);
+  });
+});
+
+describe("an answer given without next()", () => {
+  const given = (result: string | AIMessage): Handle =>
+    async function give(context) {
+      context.result = result;
+    };
+
+  it("stands behind the input, and closes what an earlier run left open", async () => {
+    let answers = false;
+    const { stream, probe } = agent(
+      async (context, next) => {
+        if (answers) context.result = "mine";
+        else await next();
+      },
+      [calls(["ask"])],
+    );
+    await stream(user("go"));
+    answers = true;
+    const lines = await stream(user("again"));
+    expect(lines.filter((line) => !line.startsWith("tool!"))).toEqual([
+      "human: go",
+      "ai> ask",
+      "human: again",
+      "ai: mine",
+    ]);
+    expect(lines).toHaveLength(5);
+    expect(probe.runs).toEqual([]);
+  });
+
+  it("has no call that is run: each is answered", async () => {
+    const { stream, probe } = agent(given(calls(["fast"], ["fast"])), []);
+    const refused = "tool! Not run: the run was ended before it.";
+    expect(await stream(user("go"))).toEqual(["human: go", "ai> fast fast", refused, refused]);
+    expect(probe.runs).toEqual([]);
+  });
+
+  it("stands where a run was to go on, too", async () => {
+    const { stream } = agent(given("mine"), []);
+    await stream(user("go"));
+    expect(await stream(null)).toEqual(["human: go", "ai: mine", "ai: mine"]);
+  });
+});

@@ -1,0 +1,93 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { chatMiddleware, createAgentGraph, MiddlewareError } from "../../../src/index.js";
+import { scripted } from "../../support/scripted-model.js";
+import { pairedScript, user } from "../../support/thread.js";
+
+const config = { configurable: { thread_id: "1" } };
+
+type Handle = Parameters<typeof chatMiddleware>[0];
+
+/** What happens in one streamed run, in order: pieces of text, and what the middleware does behind `next()`. */
+async function happenings(options: readonly { keepsResult?: boolean }[]): Promise<string[]> {
+  const happened: string[] = [];
+  const middleware = options.map((option) =>
+    chatMiddleware(async function watch(_context, next) {
+      await next();
+      happened.push("after");
+    }, option),
+  );
+  const graph = createAgentGraph({ model: scripted("one two three"), middleware });
+  for await (const [message] of await graph.stream(user("go"), { streamMode: "messages" }))
+    if (message.text !== "") happened.push(message.text);
+  return happened;
+}
+
+describe("keepsResult", () => {
+  it("lets the answer go out while it comes, if all have said it", async () => {
+    const happened = await happenings([{ keepsResult: true }, { keepsResult: true }]);
+    expect(happened.filter((what) => what !== "after")).toEqual(["one ", "two ", "three"]);
+    expect(happened.indexOf("one ")).toBeLessThan(happened.indexOf("after"));
+  });
+
+  it.each([[[{}]], [[{ keepsResult: true }, {}]]])(
+    "holds the answer until all have seen it: %j",
+    async (options) => {
+      expect(await happenings(options)).toEqual([...options.map(() => "after"), "one two three"]);
+    },
+  );
+
+  const CHANGES: readonly (readonly [what: string, handle: Handle])[] = [
+    [
+      "sets another result",
+      async (context, next) => {
+        await next();
+        context.result = "mine";
+      },
+    ],
+    [
+      "writes into the result",
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.content = "mine";
+      },
+    ],
+    [
+      "adds a field to the result",
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.name = "mine";
+      },
+    ],
+    [
+      "takes the result back",
+      async (context, next) => {
+        await next();
+        context.result = undefined;
+      },
+    ],
+  ];
+
+  it.each(CHANGES)("is a promise: one who %s fails, and the answer is not stored", async (_what, handle) => {
+    const graph = createAgentGraph({
+      model: scripted("done"),
+      middleware: [chatMiddleware(handle, { keepsResult: true })],
+      checkpointer: new MemorySaver(),
+    });
+    const run = graph.invoke(user("go"), config);
+    await expect(run).rejects.toBeInstanceOf(MiddlewareError);
+    await expect(run).rejects.toThrow("`{ keepsResult: true }` changed `context.result`");
+    expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
+  });
+
+  it("allows an answer without the model", async () => {
+    const answer = chatMiddleware(
+      async (context) => {
+        context.result = "mine";
+      },
+      { keepsResult: true },
+    );
+    const graph = createAgentGraph({ model: scripted(), middleware: [answer] });
+    expect(pairedScript(await graph.invoke(user("go")))).toEqual(["human: go", "ai: mine"]);
+  });
+});

@@ -1,0 +1,222 @@
+import { initChatModel } from "langchain";
+import { describe, expect, it } from "vitest";
+import { createThread, looked } from "../../support/fault-thread.js";
+import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
+import {
+  answerFor,
+  CALL_TEXT,
+  PlainClient,
+  respondToWish,
+  shown,
+  wish,
+} from "../../support/stream-faults.js";
+
+describe("a model that", () => {
+  async function withServer(
+    respond: Respond,
+    test: (server: ModelServer) => Promise<void>,
+    idOf?: () => string,
+  ) {
+    const server = await startModelServer(respond, idOf);
+    try {
+      await test(server);
+    } finally {
+      await server.stop();
+    }
+  }
+
+  const streams = (server: ModelServer) => server.requests.map(({ stream }) => stream);
+
+  it("is whole from the beginning is asked once, and its pieces come as they are", async () => {
+    await withServer(respondToWish("look"), async (server) => {
+      const { events, parts } = await createThread(server).send(wish({ cities: ["whole"] }));
+      expect(streams(server)).toEqual([true, true]);
+      expect(parts.length).toBeGreaterThan(10);
+      expect(events).toEqual([
+        {
+          type: "run-end",
+          calls: 1,
+          results: 1,
+          usedFallback: false,
+          usage: { input_tokens: 20, output_tokens: 10, total_tokens: 30 },
+        },
+      ]);
+    });
+  });
+
+  it.each([
+    ["by a reset connection", "only the rest is sent", []],
+    ["after another text", "what was sent is taken back", ["Quite another text"]],
+  ] as const)("breaks %s: %s", async (fault, _, takenBack) => {
+    await withServer(respondToWish("look"), async (server) => {
+      const { parts } = await createThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
+      const texts = new Map<string, string>();
+      const removed: (string | undefined)[] = [];
+      for (const { type, id = "", text } of parts) {
+        if (type === "remove") removed.push(texts.get(id));
+        else if (type === "ai") texts.set(id, (texts.get(id) ?? "") + text);
+      }
+      expect(removed).toEqual(takenBack);
+      expect([...texts.values()]).toEqual([CALL_TEXT, ...takenBack, answerFor(["rest"])]);
+    });
+  });
+
+  it("was made by `initChatModel` is guarded too", async () => {
+    await withServer(respondToWish("look"), async (server) => {
+      const model = await initChatModel("test", {
+        modelProvider: "openai",
+        apiKey: "x",
+        configuration: { baseURL: server.url },
+      });
+      const request = {
+        cities: ["init"],
+        fault: "with cut-off arguments that are called finished",
+        at: "call",
+      } as const;
+      const { messages } = await createThread(server, {}, { model }).send(wish(request));
+      expect(messages.at(-1)?.text).toBe(answerFor(["init"]));
+      expect(streams(server)).toEqual([true, false, true]);
+      expect(server.requests[1]?.tools).toHaveLength(1);
+    });
+  });
+
+  it("is asked again gets the same request, tools and all, without streaming", async () => {
+    const request = { cities: ["again"], fault: "by a reset connection", at: "call" } as const;
+    await withServer(respondToWish("look"), async (server) => {
+      await createThread(server).send(wish(request));
+      const [first, second] = server.requests;
+      expect(streams(server)).toEqual([true, false, true]);
+      expect(second).toEqual({ ...first, stream: false });
+      expect(second?.tools).toHaveLength(1);
+    });
+  });
+
+  it("has `streaming: true` is not streamed when it is asked again", async () => {
+    const request = { cities: ["set"], fault: "without a finish reason", at: "answer" } as const;
+    await withServer(respondToWish("look"), async (server) => {
+      await createThread(server, { streaming: true }).send(wish(request));
+      expect(streams(server)).toEqual([true, true, false]);
+    });
+  });
+
+  it.each([{ streaming: false }, { disableStreaming: true }])("has %o is never streamed", async (fields) => {
+    await withServer(respondToWish("look"), async (server) => {
+      const { messages } = await createThread(server, fields).send(wish({ cities: ["never"] }));
+      expect(streams(server)).toEqual([false, false]);
+      expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
+    });
+  });
+
+  it("ends a text at the token limit has answered", async () => {
+    await withServer(
+      () => ({ text: "It is a long", finish: "length" }),
+      async (server) => {
+        const { messages, events } = await createThread(server).send("tell me");
+        expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
+        expect(streams(server)).toEqual([true]);
+        expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
+      },
+    );
+  });
+
+  it.each([0, 1, 3])(
+    "never answers whole is asked again %i times, then fails; the history stays",
+    async (max) => {
+      const respond: Respond = () => ({ text: "", finish: "stop" });
+      await withServer(respond, async (server) => {
+        const thread = createThread(server, {}, { maxStreamFallbackAttempts: max });
+        await expect(thread.send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
+        expect(streams(server)).toEqual([true, ...Array(max).fill(false)]);
+        expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
+      });
+    },
+  );
+
+  it("calls at the token limit each time fails, and no call of it is run", async () => {
+    const respond: Respond = () => ({ calls: [{ name: "look", args: { city: "limit" } }], finish: "length" });
+    await withServer(respond, async (server) => {
+      await expect(createThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
+      expect(looked).not.toContain("limit");
+    });
+  });
+
+  it.each([400, 401])("refuses with %i is not asked again", async (status) => {
+    await withServer(
+      () => status,
+      async (server) => {
+        await expect(createThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
+        expect(server.requests).toHaveLength(1);
+      },
+    );
+  });
+
+  it.each([429, 503])("refuses with %i once is retried by its client, streaming", async (status) => {
+    let asked = 0;
+    const respond: Respond = () => {
+      asked += 1;
+      return asked === 1 ? status : { text: "Here I am." };
+    };
+    await withServer(respond, async (server) => {
+      const { events } = await createThread(server, { maxRetries: 1 }).send("x");
+      expect(streams(server)).toEqual([true, true]);
+      expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
+    });
+  });
+
+  it("refuses when it is asked again has its refusal passed on", async () => {
+    const respond: Respond = ({ stream }) =>
+      stream ? { text: "I will say", fault: "by the end of its body" } : 400;
+    await withServer(respond, async (server) => {
+      await expect(createThread(server).send("x")).rejects.toMatchObject({ status: 400 });
+      expect(streams(server)).toEqual([true, false]);
+    });
+  });
+
+  it("gives no finish reason is believed once a whole answer came without one", async () => {
+    await withServer(
+      () => ({ text: "As ever.", finish: null }),
+      async (server) => {
+        const thread = createThread(server);
+        for (const text of ["one", "two", "three"]) await thread.send(text);
+        expect(streams(server)).toEqual([true, false, true, true]);
+      },
+    );
+  });
+
+  it("repeats its response id is shown in messages of their own", async () => {
+    const server = await startModelServer(respondToWish("look"), () => "chatcmpl-same");
+    const thread = createThread(server);
+    const client = new PlainClient();
+    for (const fault of [undefined, "after another text", "by a reset connection"] as const) {
+      const request = { cities: ["same"], at: "answer", ...(fault && { fault }) } as const;
+      for (const part of (await thread.send(wish(request))).parts) client.add(part);
+    }
+    expect(shown(client.messages)).toEqual(shown(await thread.read()));
+    await server.stop();
+  });
+
+  it("is aborted in the middle of its stream is not asked again", async () => {
+    const abort = new AbortController();
+    const respond: Respond = () => {
+      setTimeout(() => abort.abort(), 20);
+      return { text: "word ".repeat(20_000) };
+    };
+    await withServer(respond, async (server) => {
+      const thread = createThread(server);
+      await expect(thread.send("x", abort.signal)).rejects.toThrow(/abort/i);
+      expect(streams(server)).toEqual([true]);
+      expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
+    });
+  });
+
+  it("keeps the answer's own usage in the message, and counts the broken one's in the run's", async () => {
+    const request = { cities: ["use"], fault: "with nothing in it", at: "answer" } as const;
+    await withServer(respondToWish("look"), async (server) => {
+      const thread = createThread(server);
+      const { events } = await thread.send(wish(request));
+      expect(events.at(-1)).toMatchObject({ usage: { total_tokens: 45 } });
+      const last = (await thread.read()).at(-1);
+      expect(last).toMatchObject({ usage_metadata: { total_tokens: 15 } });
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { MemorySaver, StateSchema } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { describe, expect, it } from "vitest";
+import { createModel, PairedMessagesDeltaValue, PairedMessagesValue } from "../../../src/index.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { messagesOf, pairedScript, script } from "../../support/thread.js";
+
+const FIELDS = [
+  ["PairedMessagesValue", PairedMessagesValue],
+  ["PairedMessagesDeltaValue", PairedMessagesDeltaValue],
+] as const;
+
+describe.each(FIELDS)("LangChain's createAgent with %s", (_name, field) => {
+  async function createThread() {
+    const probe = createProbe();
+    const agent = createAgent({
+      model: await createModel("offline:"),
+      tools: [probe.fast],
+      stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }),
+      checkpointer: new MemorySaver(),
+    });
+    const config = { configurable: { thread_id: "1" } };
+    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
+    await send('call fast {"label": "1"} and call fast {"label": "2"}');
+    const read = async () => messagesOf((await agent.graph.getState(config)).values);
+    const update = (...messages: (RemoveMessage | ToolMessage)[]) =>
+      agent.graph.updateState(config, { messages });
+    return { send, read, update };
+  }
+
+  const answer = expect.stringMatching(/^ai: ./);
+
+  it("answers, and its history is in form", async () => {
+    const { read } = await createThread();
+    expect(pairedScript({ messages: await read() })).toEqual([
+      expect.stringMatching(/^human/),
+      "ai> fast fast",
+      "tool: fast done 1",
+      "tool: fast done 2",
+      answer,
+    ]);
+  });
+
+  it("keeps its history paired when a message with calls is removed", async () => {
+    const { send, read, update } = await createThread();
+    const [, calling] = await read();
+    await update(new RemoveMessage({ id: calling?.id ?? "" }));
+    expect(pairedScript({ messages: await read() })).toEqual([expect.stringMatching(/^human/), answer]);
+    await send("hello");
+    expect(pairedScript({ messages: await read() })).toHaveLength(4);
+  });
+
+  it("survives the removal of an id that is not there", async () => {
+    const { send, read, update } = await createThread();
+    await update(new RemoveMessage({ id: "no-such-id" }));
+    await send("hello");
+    expect(pairedScript({ messages: await read() })).toHaveLength(7);
+  });
+
+  it("puts a late result in its place", async () => {
+    const { send, read, update } = await createThread();
+    const [, , first] = await read();
+    const id = (first as ToolMessage).tool_call_id;
+    await update(new RemoveMessage({ id: first?.id ?? "" }));
+    expect(script(await read()).slice(1, 3)).toEqual(["ai> fast fast", "tool: fast done 2"]);
+    await update(new ToolMessage({ content: "late", tool_call_id: id }));
+    await send("hello");
+    expect(pairedScript({ messages: await read() }).slice(1, 5)).toEqual([
+      "ai> fast fast",
+      "tool: late",
+      "tool: fast done 2",
+      answer,
+    ]);
+  });
+});

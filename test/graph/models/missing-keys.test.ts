@@ -1,0 +1,49 @@
+/** A key that is missing is told when the graph is built, where nobody else can bring it. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createAgentGraph, createModel, InvalidModelError, shareModels } from "../../../src/index.js";
+
+beforeEach(() => {
+  for (const name of ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]) vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const NEEDS_KEY = "The model `openai:gpt-5` needs a key: set `OPENAI_API_KEY` in the environment.";
+
+describe("A graph is not built without the key of", () => {
+  it.each([
+    ["its model", { model: "openai:gpt-5" }],
+    ["its summary model", { model: "offline:", summaryModel: "openai:gpt-5" }],
+    ["its model that is shared", { model: "openai:gpt-5", createModel: shareModels() }],
+    ["its model that our function makes", { model: "openai:gpt-5", createModel }],
+  ])("%s", (_title, options) => {
+    expect(() => createAgentGraph(options)).toThrow(InvalidModelError);
+    expect(() => createAgentGraph(options)).toThrow(NEEDS_KEY);
+  });
+});
+
+describe("A graph is built", () => {
+  const own = (name: string) => createModel(name, { environment: { OPENAI_API_KEY: "sk-own" } });
+
+  it.each([
+    [
+      "with a function of the caller's own, which may have the key",
+      { model: "openai:gpt-5", createModel: own },
+    ],
+    ["with such a function that is shared", { model: "openai:gpt-5", createModel: shareModels(own) }],
+    ["if only a run may choose the model", { model: "offline:", models: ["openai:gpt-5"] }],
+    [
+      "if the client finds its credentials",
+      { model: "bedrock:nova", models: ["ollama:llama", "google-vertexai:gemini"] },
+    ],
+  ])("%s", (_title, options) => {
+    createAgentGraph(options);
+  });
+
+  it("with the key", () => {
+    vi.stubEnv("OPENAI_API_KEY", "sk-of-the-test");
+    createAgentGraph({ model: "openai:gpt-5" });
+  });
+});

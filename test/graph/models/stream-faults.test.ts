@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createThread, looked } from "../../support/fault-thread.js";
+import { type ModelServer, startModelServer } from "../../support/model-server.js";
+import {
+  answerFor,
+  CALL_TEXT,
+  FAULT_CASES,
+  respondToWish,
+  shown,
+  wish,
+} from "../../support/stream-faults.js";
+
+describe("a stream whose", () => {
+  let server: ModelServer;
+  beforeAll(async () => {
+    server = await startModelServer(respondToWish("look"));
+  });
+  afterAll(() => server.stop());
+
+  it.concurrent.each(FAULT_CASES)("$title: is made good", async (fault) => {
+    const thread = createThread(server);
+    if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
+    const known = fault.turn === "later" ? (await thread.read()).length : 0;
+    const { messages, events } = await thread.send(wish(fault));
+    const state = await thread.read();
+
+    expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
+    expect(shown(messages)).toEqual(shown(state.slice(known)));
+    expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
+    for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
+    expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
+    const { length } = fault.cities;
+    expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });
+  });
+});

@@ -1,0 +1,215 @@
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { type AgentEvent, createAgentGraph } from "../../../src/index.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { turns } from "../../support/turns.js";
+
+const DURABILITIES = ["async", "sync", "exit"] as const;
+
+type Durability = (typeof DURABILITIES)[number];
+
+/** A graph over the offline model, and one thread of it. */
+function createThread() {
+  const probe = createProbe();
+  const graph = createAgentGraph({
+    model: "offline:",
+    tools: [probe.fast, probe.heedful, probe.deaf, probe.failing],
+    checkpointer: new MemorySaver(),
+  });
+  const config = { configurable: { thread_id: "1" } };
+  const send = async (text: string, options: object = {}): Promise<AgentEvent[]> => {
+    const events: AgentEvent[] = [];
+    const stream = await graph.stream(user(text), { ...config, streamMode: "custom", ...options });
+    for await (const event of stream) events.push(event as unknown as AgentEvent);
+    return events.filter(({ type }) => type !== "run-end");
+  };
+  /** Sends a message, and aborts the run when so many calls have begun and so many have ended. */
+  const abort = async (
+    text: string,
+    { begun, ended }: Record<string, number>,
+    durability: Durability = "async",
+  ) => {
+    const controller = new AbortController();
+    const begins = probe.runs.length + (begun ?? 0);
+    const ends = probe.ends.length + (ended ?? 0);
+    const run = send(text, { signal: controller.signal, durability });
+    await probe.hasBegun(begins);
+    await expect.poll(() => probe.ends.length).toBe(ends);
+    // A tool's end is not yet the end of its task.
+    await turns();
+    controller.abort();
+    await expect(run).rejects.toThrow(/abort/i);
+    // LangGraph saves the one checkpoint of such a run after it has told the caller; until then none can be read.
+    if (durability === "exit") await turns();
+  };
+  const read = async () => (await graph.getState(config)).values;
+  return { probe, graph, config, send, abort, read };
+}
+
+const SUPERSEDED = "a new message came before it finished. It may or may not have taken effect.";
+
+describe.each(DURABILITIES)(
+  "a run that is aborted in the middle of a batch, with durability %s",
+  (durability) => {
+    it.each(["heedful", "deaf"])(
+      "has the result of the finished tool after the next message (%s)",
+      async (slow) => {
+        const { probe, send, abort, read } = createThread();
+        await abort(`call ${slow} and call fast {"label": "x"}`, { begun: 2, ended: 1 }, durability);
+        const events = await send("hello");
+
+        const messages = messagesOf(await read());
+        expect(script(messages).slice(0, 5)).toEqual([
+          `human: call ${slow} and call fast {"label": "x"}`,
+          `ai> ${slow} fast`,
+          expect.stringMatching(new RegExp(`^tool! Tool call ${slow} \\(call_\\w+\\): ${SUPERSEDED}$`)),
+          "tool: fast done x",
+          "human: hello",
+        ]);
+        expect(pairedScript({ messages })).toHaveLength(6);
+        expect(probe.runs.toSorted()).toEqual([`${slow}:-`, "fast:x"].toSorted());
+        expect(events.map((event) => [event.type, "tool" in event && event.tool])).toEqual([
+          ["call-closed", slow],
+          ["result-recovered", "fast"],
+        ]);
+        probe.release();
+      },
+    );
+
+    it("goes on from where it was with a null input, and runs the unfinished tool only", async () => {
+      const { probe, graph, config, abort, read } = createThread();
+      await abort('call deaf and call fast {"label": "x"}', { begun: 2, ended: 1 }, durability);
+      probe.release();
+      await graph.invoke(null, config);
+      expect(pairedScript(await read())).toEqual([
+        'human: call deaf and call fast {"label": "x"}',
+        "ai> deaf fast",
+        "tool: deaf done -",
+        "tool: fast done x",
+        "ai: Here is what the tools returned:\n- deaf returned: deaf done -\n- fast returned: fast done x",
+      ]);
+      expect(probe.runs.toSorted()).toEqual(["deaf:-", "deaf:-", "fast:x"]);
+    });
+
+    it("keeps what its earlier rounds returned", async () => {
+      const { send, abort, read } = createThread();
+      const request = 'call fast {"label": "1"}, then call fast {"label": "2"} and call heedful';
+      await abort(request, { begun: 3, ended: 2 }, durability);
+      await send("hello");
+      expect(pairedScript(await read()).filter((line) => line.startsWith("tool:"))).toEqual([
+        "tool: fast done 1",
+        "tool: fast done 2",
+      ]);
+    });
+  },
+);
+
+describe("a run that is aborted", () => {
+  it("before anything finished leaves placeholders only", async () => {
+    const { send, abort, read } = createThread();
+    await abort("call heedful and call heedful", { begun: 2 });
+    const events = await send("hello");
+    expect(events.map(({ type }) => type)).toEqual(["call-closed", "call-closed"]);
+    expect(pairedScript(await read()).filter((line) => line.startsWith("tool!"))).toHaveLength(2);
+  });
+
+  it("keeps the result of a tool that failed", async () => {
+    const { send, abort, read, probe } = createThread();
+    await abort("call heedful and call failing and call fast", { begun: 3, ended: 1 });
+    await send("hello");
+    expect(pairedScript(await read()).slice(3, 5)).toEqual([
+      "tool! Error: `failing` failed.",
+      "tool: fast done -",
+    ]);
+    expect(probe.runs).toHaveLength(3);
+  });
+
+  it("twice in a row loses the results of neither", async () => {
+    const { send, abort, read, probe } = createThread();
+    await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
+    await abort('call fast {"label": "2"} and call heedful', { begun: 2, ended: 1 });
+    await send("hello");
+    expect(pairedScript(await read()).map((line) => line.replace(/^(tool!) .*/, "$1"))).toEqual([
+      'human: call heedful and call fast {"label": "1"}',
+      "ai> heedful fast",
+      "tool!",
+      "tool: fast done 1",
+      'human: call fast {"label": "2"} and call heedful',
+      "ai> fast heedful",
+      "tool: fast done 2",
+      "tool!",
+      "human: hello",
+      expect.stringMatching(/^ai: I am the offline model/),
+    ]);
+    expect(probe.runs).toHaveLength(4);
+  });
+
+  it("once more before it could repair, and loses nothing all the same", async () => {
+    const { graph, config, send, abort, read } = createThread();
+    await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
+    for (const text of ["first try", "second try"]) {
+      await graph.invoke(user(text), { ...config, interruptBefore: ["patch"] });
+    }
+    await send("third try");
+    expect(pairedScript(await read()).slice(1, 7)).toEqual([
+      "ai> heedful fast",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "tool: fast done 1",
+      "human: first try",
+      "human: second try",
+      "human: third try",
+    ]);
+  });
+
+  it("has a late result put in the place of its placeholder", async () => {
+    const { graph, config, send, abort, read } = createThread();
+    await abort("call heedful and call fast", { begun: 2, ended: 1 });
+    await send("hello");
+    const [, placeholder] = messagesOf(await read()).slice(1);
+    const id = Reflect.get(placeholder ?? {}, "tool_call_id");
+    await graph.updateState(config, { messages: [{ role: "tool", content: "late", tool_call_id: id }] });
+    expect(pairedScript(await read()).slice(1, 5)).toEqual([
+      "ai> heedful fast",
+      "tool: late",
+      "tool: fast done -",
+      "human: hello",
+    ]);
+    expect(await send("and now?")).toEqual([]);
+  });
+
+  it("keeps what a tool returned also when only a state update comes between", async () => {
+    const { graph, config, send, abort, read } = createThread();
+    await abort("call heedful and call fast", { begun: 2, ended: 1 });
+    await graph.updateState(config, { messages: [{ role: "user", content: "by update" }] });
+    await send("hello");
+    expect(pairedScript(await read())).toContain("tool: fast done -");
+  });
+
+  it("runs no tool again when a Command updates it", async () => {
+    const { graph, config, abort, probe } = createThread();
+    await abort("call deaf and call fast", { begun: 2, ended: 1 });
+    probe.release();
+    const command = new Command({ update: user("hello") });
+    const lines = pairedScript(await graph.invoke(command as unknown as null, config));
+    expect(lines).toContain("tool: fast done -");
+    expect(lines.at(-1)).toBe("human: hello");
+    expect(probe.runs).toHaveLength(2);
+  });
+
+  it("while the model speaks leaves the user's message, and the next run answers", async () => {
+    const { graph, config, send, read } = createThread();
+    const controller = new AbortController();
+    const stream = await graph.stream(user("hello"), {
+      ...config,
+      signal: controller.signal,
+      streamMode: "messages",
+    });
+    const consume = async () => {
+      for await (const _chunk of stream) controller.abort();
+    };
+    await expect(consume()).rejects.toThrow(/abort/i);
+    await send("again");
+    expect(pairedScript(await read()).map((line) => line.split(" ")[0])).toEqual(["human:", "human:", "ai:"]);
+  });
+});

@@ -1,0 +1,264 @@
+import { StructuredTool, tool } from "@langchain/core/tools";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  createAgentGraph,
+  InvalidModelError,
+  InvalidSettingError,
+  InvalidToolError,
+  TetherError,
+} from "../../../src/index.js";
+import { pairedScript, user } from "../../support/thread.js";
+
+const make = (options: Record<string, unknown>) =>
+  createAgentGraph({ model: "offline:", ...options } as Parameters<typeof createAgentGraph>[0]);
+
+const named = (name: string) => tool(async () => "", { name, description: name, schema: z.object({}) });
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("Expected an error.");
+}
+
+describe("createAgentGraph refuses", () => {
+  const badSettings: readonly (readonly [setting: string, value: unknown])[] = [
+    ["maxIteration", 3],
+    ["max_iterations", 3],
+    ["prompt", "x"],
+    ["__proto", 1],
+    ["constructor", 1],
+    ["systemPrompt", 7],
+    ["systemPrompt", null],
+    ["maxIterations", 0],
+    ["maxIterations", 1.5],
+    ["maxIterations", "3"],
+    ["maxIterations", Number.NaN],
+    ["maxIterations", Number.POSITIVE_INFINITY],
+    ["maxFunctionCalls", -1],
+    ["maxFunctionCalls", "0"],
+    ["maxConsecutiveErrors", 0],
+    ["maxConsecutiveErrors", true],
+    ["maxToolCallsFromHistory", -1],
+    ["maxToolCallsFromHistory", 0.5],
+    ["includeDetailedErrors", "yes"],
+    ["includeDetailedErrors", 1],
+    ["toolTimeoutMs", 0],
+    ["toolTimeoutMs", "5s"],
+    ["maxStreamFallbackAttempts", -1],
+    ["maxStreamFallbackAttempts", 1.5],
+    ["tools", named("a")],
+    ["tools", "weather"],
+    ["models", "offline:"],
+    ["models", [1]],
+    ["model", undefined],
+    ["model", 7],
+    ["model", {}],
+  ];
+
+  it.each(badSettings)("the option %s = %j, and names it", (setting, value) => {
+    const error = thrownBy(() => make({ [setting]: value }));
+    expect(error).toBeInstanceOf(InvalidSettingError);
+    expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
+    expect(String(error)).toContain(`\`${setting}\``);
+  });
+
+  const suggestions: readonly (readonly [setting: string, options: object, meant: string])[] = [
+    ["maxIteration", { maxIteration: 3 }, "maxIterations"],
+    ["max_iterations", { max_iterations: 3 }, "maxIterations"],
+    ["tool", { tool: [] }, "tools"],
+    ["prompt", { prompt: "x" }, "systemPrompt"],
+    ["stateModifier", { stateModifier: "x" }, "systemPrompt"],
+    ["messageModifier", { messageModifier: "x" }, "systemPrompt"],
+    ["llm", { llm: "offline:" }, "model"],
+    ["checkpointSaver", { checkpointSaver: new MemorySaver() }, "checkpointer"],
+    ["interruptOn", { interruptOn: {} }, "requireApproval"],
+  ];
+
+  it.each(suggestions)("the option %s, and says what was meant", (setting, options, meant) => {
+    const error = thrownBy(() => make({ ...options }));
+    expect(error).toMatchObject({
+      setting,
+      message: `Unknown setting \`${setting}\`. Did you mean \`${meant}\`?`,
+    });
+  });
+
+  it("an option like no other, and names all", () => {
+    expect(String(thrownBy(() => make({ weather: 1 })))).toMatch(
+      /Unknown setting `weather`\. Known settings are: model, .*, store\.$/,
+    );
+  });
+
+  it.each([
+    ["checkpointer", MemorySaver, "new MemorySaver()"],
+    ["store", InMemoryStore, "new InMemoryStore()"],
+    ["model", ChatOpenAI, "new ChatOpenAI()"],
+    ["summaryModel", ChatOpenAI, "new ChatOpenAI()"],
+  ])("a class in the place of a %s", (setting, Class, meant) => {
+    const error = thrownBy(() => make({ [setting]: Class }));
+    expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
+    expect(String(error)).toMatch(new RegExp(`^InvalidSettingError: Expected \`${setting}\` to be .*, got `));
+    expect(String(error)).toContain(`Did you mean \`${meant}\`?`);
+  });
+
+  it("a class in the place of a tool", () => {
+    class Weather extends StructuredTool {
+      name = "weather";
+      description = "";
+      schema = z.object({});
+      async _call() {
+        return "";
+      }
+    }
+    expect(String(thrownBy(() => make({ tools: [Weather] })))).toContain("Did you mean `new Weather()`?");
+    make({ tools: [new Weather()] });
+  });
+
+  it("a function in the place of a checkpointer, and guesses nothing", () => {
+    const error = thrownBy(() => make({ checkpointer: () => new MemorySaver() }));
+    expect(String(error)).toMatch(/Expected `checkpointer` to be a checkpointer, got `a function`\.$/);
+  });
+
+  it("a checkpointer or a store that is none", () => {
+    for (const setting of ["checkpointer", "store"]) {
+      const error = thrownBy(() => make({ [setting]: "memory" }));
+      expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
+    }
+  });
+
+  it.each([undefined, null, "offline:", []])("%j in the place of the options", (options) => {
+    const error = thrownBy(() => createAgentGraph(options as never));
+    expect(error).toMatchObject({ code: "INVALID_SETTING" });
+  });
+
+  const badTools: readonly (readonly [what: string, tools: unknown[], text: string])[] = [
+    ["a name with a space", [named("my tool")], "my tool"],
+    ["a name with a dot", [named("a.b")], "a.b"],
+    ["a name in another script", [named("天气")], "天气"],
+    ["an empty name", [named("")], "name"],
+    ["a name of 65 letters", [named("a".repeat(65))], "a".repeat(65)],
+    ["two tools of one name", [named("twin"), named("single"), named("twin")], "twin"],
+    ["something that is no tool", [named("fine"), { name: "half" }], "tools[1]"],
+    ["null among the tools", [null], "tools[0]"],
+    ["129 tools", Array.from({ length: 129 }, (_, index) => named(`t${index}`)), "129"],
+  ];
+
+  it.each(badTools)("%s", (_what, tools, text) => {
+    const error = thrownBy(() => make({ tools }));
+    expect(error).toBeInstanceOf(InvalidToolError);
+    expect(error).toMatchObject({ code: "INVALID_TOOL" });
+    expect(String(error)).toContain(text);
+  });
+
+  it.each(["nobody:model", "offline", "gpt-4o-mini", "openai:", "", "constructor:x", "toString:"])(
+    "the model name %j",
+    (model) => {
+      const error = thrownBy(() => make({ model }));
+      expect(error).toBeInstanceOf(InvalidModelError);
+      expect(error).toMatchObject({ code: "INVALID_MODEL", model });
+      expect(String(error)).toContain(`\`${model}\``);
+    },
+  );
+
+  it.each([
+    ["opnai:gpt-4o", "openai:gpt-4o"],
+    ["OpenAI:gpt-4o", "openai:gpt-4o"],
+    ["google:gemini-2.5-flash", "google-genai:gemini-2.5-flash"],
+    ["gemini:2.5-flash", "google-genai:2.5-flash"],
+    ["mistral:mistral-large", "mistralai:mistral-large"],
+    ["gpt-4o-mini", "openai:gpt-4o-mini"],
+    ["claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"],
+    ["offline", "offline:"],
+  ])("the model name %s, and says what was meant", (model, meant) => {
+    expect(thrownBy(() => make({ model }))).toMatchObject({
+      message: `Expected a model as \`provider:model\`, got \`${model}\`. Did you mean \`${meant}\`?`,
+    });
+  });
+
+  it("a model name like no other, and names the providers", () => {
+    expect(String(thrownBy(() => make({ model: "nobody:x" })))).toContain("offline, openai, deepseek");
+  });
+
+  it("a further model name that cannot be resolved", () => {
+    expect(thrownBy(() => make({ models: ["offline:", "nobody:x"] }))).toMatchObject({ model: "nobody:x" });
+  });
+});
+
+describe("createAgentGraph takes", () => {
+  it("an option that is undefined as one that is left out", async () => {
+    const graph = make({
+      tools: undefined,
+      maxIterations: undefined,
+      systemPrompt: undefined,
+      store: undefined,
+    });
+    expect(pairedScript(await graph.invoke(user("hello")))).toHaveLength(2);
+  });
+
+  it("128 tools, and names of 64 letters", () => {
+    make({ tools: Array.from({ length: 128 }, (_, index) => named(`t${index}`)) });
+    make({ tools: [named("a".repeat(64)), named("_b-2")] });
+  });
+});
+
+describe("a run refuses", () => {
+  const badContexts: readonly (readonly [setting: string, context: unknown])[] = [
+    ["maxToken", { maxToken: 3 }],
+    ["maxIterations", { maxIteration: 3 }],
+    ["systemPrompt", { prompt: "x" }],
+    ["tools", { tools: [] }],
+    ["includeDetailedErrors", { includeDetailedErrors: true }],
+    ["toolTimeoutMs", { toolTimeoutMs: 10 }],
+    ["maxStreamFallbackAttempts", { maxStreamFallbackAttempts: 0 }],
+    ["maxIterations", { maxIterations: 0 }],
+    ["maxIterations", { maxIterations: "2" }],
+    ["maxIterations", { maxIterations: 6 }],
+    ["maxFunctionCalls", { maxFunctionCalls: 9 }],
+    ["maxConsecutiveErrors", { maxConsecutiveErrors: 3 }],
+    ["maxToolCallsFromHistory", { maxToolCallsFromHistory: -1 }],
+    ["systemPrompt", { systemPrompt: 5 }],
+    ["model", { model: "openai:gpt-4o" }],
+    ["model", { model: 7 }],
+    ["context", "maxIterations"],
+  ];
+
+  it.each(badContexts)(
+    "the context field %s of %j, names it, and leaves the thread as it was",
+    async (setting, context) => {
+      const graph = make({
+        models: ["openai:gpt-4o-mini"],
+        maxIterations: 5,
+        maxFunctionCalls: 8,
+        maxConsecutiveErrors: 2,
+        checkpointer: new MemorySaver(),
+      });
+      const config = { configurable: { thread_id: "1" } };
+      await graph.invoke(user("hello"), config);
+      const before = await graph.getState(config);
+
+      const error = await graph.invoke(user("more"), { ...config, context: context as never }).then(
+        () => "no error",
+        (reason: unknown) => reason,
+      );
+      expect(TetherError.isInstance(error), String(error)).toBe(true);
+      expect(String(error)).toContain(`\`${setting}\``);
+      expect((await graph.getState(config)).config).toEqual(before.config);
+      expect((await graph.getState(config)).values).toEqual(before.values);
+
+      expect(pairedScript(await graph.invoke(user("hello"), config))).toHaveLength(4);
+    },
+  );
+
+  it("no limit that is as high as the graph's, and lowers it for this run only", async () => {
+    const graph = make({ maxIterations: 5, maxFunctionCalls: 8, tools: [named("ping")] });
+    const ping = user("call ping {} then call ping {} then call ping {}");
+    const ofOne = await graph.invoke(ping, { context: { maxIterations: 1, maxFunctionCalls: 8 } });
+    const ofAll = await graph.invoke(ping, { context: { maxIterations: 5 } });
+    expect([pairedScript(ofOne).length, pairedScript(ofAll).length]).toEqual([4, 8]);
+  });
+});

@@ -1,0 +1,250 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { END, MemorySaver, MessagesAnnotation, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { agentMiddleware, createAgentGraph, PairedMessagesValue } from "../../../src/index.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { messagesOf, pairedScript, user } from "../../support/thread.js";
+import { turns } from "../../support/turns.js";
+
+const config = { configurable: { thread_id: "1" } };
+
+function create() {
+  const probe = createProbe();
+  const tools = [probe.fast, probe.heedful, probe.deaf];
+  return {
+    probe,
+    tools,
+    graph: createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver() }),
+  };
+}
+
+const ANSWER = ["human: call fast", "ai> fast", "tool: fast done -", "ai: fast returned: fast done -"];
+const input = () => user("call fast");
+
+describe("an agent graph is run through", () => {
+  it("invoke", async () => {
+    expect(pairedScript(await create().graph.invoke(input(), config))).toEqual(ANSWER);
+  });
+
+  it("withConfig, also twice, and keeps its checks and its limits", async () => {
+    const { graph } = create();
+    const copy = graph.withConfig({ tags: ["a"] }).withConfig({ recursionLimit: 3 });
+    expect(pairedScript(await copy.invoke(user("call fast, then call fast"), config))).toHaveLength(2);
+    const refused = copy.invoke(input(), { ...config, context: { maxIteration: 1 } as never });
+    await expect(refused).rejects.toThrow("`maxIteration`");
+  });
+
+  it("withConfig, and repairs what a cancelled run left", async () => {
+    const { graph, probe } = create();
+    const copy = graph.withConfig({ tags: ["a"] });
+    const controller = new AbortController();
+    const run = copy.invoke(user("call heedful and call fast"), { ...config, signal: controller.signal });
+    await probe.hasBegun(2);
+    await turns();
+    controller.abort();
+    await expect(run).rejects.toThrow(/abort/i);
+    expect(pairedScript(await copy.invoke(user("hello"), config))).toContain("tool: fast done -");
+  });
+
+  it("batch, each run in its own thread", async () => {
+    const { graph } = create();
+    const labels = ["a", "b", "c"];
+    const results = await graph.batch(
+      labels.map((label) => user(`call fast {"label": "${label}"}`)),
+      labels.map((label) => ({ configurable: { thread_id: label } })),
+    );
+    expect(results.map((result) => pairedScript(result)[2])).toEqual(
+      labels.map((label) => `tool: fast done ${label}`),
+    );
+  });
+
+  it("pipe", async () => {
+    const { graph } = create();
+    const last = graph.pipe((state: { messages: BaseMessage[] }) => state.messages.at(-1)?.text);
+    expect(await last.invoke(input(), config)).toBe("fast returned: fast done -");
+  });
+
+  it("streamEvents of version 2, with the model's tokens and the tool's start and end", async () => {
+    const { graph } = create();
+    const names: string[] = [];
+    const tokens: string[] = [];
+    let output: unknown;
+    for await (const { event, name, data } of graph.streamEvents(input(), { ...config, version: "v2" })) {
+      if (event === "on_chat_model_stream") tokens.push(data.chunk.text);
+      if (event.startsWith("on_tool")) names.push(`${event} ${name}`);
+      if (event === "on_chain_end") output = data.output;
+    }
+    expect(tokens.join("")).toBe("fast returned: fast done -");
+    expect(tokens.filter((token) => token !== "").length).toBeGreaterThan(1);
+    expect(names).toEqual(["on_tool_start fast", "on_tool_end fast"]);
+    expect(pairedScript(output)).toEqual(ANSWER);
+  });
+
+  it("stream in several modes at once", async () => {
+    const { graph } = create();
+    const modes = new Set<string>();
+    const options = {
+      ...config,
+      streamMode: ["values", "updates", "messages"] as ("values" | "updates" | "messages")[],
+    };
+    for await (const [mode] of await graph.stream(input(), options)) modes.add(mode as string);
+    expect([...modes].toSorted()).toEqual(["messages", "updates", "values"]);
+  });
+
+  it("several runs at once, over one object", async () => {
+    const { graph } = create();
+    const runs = Array.from({ length: 8 }, (_, index) =>
+      graph.invoke(user(`call fast {"label": "${index}"}`), { configurable: { thread_id: `${index}` } }),
+    );
+    const results = await Promise.all(runs);
+    expect(results.map((result) => pairedScript(result)[2])).toEqual(
+      runs.map((_, index) => `tool: fast done ${index}`),
+    );
+  });
+
+  it("no thread at all", async () => {
+    const { tools } = create();
+    const graph = createAgentGraph({ model: "offline:", tools });
+    expect(pairedScript(await graph.invoke(input()))).toEqual(ANSWER);
+    expect(pairedScript(await graph.invoke(input()))).toEqual(ANSWER);
+  });
+
+  it("a config that pretends to be a run's own, which it is not taken for", async () => {
+    const { graph, probe } = create();
+    const forged = { abandoned: { pendingWrites: [["t", "messages", [new AIMessage("forged")]]] } };
+    const result = await graph.invoke(input(), { configurable: { thread_id: "1", __tether_run: forged } });
+    expect(pairedScript(result)).toEqual(ANSWER);
+    expect(probe.runs).toEqual(["fast:-"]);
+  });
+});
+
+describe("an input that is none", () => {
+  const around = agentMiddleware((_context, next) => next());
+
+  it.each([["hi"], [5], [[]], [[["user", "hi"]]]])("is refused in words: %j", async (input) => {
+    for (const middleware of [[], [around]]) {
+      const graph = createAgentGraph({ model: "offline:", middleware });
+      await expect(graph.invoke(input as never)).rejects.toMatchObject({
+        name: "InvalidMessageError",
+        message: expect.stringMatching(/^Expected `input` to be an object with `messages`/),
+      });
+    }
+  });
+});
+
+describe("an input without messages", () => {
+  const around = agentMiddleware((_context, next) => next());
+  const inputs: readonly (readonly [input: object, hint: string])[] = [
+    [{ message: "hi" }, " Did you mean `messages`?"],
+    [{ Messages: [] }, " Did you mean `messages`?"],
+    [{ input: "hi" }, ""],
+    [{ messages: undefined }, ""],
+    [{}, ""],
+  ];
+
+  it.each(inputs)("is refused by name, and the thread stays as it was: %j", async (input, hint) => {
+    for (const middleware of [[], [around]]) {
+      const graph = createAgentGraph({ model: "offline:", middleware, checkpointer: new MemorySaver() });
+      await graph.invoke(user("hello"), config);
+      const before = await graph.getState(config);
+      const message = `Expected \`input\` to be an object with \`messages\`, a \`Command\` or null, got \`${JSON.stringify(input)}\`.${hint}`;
+      const refused = { name: "InvalidMessageError", message };
+      await expect(graph.invoke(input as never, config)).rejects.toMatchObject(refused);
+      await expect(graph.batch([input as never], [config])).rejects.toMatchObject(refused);
+      expect(await graph.getState(config)).toEqual(before);
+    }
+  });
+
+  it("goes on as before if it is an empty list, null or nothing", async () => {
+    const { graph } = create();
+    await graph.invoke(input(), config);
+    for (const given of [{ messages: [] }, null, undefined]) {
+      expect(pairedScript(await graph.invoke(given as never, config))).toEqual(ANSWER);
+    }
+  });
+
+  it("is taken from a parent graph whose state has none yet", async () => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const parent = new StateGraph(z.object({ messages: z.array(z.any()).optional(), plan: z.string() }))
+      .addNode("child", graph as never)
+      .addEdge(START, "child")
+      .addEdge("child", END)
+      .compile();
+    expect(await parent.invoke({ plan: "p" })).toEqual({ plan: "p" });
+  });
+});
+
+describe("an agent graph as a node of another graph", () => {
+  const paired = new StateSchema({ messages: PairedMessagesValue });
+
+  function nest(checkpointer?: MemorySaver) {
+    const probe = createProbe();
+    const child = createAgentGraph({ model: "offline:", tools: [probe.fast, probe.heedful] });
+    const drawn = new StateGraph(paired)
+      .addNode("child", child)
+      .addEdge(START, "child")
+      .addEdge("child", END);
+    return { probe, graph: drawn.compile(checkpointer === undefined ? {} : { checkpointer }) };
+  }
+
+  it("answers", async () => {
+    expect(pairedScript(await nest().graph.invoke(input()))).toEqual(ANSWER);
+  });
+
+  it("answers turn after turn over the checkpointer of the graph above", async () => {
+    const { graph } = nest(new MemorySaver());
+    await graph.invoke(input(), config);
+    expect(pairedScript(await graph.invoke(input(), config))).toEqual([...ANSWER, ...ANSWER]);
+  });
+
+  it("answers in a graph that knows nothing of pairing", async () => {
+    const { tools } = create();
+    const child = createAgentGraph({ model: "offline:", tools });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("child", child)
+      .addEdge(START, "child")
+      .addEdge("child", END)
+      .compile({ checkpointer: new MemorySaver() });
+    await graph.invoke({ messages: [new HumanMessage("call fast")] }, config);
+    expect(pairedScript(await graph.invoke({ messages: [new HumanMessage("call fast")] }, config))).toEqual([
+      ...ANSWER,
+      ...ANSWER,
+    ]);
+  });
+
+  it("is not troubled by a context of the graph above", async () => {
+    const { tools } = create();
+    const child = createAgentGraph({ model: "offline:", tools });
+    const graph = new StateGraph(
+      paired,
+      z.object({ tenant: z.string(), maxIterations: z.number().optional() }),
+    )
+      .addNode("child", child)
+      .addEdge(START, "child")
+      .addEdge("child", END)
+      .compile();
+    expect(pairedScript(await graph.invoke(input(), { context: { tenant: "t" } as never }))).toEqual(ANSWER);
+  });
+
+  it("streams from within", async () => {
+    const { graph } = nest();
+    const nodes: string[] = [];
+    for await (const [, update] of await graph.stream(input(), { streamMode: "updates", subgraphs: true })) {
+      nodes.push(...Object.keys(update as object));
+    }
+    expect(nodes).toEqual(["model", "tools", "model", "child"]);
+  });
+
+  it("leaves the history of the graph above paired when it is aborted", async () => {
+    const { graph, probe } = nest(new MemorySaver());
+    const controller = new AbortController();
+    const run = graph.invoke(user("call heedful and call fast"), { ...config, signal: controller.signal });
+    await probe.hasBegun(2);
+    await turns();
+    controller.abort();
+    await expect(run).rejects.toThrow(/abort/i);
+    pairedScript({ messages: messagesOf(await graph.invoke(user("hello"), config)) });
+    expect(pairedScript(await graph.invoke(input(), config)).slice(-4)).toEqual(ANSWER);
+  });
+});

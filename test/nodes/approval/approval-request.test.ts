@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import {
+  approvalRequest,
+  askedCalls,
+  type Decision,
+  readAnswer,
+} from "../../../src/nodes/approval/approval-request.js";
+import type { ToolTask } from "../../../src/nodes/tools/tool-task.js";
+
+const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
+  call: { id, name, kind: "valid" },
+  index: 0,
+  place: `message:${id}`,
+  args,
+  parseError: undefined,
+});
+const tasks = [task("1", "send", { to: "Ada" }), task("2", "pay", { amount: 3 })];
+
+describe("approvalRequest", () => {
+  it("is in the format that Studio and agent-chat-ui show", () => {
+    const allowed_decisions = ["approve", "edit", "reject", "respond"];
+    expect(approvalRequest(tasks, undefined)).toEqual({
+      action_requests: [
+        { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
+        { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
+      ],
+      review_configs: [
+        { action_name: "send", allowed_decisions },
+        { action_name: "pay", allowed_decisions },
+      ],
+    });
+  });
+
+  it("tells what was wrong with the last answer", () => {
+    const { problem, action_requests } = approvalRequest(tasks, "Not this way.");
+    expect(problem).toBe("Not this way.");
+    expect(action_requests.map(({ description }) => description)).toEqual([
+      "The assistant wants to call `send`.\n\nThe last answer was not used: Not this way.",
+      "The assistant wants to call `pay`.\n\nThe last answer was not used: Not this way.",
+    ]);
+  });
+});
+
+describe("askedCalls", () => {
+  it("finds the calls of a request, as an interrupt keeps it", () => {
+    const value = JSON.parse(JSON.stringify(approvalRequest(tasks, undefined)));
+    const expected = [
+      { id: "1", name: "send", args: { to: "Ada" } },
+      { id: "2", name: "pay", args: { amount: 3 } },
+    ];
+    expect(askedCalls([{ id: "i", value }])).toEqual(expected);
+    expect(askedCalls({ id: "i", value })).toEqual(expected);
+  });
+
+  it.each([
+    undefined,
+    null,
+    "may I?",
+    [],
+    [null],
+    [{ value: "may I?" }],
+    [{ value: { action_requests: [{}] } }],
+  ])("finds none in %j", (interrupts) => {
+    expect(askedCalls(interrupts)).toEqual([]);
+  });
+});
+
+describe("readAnswer", () => {
+  const accepted: readonly (readonly [what: string, given: unknown, decisions: readonly Decision[]])[] = [
+    ["fewer decisions than requests", [{ type: "approve" }], [{ type: "approve" }]],
+    ["a rejection without a reason", [{ type: "reject" }], [{ type: "reject" }]],
+    [
+      "a decision of each kind",
+      [
+        { type: "respond", message: "no need" },
+        { type: "reject", message: "too much" },
+      ],
+      [
+        { type: "respond", message: "no need" },
+        { type: "reject", message: "too much" },
+      ],
+    ],
+    [
+      "an edit in LangChain's own spelling",
+      [{ type: "edit", editedAction: { name: "send", args: { to: "Bob" } } }],
+      [{ type: "edit", edited_action: { name: "send", args: { to: "Bob" } } }],
+    ],
+    [
+      "an edit in both spellings, as the SDK sends it",
+      [{ type: "edit", editedAction: { name: "send", args: {} }, edited_action: { name: "send", args: {} } }],
+      [{ type: "edit", edited_action: { name: "send", args: {} } }],
+    ],
+  ];
+
+  it.each(accepted)("takes %s", (_what, given, decisions) => {
+    expect(readAnswer({ decisions: given }, tasks)).toEqual({ kind: "decisions", decisions });
+  });
+
+  const approve = { type: "approve" };
+  const refused: readonly (readonly [given: unknown, problem: string])[] = [
+    [null, "`resume`: Invalid input: expected object, received null"],
+    ["approve", "`resume`: Invalid input: expected object, received string"],
+    [true, "`resume`: Invalid input: expected object, received boolean"],
+    [[approve], "`resume`: Invalid input: expected object, received array"],
+    [{}, "`decisions`: Invalid input: expected array, received undefined"],
+    [{ decisions: { 0: approve, length: 1 } }, "`decisions`: Invalid input: expected array, received object"],
+    [{ decisions: [] }, "`decisions`: Too small: expected array to have >=1 items"],
+    [{ decisions: [approve], goto: "tools" }, '`resume`: Unrecognized key: "goto"'],
+    [{ decisions: [approve, approve, approve] }, "3 decisions for 2 requests"],
+    [{ decisions: [null] }, "`decisions.0`: Invalid input: expected object, received null"],
+    [{ decisions: [approve, "approve"] }, "`decisions.1`: Invalid input: expected object, received string"],
+    [
+      { decisions: [{ type: "accept" }] },
+      "`decisions.0.type`: Invalid discriminator value. Expected 'approve' | 'edit' | 'reject' | 'respond'",
+    ],
+    [
+      { decisions: [{ type: "constructor" }] },
+      "`decisions.0.type`: Invalid discriminator value. Expected 'approve' | 'edit' | 'reject' | 'respond'",
+    ],
+    [{ decisions: [{ ...approve, args: {} }] }, '`decisions.0`: Unrecognized key: "args"'],
+    [
+      { decisions: [JSON.parse('{"type":"approve","__proto__":{}}')] },
+      '`decisions.0`: Unrecognized key: "__proto__"',
+    ],
+    [
+      { decisions: [{ type: "respond" }] },
+      "`decisions.0.message`: Invalid input: expected string, received undefined",
+    ],
+    [
+      { decisions: [{ type: "reject", message: 3 }] },
+      "`decisions.0.message`: Invalid input: expected string, received number",
+    ],
+    [
+      { decisions: [{ type: "edit" }] },
+      "`decisions.0.edited_action`: Invalid input: expected object, received undefined",
+    ],
+    [
+      { decisions: [{ type: "edit", edited_action: { name: "send", args: [] } }] },
+      "`decisions.0.edited_action.args`: Invalid input: expected record, received array",
+    ],
+    [
+      { decisions: [approve, { type: "edit", edited_action: { name: "send", args: {} } }] },
+      "`decisions.1.edited_action.name` is `send`, and the request is for `pay`",
+    ],
+  ];
+
+  it.each(refused)("refuses %j, and says why", (given, problem) => {
+    const answer = readAnswer(given, tasks);
+    if (answer.kind !== "refused") throw new Error("It was taken.");
+    const [why, expected] = answer.problem.split(". Expected { decisions: [...] }, ");
+    expect(why).toBe(problem);
+    expect(expected).toMatch(/^one for each request, in their order: /);
+  });
+});

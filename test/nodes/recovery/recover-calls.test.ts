@@ -1,0 +1,147 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { unansweredCalls } from "../../../src/history/open-calls.js";
+import type { WatchedCheckpoints } from "../../../src/langgraph/watch-checkpointer.js";
+import { harvestCalls } from "../../../src/nodes/recovery/recover-calls.js";
+
+const calling = (id: string, ...callIds: string[]) =>
+  new AIMessage({
+    id,
+    content: "",
+    tool_calls: callIds.map((callId) => ({ id: callId, name: "t", args: {} })),
+  });
+const result = (callId: string, content = `result ${callId}`) =>
+  new ToolMessage({ content, tool_call_id: callId });
+const human = (id: string) => new HumanMessage({ id, content: id });
+
+interface Saved {
+  readonly source: "input" | "loop" | "update";
+  readonly writes: readonly unknown[];
+}
+
+/** What a checkpoint holds: what the one before wrote is applied by a step of the loop, and discarded by an input. */
+function storedMessages(saved: readonly Saved[]): unknown[] {
+  const [newest, ...older] = saved;
+  const before = older[0];
+  if (newest === undefined || before === undefined) return [];
+  return [...storedMessages(older), ...(newest.source === "input" ? [] : before.writes.flat())];
+}
+
+/** A chain of checkpoints, the newest first, with what their tasks wrote to the messages. */
+function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; reads: string[] } {
+  const reads: string[] = [];
+  const tuples = saved.map(({ source, writes }, index): CheckpointTuple => {
+    const configOf = (place: number) => ({ configurable: { thread_id: "1", checkpoint_id: String(place) } });
+    return {
+      config: configOf(index),
+      checkpoint: {
+        ...emptyCheckpoint(),
+        id: String(index),
+        channel_values: { messages: storedMessages(saved.slice(index)) },
+      },
+      metadata: { source, step: saved.length - index, parents: {} },
+      pendingWrites: writes.map((value, task) => [`task ${task}`, "messages", value]),
+      ...(index + 1 < saved.length ? { parentConfig: configOf(index + 1) } : {}),
+    };
+  });
+  const checkpoints: WatchedCheckpoints = {
+    abandoned: tuples[0],
+    read: async (config) => {
+      const id = String(config.configurable?.["checkpoint_id"]);
+      reads.push(id);
+      return tuples[Number(id)];
+    },
+  };
+  return { checkpoints, reads };
+}
+
+const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
+const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
+
+/** The contents that are found for the unanswered calls of a history. */
+async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
+  const { dangling, pending } = unansweredCalls(history);
+  const found = await harvestCalls([...dangling, ...pending], checkpoints);
+  return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
+}
+
+describe("harvestCalls", () => {
+  const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
+
+  it("finds what the tasks of the abandoned checkpoint had written, each in its place", async () => {
+    const { checkpoints } = chain(loop([result("3")], [result("1")]), loop([calling("a", "1", "2", "3")]));
+    expect(await harvest(batch, checkpoints)).toEqual(["result 1", undefined, "result 3"]);
+  });
+
+  it("reads results in whatever form they were written", async () => {
+    const plain = { type: "tool", content: "plain", tool_call_id: "2" };
+    const { checkpoints } = chain(
+      loop(result("1"), plain, [[]], null, "text"),
+      loop([calling("a", "1", "2", "3")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual(["result 1", "plain", undefined]);
+  });
+
+  it("finds nothing where there is no checkpointer, and nothing in a first run", async () => {
+    expect(await harvest(batch, undefined)).toEqual([undefined, undefined, undefined]);
+    expect(await harvest(batch, { abandoned: undefined, read: undefined })).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("leaves a placeholder where it is", async () => {
+    const placeholder = new ToolMessage({
+      content: "no result",
+      tool_call_id: "1",
+      additional_kwargs: { tether_placeholder: "unrecorded" },
+    });
+    const { checkpoints } = chain(loop([placeholder]), loop([calling("a", "1", "2", "3")]));
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("walks past checkpoints of runs that died before they patched", async () => {
+    const { checkpoints } = chain(
+      input([human("second try")]),
+      input([human("first try")]),
+      loop([result("2")]),
+      loop([calling("a", "1", "2", "3")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
+  });
+
+  it("does not read further than the checkpoint that made the calls", async () => {
+    const { checkpoints, reads } = chain(
+      loop([result("2")]),
+      loop([calling("a", "1", "2", "3")]),
+      input([human("h")]),
+      loop([result("1", "of another turn")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
+    expect(reads).toEqual(["1"]);
+  });
+
+  it("gives one result to one call only, where a group uses an id twice", async () => {
+    const twice = [calling("a", "1", "1"), human("next")];
+    const { checkpoints } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
+    expect(await harvest(twice, checkpoints)).toEqual(["once", undefined]);
+  });
+
+  it("gives a result to the latest of several groups with calls of its id", async () => {
+    const reused = [calling("a", "1"), human("between"), calling("b", "1"), human("next")];
+    const { checkpoints } = chain(loop([result("1", "of b")]), loop([calling("b", "1")]));
+    expect(await harvest(reused, checkpoints)).toEqual([undefined, "of b"]);
+  });
+
+  it("takes nothing that was applied: where it is gone, somebody removed it", async () => {
+    const { checkpoints } = chain(
+      { source: "update", writes: [] },
+      loop(new AIMessage({ id: "b", content: "done" })),
+      loop([result("1")], [result("2")], [result("3")]),
+      loop([calling("a", "1", "2", "3")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+  });
+});

@@ -1,0 +1,142 @@
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { OfflineBadRequestError } from "../../src/offline/offline-bad-request-error.js";
+import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
+
+const human = new HumanMessage("hello");
+const ai = (...ids: string[]) =>
+  new AIMessage({ content: "", tool_calls: ids.map((id) => ({ id, name: "look", args: {} })) });
+const result = (id: string) => new ToolMessage({ content: "done", tool_call_id: id });
+const invalid = new AIMessage({
+  content: "",
+  tool_calls: [{ id: "a", name: "look", args: {} }],
+  invalid_tool_calls: [{ id: "b", name: "look", args: '{"cut' }],
+});
+
+interface GoodCase {
+  title: string;
+  messages: BaseMessage[];
+}
+
+interface BadCase extends GoodCase {
+  message: string;
+}
+
+const missing = (ids: string) =>
+  "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+  `The following tool_call_ids did not have response messages: ${ids}`;
+const orphan =
+  "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
+
+describe("refuseBadHistory", () => {
+  it.each<GoodCase>([
+    { title: "a message without calls", messages: [human] },
+    { title: "a history that begins with the assistant", messages: [new AIMessage("hi"), human] },
+    { title: "several system messages", messages: [new SystemMessage("a"), human, new SystemMessage("b")] },
+    {
+      title: "a batch with its results in call order",
+      messages: [human, ai("a", "b"), result("a"), result("b")],
+    },
+    {
+      title: "an id that a later batch uses again",
+      messages: [human, ai("a"), result("a"), ai("a"), result("a")],
+    },
+    {
+      title: "an id twice in one batch, with two results",
+      messages: [human, ai("a", "a"), result("a"), result("a")],
+    },
+    { title: "an invalid call with its result", messages: [human, invalid, result("a"), result("b")] },
+  ])("accepts $title", ({ messages }) => {
+    expect(() => refuseBadHistory(messages)).not.toThrow();
+  });
+
+  it.each<BadCase>([
+    {
+      title: "an empty list",
+      messages: [],
+      message:
+        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    },
+    { title: "a call without a result at the end", messages: [human, ai("a")], message: missing("a") },
+    {
+      title: "all missing results by their ids",
+      messages: [human, ai("a", "b", "c"), result("b")],
+      message: missing("a, c"),
+    },
+    {
+      title: "a result missing before a new message",
+      messages: [human, ai("a", "b"), result("a"), human],
+      message: missing("b"),
+    },
+    {
+      title: "a message between call and result",
+      messages: [ai("a"), human, result("a")],
+      message: missing("a"),
+    },
+    {
+      title: "two batches before their results",
+      messages: [ai("a"), ai("b"), result("a"), result("b")],
+      message: missing("a"),
+    },
+    {
+      title: "one result for two calls of one id",
+      messages: [ai("a", "a"), result("a")],
+      message: missing("a"),
+    },
+    {
+      title: "an invalid call without a result",
+      messages: [human, invalid, result("a")],
+      message: missing("b"),
+    },
+    { title: "an orphan result at the start", messages: [result("a"), human], message: orphan },
+    {
+      title: "an orphan result after text",
+      messages: [human, new AIMessage("hi"), result("a")],
+      message: orphan,
+    },
+    {
+      title: "an orphan result within a batch",
+      messages: [human, ai("a"), result("a"), result("b")],
+      message: orphan,
+    },
+    {
+      title: "a result that comes after its batch is over",
+      messages: [human, ai("a"), result("a"), human, result("a")],
+      message: orphan,
+    },
+    {
+      title: "a second result of one call",
+      messages: [human, ai("a"), result("a"), result("a")],
+      message:
+        "Invalid parameter: Duplicate value for 'tool_call_id' of 'a', in messages[2] and messages[3].",
+    },
+    {
+      title: "results out of call order",
+      messages: [human, ai("a", "b"), result("b"), result("a")],
+      message:
+        "Invalid parameter: tool messages must stand in the order of the 'tool_calls' that they respond to: " +
+        "expected a response to 'a' in messages[2].",
+    },
+    {
+      title: "a result without an id",
+      messages: [human, ai("a"), result("")],
+      message: "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.",
+    },
+    {
+      title: "a call without an id",
+      messages: [human, ai("")],
+      message: "Missing required parameter: 'messages[1].tool_calls[0].id'.",
+    },
+  ])("refuses $title", ({ messages, message }) => {
+    expect(() => refuseBadHistory(messages)).toThrow(
+      expect.objectContaining({ message, status: 400, code: "invalid_request_error" }),
+    );
+    expect(() => refuseBadHistory(messages)).toThrow(OfflineBadRequestError);
+  });
+});

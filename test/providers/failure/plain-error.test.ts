@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { providerTextOf, toPlainError } from "../../../src/providers/failure/plain-error.js";
+
+const plain = (error: unknown) => toPlainError(error, (text) => text.replaceAll("secret", "…"));
+
+class BadRequestError extends Error {
+  readonly status = 400;
+  readonly code = "code of secret";
+  readonly headers = { authorization: "Bearer secret" };
+  readonly request = { key: "secret" };
+}
+
+describe("the provider's words are found", () => {
+  it.each([
+    ["as they are", "Overloaded", "Overloaded"],
+    ["behind the status", "400 Slow down", "Slow down"],
+    ["with a number of their own", "503 of us are busy", "503 of us are busy"],
+    ["in an error of a JSON", '400 {"type":"error","error":{"type":"x","message":"Bad order"}}', "Bad order"],
+    ["in a JSON with a detail", 'Status 422. Body: {"object":"error","detail":"Bad field"}', "Bad field"],
+    ["before LangChain's advice", "400 No key\n\nTroubleshooting URL: https://a.b/c/\n", "No key"],
+    ["with braces that are no JSON", "Missing {place} in it", "Missing {place} in it"],
+    ["where there are none", "400 status code (no body)", "it gave no reason"],
+    ["over several lines", "one\n  two", "one two"],
+  ])("%s", (_title, message, text) => {
+    expect(providerTextOf(plain(new BadRequestError(message)))).toBe(text);
+  });
+
+  it("with what lies behind a lost connection", () => {
+    const refused = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
+    const error = new Error("Connection error.", { cause: new Error("fetch failed", { cause: refused }) });
+    expect(providerTextOf(plain(error))).toBe("Connection error. (ECONNREFUSED)");
+  });
+
+  it("and shortened", () => {
+    expect(providerTextOf(plain(new Error("word ".repeat(500)))).length).toBeLessThanOrEqual(501);
+  });
+});
+
+describe("a plain error", () => {
+  it("has name, codes and place of the client's, and nothing else of it", () => {
+    const error = plain(new BadRequestError("It was secret."));
+    expect(error).not.toBeInstanceOf(BadRequestError);
+    expect({ ...error }).toEqual({ status: 400, code: "code of …" });
+    expect(error).toMatchObject({ name: "BadRequestError", message: "It was …." });
+    expect(error.stack).toMatch(/^BadRequestError: It was …\.\n {4}at .*plain-error\.test\.ts/);
+  });
+
+  it("is made of what is no error, and of a cause that is its own", () => {
+    expect(plain("secret").message).toBe("…");
+    expect(plain(undefined).message).toBe("undefined");
+    const round = new Error("round");
+    round.cause = round;
+    expect(plain(round).cause).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,51 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countTextTokens } from "../../../src/history/count-tokens.js";
+import { sumTokens } from "../../../src/history/measure-input.js";
+import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
+import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
+import { reasoningOf } from "../../../src/providers/input/reasoning-field.js";
+import { toModelInput } from "../../../src/providers/input/to-model-input.js";
+import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
+import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
+import { runs } from "../../support/law-runs.js";
+
+expectWarnings(OLD_PACKAGES);
+
+const NAMES = Object.keys(DIALECTS) as DialectName[];
+const TURNS = 20;
+const BUDGET = 5_000;
+
+/** Turns with a long result each, and as much reasoning as a thinking model writes. */
+function thinkingThread(): BaseMessage[] {
+  return Array.from({ length: TURNS }, (_, turn) => [
+    new HumanMessage(`look ${turn}`),
+    new AIMessage({
+      content: "",
+      tool_calls: [{ id: `c${turn}`, name: "look", args: { turn } }],
+      additional_kwargs: { reasoning_content: "I must look. ".repeat(40) },
+    }),
+    new ToolMessage({ content: "clear sky ".repeat(300), tool_call_id: `c${turn}` }),
+  ]).flat();
+}
+
+describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
+  it("keeps it with all that is sent: the words between roles, and the reasoning", () => {
+    const input = toModelInput(thinkingThread(), { dialect, maxTokens: BUDGET });
+    const reasoning = input.map((message) => countTextTokens(reasoningOf(message) ?? ""));
+    const total = sumTokens(input) + reasoning.reduce((sum, tokens) => sum + tokens, 0);
+    expect(total).toBeLessThanOrEqual(BUDGET);
+    expect(total).toBeGreaterThan(BUDGET * 0.8);
+  });
+
+  it("is accepted like any other", () => {
+    fc.assert(
+      fc.property(foreignHistories(), fc.nat({ max: 200 }), (foreign, maxTokens) => {
+        const input = toModelInput(buildForeign(foreign), { dialect, maxTokens });
+        expect(validateHistory(input, dialect)).toEqual([]);
+      }),
+      runs(60),
+    );
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { didYouMean, nearestOf } from "../../src/shared/did-you-mean.js";
+
+const NAMES = [
+  "maxIterations",
+  "maxFunctionCalls",
+  "tools",
+  "toolChoice",
+  "google-genai",
+  "google-vertexai",
+  "openai",
+];
+
+it.each([
+  ["maxIteration", "maxIterations"],
+  ["max_iterations", "maxIterations"],
+  ["MAXITERATIONS", "maxIterations"],
+  ["tool", "tools"],
+  ["opnai", "openai"],
+  ["google", "google-genai"],
+  ["max", undefined],
+  ["prompt", undefined],
+  ["", undefined],
+  ["-", undefined],
+  ["__proto__", undefined],
+])("%j is near to %j", (given, nearest) => {
+  expect(nearestOf(given, NAMES)).toBe(nearest);
+});
+
+it("A question follows an error, and nothing follows if no name is near.", () => {
+  expect(didYouMean("tool", NAMES)).toBe(" Did you mean `tools`?");
+  expect(didYouMean("weather", NAMES)).toBe("");
+});

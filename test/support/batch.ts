@@ -1,0 +1,32 @@
+/** One batch of calls, from the model's message to the results. */
+
+import type { ToolMessage } from "@langchain/core/messages";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import { expect } from "vitest";
+import { z } from "zod";
+import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { calls, scripted, type WantedCall } from "./scripted-model.js";
+import { pairedMessagesOf, user } from "./thread.js";
+
+export const schema = z.object({ amount: z.number(), note: z.string().optional() });
+
+/** A tool that returns a value, and counts its runs. */
+export function returning(value: unknown, name = "give") {
+  const runs: unknown[] = [];
+  const given = tool(
+    async (args: z.infer<typeof schema>, { toolCallId }: ToolRuntime) => {
+      runs.push(args);
+      return typeof value === "function" ? value(toolCallId) : value;
+    },
+    { name, description: name, schema },
+  );
+  return { tool: given, runs };
+}
+
+/** The results of one batch, and the text that follows them. */
+export async function results(options: Omit<AgentGraphOptions, "model">, ...batch: WantedCall[]) {
+  const graph = createAgentGraph({ model: scripted(calls(...batch), "the end"), ...options });
+  const messages = pairedMessagesOf(await graph.invoke(user("go")));
+  expect(messages.at(-1)?.text).toBe("the end");
+  return messages.filter((message): message is ToolMessage => message.type === "tool");
+}
