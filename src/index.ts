@@ -48,7 +48,7 @@ export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/sum
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
-export { type MakeModel, shareModels } from "./providers/models/cached-create-model.js";
+export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
 export { dialectOf } from "./providers/models/dialect-of.js";
 export type { RunContext } from "./settings/run-context.js";

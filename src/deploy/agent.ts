@@ -1,13 +1,13 @@
 /** The graph of `langgraph.json`. */
 
 import { createAgentGraph } from "../graph/create-agent-graph.js";
-import { shareModels } from "../providers/models/cached-create-model.js";
+import { cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { readSettings } from "./settings.js";
 import { createDeployTools } from "./tools/create-deploy-tools.js";
 
 const settings = readSettings(process.env);
 /** Each run has a graph of its own, and all have the same models. */
-const createModel = shareModels();
+const createModel = cachedCreateModel();
 
 const build = () =>
   createAgentGraph({
@@ -30,7 +30,7 @@ const build = () =>
     summaryTimeoutMs: settings.SUMMARY_TIMEOUT_MS,
     coveredMessages: settings.COVERED_MESSAGES,
     maxIterations: settings.MAX_ITERATIONS,
-    maxFunctionCalls: settings.MAX_FUNCTION_CALLS,
+    maxToolCalls: settings.MAX_TOOL_CALLS,
     maxConsecutiveErrors: settings.MAX_CONSECUTIVE_ERRORS,
     maxToolCallsFromHistory: settings.MAX_TOOL_CALLS_FROM_HISTORY,
     toolChoice: settings.TOOL_CHOICE,

@@ -39,7 +39,7 @@ const VARIABLES = {
   },
   COVERED_MESSAGES: { schema: z.enum(["keep", "archive"]).optional(), expectation: "keep or archive" },
   MAX_ITERATIONS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
-  MAX_FUNCTION_CALLS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
+  MAX_TOOL_CALLS: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   MAX_CONSECUTIVE_ERRORS: { schema: countFrom(1).optional(), expectation: "an integer of 1 or more" },
   MAX_TOOL_CALLS_FROM_HISTORY: { schema: countFrom(0).optional(), expectation: "an integer of 0 or more" },
   TOOL_CHOICE: {

@@ -12,10 +12,10 @@ import {
 } from "@langchain/langgraph";
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
-import type { drawGraph } from "./build-state-graph.js";
+import type { buildStateGraph } from "./build-state-graph.js";
 
 /** The graph as it is drawn and compiled. */
-export type Drawn = ReturnType<ReturnType<typeof drawGraph>["compile"]>;
+export type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;
 type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
 
 type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };

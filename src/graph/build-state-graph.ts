@@ -17,7 +17,7 @@ import { runContextSchema } from "../settings/run-context.js";
  * that need a human to one of `approve`; the plain edge behind the tools joins them again, and the gate in the model node
  * sees all results.
  */
-export function drawGraph(
+export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
 ) {
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })

@@ -4,7 +4,7 @@ import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy, type RequireApproval } from "../nodes/approval/call-policy.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
-import { type MakeModel, shareModels } from "../providers/models/cached-create-model.js";
+import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { checkBuildSettings, type SummaryLanguage } from "../settings/build-settings.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
 import { resolveLimits } from "../settings/loop-limits.js";
@@ -12,7 +12,7 @@ import { readRunContext } from "../settings/run-context.js";
 import { createSummaryPolicy } from "../settings/summary-policy.js";
 import { readToolChoice, type ToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
-import { drawGraph } from "./build-state-graph.js";
+import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
 
 /** What `createAgentGraph` takes. Only `model` is required; `undefined` counts as left out. */
@@ -21,8 +21,8 @@ export interface AgentGraphOptions {
   readonly model: BaseChatModel | string;
   /** Names of further models that a run may choose in its `context`. @default none */
   readonly models?: readonly string[] | undefined;
-  /** Makes the models that are named. Hand {@link shareModels} to several graphs, and they share theirs. @default its own */
-  readonly createModel?: MakeModel | undefined;
+  /** Makes the models that are named. Hand {@link cachedCreateModel} to several graphs, and they share theirs. @default its own */
+  readonly createModel?: CreateModel | undefined;
   /** LangChain tools. Names: 1 to 64 letters, digits, `_` and `-`; no name twice; at most 128. @default none */
   readonly tools?: readonly StructuredToolInterface[] | undefined;
   /** Instructions that stand before the conversation. A run may choose others. @default none */
@@ -61,7 +61,7 @@ export interface AgentGraphOptions {
   /** Model calls with tools in one turn, 1 or more; then a closing one with tools off. @default 40 */
   readonly maxIterations?: number | undefined;
   /** Tool calls in one turn, 0 or more. A batch that would exceed it is not run. @default no limit */
-  readonly maxFunctionCalls?: number | undefined;
+  readonly maxToolCalls?: number | undefined;
   /** Rounds in a row in which every call failed, 1 or more; then a closing answer with tools off. @default 3 */
   readonly maxConsecutiveErrors?: number | undefined;
   /** Whether the model may, must or must not call a tool. A run may choose otherwise. @default "auto" */
@@ -116,13 +116,13 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const toolChoice = readToolChoice(options.toolChoice ?? "auto", offeredNames);
   const middleware = sortMiddleware(options.middleware ?? []);
   const limits = resolveLimits(options);
-  const make = options.createModel ?? shareModels();
+  const make = options.createModel ?? cachedCreateModel();
   const { resolveModel, checkModel } = prepareModels("model", options.model, options.models ?? [], make);
   const summaryModel =
     options.summaryModel === undefined
       ? undefined
       : prepareModels("summaryModel", options.summaryModel, [], make);
-  const compiled = drawGraph({
+  const compiled = buildStateGraph({
     tools,
     offered,
     callPolicy: createCallPolicy({

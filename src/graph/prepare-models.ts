@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
-import { type MakeModel, readsEnvironment } from "../providers/models/cached-create-model.js";
+import { type CreateModel, readsEnvironment } from "../providers/models/cached-create-model.js";
 import { checkModelKey, parseModelName } from "../providers/models/create-model.js";
 import { hintAtClass } from "../settings/hint-at-class.js";
 import { isRecord } from "../shared/is-record.js";
@@ -22,7 +22,7 @@ export function prepareModels(
   setting: "model" | "summaryModel",
   model: BaseChatModel | string,
   others: readonly string[],
-  make: MakeModel,
+  make: CreateModel,
 ): Models {
   const names = [...(typeof model === "string" ? [model] : []), ...others];
   for (const name of names) parseModelName(name);

@@ -15,7 +15,7 @@ interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
 export interface AgentMiddleware extends MiddlewareOf<"agent", AgentContext> {}
 /** Made by `chatMiddleware`: it wraps each model call. */
 export interface ChatMiddleware extends MiddlewareOf<"chat", ChatContext> {
-  readonly keepsResult: boolean;
+  readonly readOnly: boolean;
 }
 /** Made by `functionMiddleware`: it wraps each call of a tool. */
 export interface FunctionMiddleware extends MiddlewareOf<"function", FunctionContext> {}
@@ -38,7 +38,7 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
    *
    * @default false
    */
-  readonly keepsResult?: boolean;
+  readonly readOnly?: boolean;
 }
 
 /** What `functionMiddleware` takes beside its function. */
@@ -61,9 +61,9 @@ export function chatMiddleware(
   handle: Handler<ChatContext>,
   options: ChatMiddlewareOptions = {},
 ): ChatMiddleware {
-  checkFactory("chatMiddleware", handle, options, { name: text, keepsResult: flag });
-  const { keepsResult = false } = options;
-  return { kind: "chat", name: nameOf(handle, options), handle, mayRetry: false, keepsResult };
+  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag });
+  const { readOnly = false } = options;
+  return { kind: "chat", name: nameOf(handle, options), handle, mayRetry: false, readOnly };
 }
 
 /** Wraps one call of a tool. */

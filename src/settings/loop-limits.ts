@@ -4,14 +4,14 @@ export interface LoopLimits {
   /** Model calls with tools in one turn; then one closing call with tools off. */
   readonly maxIterations: number;
   /** Tool calls run in one turn. A batch that would exceed it is not run. Infinity: no limit. */
-  readonly maxFunctionCalls: number;
+  readonly maxToolCalls: number;
   /** Batches in a row in which every call failed; then one closing call with tools off. */
   readonly maxConsecutiveErrors: number;
 }
 
 const DEFAULT_LIMITS: LoopLimits = {
   maxIterations: 40,
-  maxFunctionCalls: Number.POSITIVE_INFINITY,
+  maxToolCalls: Number.POSITIVE_INFINITY,
   maxConsecutiveErrors: 3,
 };
 
@@ -21,7 +21,7 @@ export function resolveLimits(
 ): LoopLimits {
   return {
     maxIterations: chosen.maxIterations ?? base.maxIterations,
-    maxFunctionCalls: chosen.maxFunctionCalls ?? base.maxFunctionCalls,
+    maxToolCalls: chosen.maxToolCalls ?? base.maxToolCalls,
     maxConsecutiveErrors: chosen.maxConsecutiveErrors ?? base.maxConsecutiveErrors,
   };
 }

@@ -27,7 +27,7 @@ export interface RunContext {
   /** Model calls with tools in one turn; 1 or more, and at most the limit of the graph. */
   maxIterations?: number | undefined;
   /** Tool calls in one turn; 0 or more, and at most the limit of the graph. */
-  maxFunctionCalls?: number | undefined;
+  maxToolCalls?: number | undefined;
   /** Rounds in a row in which every tool call failed; 1 or more, and at most the limit of the graph. */
   maxConsecutiveErrors?: number | undefined;
 }
@@ -39,7 +39,7 @@ interface RunRule extends Rule {
 
 const LIMITS = {
   maxIterations: { ...countFrom(1), help: "Model calls with tools in one turn, at most." },
-  maxFunctionCalls: { ...countFrom(0), help: "Tool calls in one turn, at most." },
+  maxToolCalls: { ...countFrom(0), help: "Tool calls in one turn, at most." },
   maxConsecutiveErrors: { ...countFrom(1), help: "Failed rounds of tool calls in a row, at most." },
 } as const satisfies Record<keyof LoopLimits, RunRule>;
 

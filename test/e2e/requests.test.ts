@@ -209,7 +209,7 @@ describe("the schemas of the product's graph", () => {
       messagesToKeep: "integer",
       tokensToKeep: "integer",
       maxIterations: "integer",
-      maxFunctionCalls: "integer",
+      maxToolCalls: "integer",
       maxConsecutiveErrors: "integer",
     });
     expect(required ?? []).toEqual([]);

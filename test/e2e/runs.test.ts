@@ -62,7 +62,7 @@ describe.concurrent("a run of the product's graph", () => {
     const thread = await served.thread("agent");
     const parts = (await stream("agent", thread.id, "what is 6*7 and what is 20+22?", "updates")) as object[];
     expect(parts.map((part) => Object.keys(part).join())).toEqual(["model", "tools", "tools", "model"]);
-    expect(JSON.stringify(parts)).not.toContain("functionCalls");
+    expect(JSON.stringify(parts)).not.toContain("toolCalls");
     await thread.expectToGoOn();
   });
 

@@ -3,7 +3,7 @@ import { didYouMean, nearestOf } from "../../src/shared/did-you-mean.js";
 
 const NAMES = [
   "maxIterations",
-  "maxFunctionCalls",
+  "maxToolCalls",
   "tools",
   "toolChoice",
   "google-genai",

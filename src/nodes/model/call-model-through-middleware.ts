@@ -39,7 +39,7 @@ export async function callModelThroughMiddleware(
   call: ModelCall,
   takeBack: (answer: AIMessage) => Promise<void>,
 ): Promise<ChatOutcome> {
-  const mayChange = layers.some(({ keepsResult }) => !keepsResult);
+  const mayChange = layers.some(({ readOnly }) => !readOnly);
   let streaming: Promise<AIMessage> | undefined;
   let hasSettled = false;
   let answer: AIMessage | undefined;
@@ -82,5 +82,5 @@ export async function callModelThroughMiddleware(
 }
 
 const CHANGED =
-  "A chat middleware made with `{ keepsResult: true }` changed `context.result`, which the client already has.";
+  "A chat middleware made with `{ readOnly: true }` changed `context.result`, which the client already has.";
 const MISSING = "The chat middleware left no `context.result`.";

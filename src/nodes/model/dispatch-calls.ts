@@ -26,7 +26,7 @@ export interface Dispatched {
 
 export interface DispatchOptions {
   readonly policy: CallPolicy;
-  readonly maxFunctionCalls: number;
+  readonly maxToolCalls: number;
   readonly toolChoice: ToolChoice;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
@@ -40,12 +40,12 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxFunctionCalls, toolChoice, isSaved }: DispatchOptions,
+  { policy, maxToolCalls, toolChoice, isSaved }: DispatchOptions,
 ): Promise<Dispatched> {
   const tasks = toolTasksOf(message);
   const own = tasks.filter((task) => !policy.isHandedOver(task));
-  const functionCalls = turn.functionCalls + own.length;
-  if (own.length > 0 && functionCalls > maxFunctionCalls) return refuseForBudget(message, turn);
+  const toolCalls = turn.toolCalls + own.length;
+  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
   const needsApproval = await Promise.all(own.map(policy.needsApproval));
   const waiting = own.filter((_, index) => needsApproval[index]);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
@@ -59,7 +59,7 @@ export async function dispatchCalls(
   const follows = own.length < tasks.length ? "auto" : afterRequired(toolChoice);
   const next: Turn = {
     ...turn,
-    functionCalls,
+    toolCalls,
     ...(afterRequired(toolChoice) !== undefined && { afterRequired: follows }),
   };
   const isEnd = sends.length === 0;
@@ -73,7 +73,7 @@ export async function dispatchCalls(
 /** A batch that would exceed the budget is answered instead of run, and the model closes the turn. */
 function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
   const refusals = refuse(message, "Not run: the limit of tool calls for one turn is reached.");
-  const closed: Turn = { ...turn, closing: "max-function-calls" };
+  const closed: Turn = { ...turn, closing: "max-tool-calls" };
   return {
     command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
     refused: refusals.length,

@@ -59,7 +59,7 @@ function lastResults({ messages }: AgentState): readonly BaseMessage[] {
 
 function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
   if (turn.iterations >= limits.maxIterations) return "max-iterations";
-  if (turn.functionCalls >= limits.maxFunctionCalls) return "max-function-calls";
+  if (turn.toolCalls >= limits.maxToolCalls) return "max-tool-calls";
   if (turn.consecutiveErrors >= limits.maxConsecutiveErrors) return "max-consecutive-errors";
   if (stepsLeft < STEPS_OF_A_ROUND) return "recursion-limit";
   return undefined;

@@ -74,11 +74,11 @@ export function createModelNode(options: ModelNodeOptions) {
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
-    const { maxFunctionCalls } = limits;
+    const { maxToolCalls } = limits;
     try {
       return await dispatchCalls(message, turn, {
         policy: options.callPolicy,
-        maxFunctionCalls,
+        maxToolCalls,
         toolChoice: answer.toolChoice,
         isSaved: isSaved(config),
       });

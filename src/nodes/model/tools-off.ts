@@ -20,7 +20,7 @@ export type ToolsOffReason =
 /** What the user reads if an answer has no text of its own. */
 const TEXTS: Readonly<Record<ToolsOffReason, string>> = {
   "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
-  "max-function-calls": "I stopped here: the limit of tool calls for one turn is reached.",
+  "max-tool-calls": "I stopped here: the limit of tool calls for one turn is reached.",
   "max-consecutive-errors": "I stopped here: the tools failed several times in a row.",
   "recursion-limit": "I stopped here: the run's recursion limit is reached.",
   "after-required": "I stopped here: the required tool was called, and no other may be.",

@@ -6,8 +6,8 @@ import { createPlaceholder, type PlaceholderCause } from "../../history/result.j
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { countStep, runHandleOf } from "../run/run-handle.js";
-import { askAgain } from "./pending-approvals.js";
-import { harvestCalls } from "./recover-calls.js";
+import { pendingApprovals } from "./pending-approvals.js";
+import { recoverCalls } from "./recover-calls.js";
 
 /**
  * Closes dangling calls: with the result that the tool had returned before its run ended, if it can still be
@@ -22,7 +22,7 @@ export async function patch(
   const { dangling, pending } = unansweredCalls(messages);
   const calls = [...dangling, ...pending];
   const handle = runHandleOf(config);
-  const found = await harvestCalls(calls, handle?.checkpoints);
+  const found = await recoverCalls(calls, handle?.checkpoints);
   // An answer given without the model comes behind the open group, too.
   const closes = handle?.given === undefined ? dangling.length : calls.length;
   const closing: BaseMessage[] = [];
@@ -39,7 +39,9 @@ export async function patch(
     }
   }
   const update = closing.length === 0 ? {} : { messages: closing };
-  const question = handle?.endsAfterInput ? undefined : askAgain(calls.slice(closes), found.slice(closes));
+  const question = handle?.endsAfterInput
+    ? undefined
+    : pendingApprovals(calls.slice(closes), found.slice(closes));
   return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
 }
 

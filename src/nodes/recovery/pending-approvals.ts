@@ -11,7 +11,7 @@ import type { Remains } from "./recover-calls.js";
  *
  * @param found What was found of each of the pending calls.
  */
-export function askAgain(
+export function pendingApprovals(
   pending: readonly UnansweredCall[],
   found: readonly (Remains | undefined)[],
 ): ApprovalTask | undefined {

@@ -27,7 +27,7 @@ export type Remains =
  * What was found of the given calls, each in its place; undefined where nothing was. Only writes that were never
  * applied count: a result that was applied and removed since stays removed.
  */
-export async function harvestCalls(
+export async function recoverCalls(
   calls: readonly UnansweredCall[],
   checkpoints: WatchedCheckpoints | undefined,
 ): Promise<(Remains | undefined)[]> {

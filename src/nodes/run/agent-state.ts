@@ -15,7 +15,7 @@ import { isUserMessage } from "../../history/summary.js";
 /** Why the model may call no tool in what remains of the turn. */
 const closingReasonSchema = z.enum([
   "max-iterations",
-  "max-function-calls",
+  "max-tool-calls",
   "max-consecutive-errors",
   "recursion-limit",
 ]);
@@ -32,7 +32,7 @@ const turnSchema = z.object({
   /** Model calls with tools on. */
   iterations: z.number(),
   /** Calls that were sent to their tools. */
-  functionCalls: z.number(),
+  toolCalls: z.number(),
   /** Rounds in a row in which every call failed. */
   consecutiveErrors: z.number(),
   closing: closingReasonSchema.optional(),
@@ -85,5 +85,5 @@ export type AgentUpdate = { messages?: BaseMessageLike[]; turn?: Turn; summaryAt
 export function turnOf({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
   if (turn !== undefined && turn.startedBy === startedBy) return turn;
-  return { startedBy, iterations: 0, functionCalls: 0, consecutiveErrors: 0 };
+  return { startedBy, iterations: 0, toolCalls: 0, consecutiveErrors: 0 };
 }

@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { createModel } from "./create-model.js";
 
 /** Contract: resolves to the model of a name, or rejects with a clear error. */
-export type MakeModel = (name: string) => Promise<BaseChatModel>;
+export type CreateModel = (name: string) => Promise<BaseChatModel>;
 
 /**
  * Makes each model once, when it is first asked for. Graphs that are handed the same function share their models: the
@@ -10,9 +10,9 @@ export type MakeModel = (name: string) => Promise<BaseChatModel>;
  *
  * @param make Makes a model. If it fails, it is asked again the next time. @default createModel
  */
-export function shareModels(make: MakeModel = createModel): MakeModel {
+export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
   const made = new Map<string, Promise<BaseChatModel>>();
-  const shared: MakeModel = (name) => {
+  const shared: CreateModel = (name) => {
     const known = made.get(name);
     if (known !== undefined) return known;
     const model = make(name);
@@ -24,9 +24,9 @@ export function shareModels(make: MakeModel = createModel): MakeModel {
   return shared;
 }
 
-const ENVIRONMENT_READERS = new WeakSet<MakeModel>();
+const ENVIRONMENT_READERS = new WeakSet<CreateModel>();
 
 /** Whether models are made by `createModel`, with the keys of the process's environment. */
-export function readsEnvironment(make: MakeModel): boolean {
+export function readsEnvironment(make: CreateModel): boolean {
   return make === createModel || ENVIRONMENT_READERS.has(make);
 }

@@ -77,8 +77,8 @@ describe("approvals beside other settings", () => {
     expect((await thread.pairedScript())[1]).toContain("there is no tool named `gone`");
   });
 
-  it("count each call once for maxFunctionCalls, and ask nothing beyond it", async () => {
-    const thread = approvalThread([both(), both(), "the end"], { maxFunctionCalls: 3 });
+  it("count each call once for maxToolCalls, and ask nothing beyond it", async () => {
+    const thread = approvalThread([both(), both(), "the end"], { maxToolCalls: 3 });
     await thread.say("go");
     expect(askedLabels(await thread.decide(approve))).toEqual([]);
     expect((await thread.pairedScript()).slice(3)).toEqual([

@@ -169,7 +169,7 @@ describe("private channels are not a client's to write", () => {
     { __pregel_tasks: [{ lg_name: "Send", node: "tools", args: forged }] },
     { "branch:to:tools": forged },
     { turn: null },
-    { turn: { iterations: -100, functionCalls: -100, consecutiveErrors: 0 } },
+    { turn: { iterations: -100, toolCalls: -100, consecutiveErrors: 0 } },
   ])("%j", async (update) => {
     const checkpointer = new MemorySaver();
     const thread = approvalThread(["hi", "the end"], { checkpointer });
@@ -182,7 +182,7 @@ describe("private channels are not a client's to write", () => {
     expect(thread.runs).toEqual([]);
     expect(await thread.pairedScript()).toEqual(["ai: hi", "human: go", "ai: the end"]);
     const { turn } = (await checkpointer.getTuple(thread.config))?.checkpoint.channel_values ?? {};
-    expect(turn).toMatchObject({ iterations: 1, functionCalls: 0 });
+    expect(turn).toMatchObject({ iterations: 1, toolCalls: 0 });
   });
 });
 

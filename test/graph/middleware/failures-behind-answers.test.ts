@@ -25,7 +25,7 @@ const behind = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGr
         await next();
         fail(context);
       },
-      { keepsResult: true },
+      { readOnly: true },
     ),
   ],
 });

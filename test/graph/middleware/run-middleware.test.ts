@@ -62,7 +62,7 @@ describe("middleware of a run", () => {
 
   it.each([
     [() => agentMiddleware(async () => {}, { retry: true } as never), "`retry`"],
-    [() => chatMiddleware(async () => {}, { keepsResult: "yes" } as never), "`keepsResult`"],
+    [() => chatMiddleware(async () => {}, { readOnly: "yes" } as never), "`readOnly`"],
     [() => functionMiddleware({} as never), "functionMiddleware"],
   ])("is refused by its factory: %s", (make, named) => {
     expect(make).toThrow(named);

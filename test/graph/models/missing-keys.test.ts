@@ -1,7 +1,7 @@
 /** A key that is missing is told when the graph is built, where nobody else can bring it. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createAgentGraph, createModel, InvalidModelError, shareModels } from "../../../src/index.js";
+import { cachedCreateModel, createAgentGraph, createModel, InvalidModelError } from "../../../src/index.js";
 
 beforeEach(() => {
   for (const name of ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]) vi.stubEnv(name, undefined);
@@ -16,7 +16,7 @@ describe("A graph is not built without the key of", () => {
   it.each([
     ["its model", { model: "openai:gpt-5" }],
     ["its summary model", { model: "offline:", summaryModel: "openai:gpt-5" }],
-    ["its model that is shared", { model: "openai:gpt-5", createModel: shareModels() }],
+    ["its model that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel() }],
     ["its model that our function makes", { model: "openai:gpt-5", createModel }],
   ])("%s", (_title, options) => {
     expect(() => createAgentGraph(options)).toThrow(InvalidModelError);
@@ -32,7 +32,7 @@ describe("A graph is built", () => {
       "with a function of the caller's own, which may have the key",
       { model: "openai:gpt-5", createModel: own },
     ],
-    ["with such a function that is shared", { model: "openai:gpt-5", createModel: shareModels(own) }],
+    ["with such a function that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel(own) }],
     ["if only a run may choose the model", { model: "offline:", models: ["openai:gpt-5"] }],
     [
       "if the client finds its credentials",

@@ -91,7 +91,7 @@ describe("the closing call", () => {
   });
 });
 
-describe("maxFunctionCalls", () => {
+describe("maxToolCalls", () => {
   const cases: readonly (readonly [limit: number, batch: number, ran: number])[] = [
     [0, 1, 0],
     [1, 1, 1],
@@ -104,15 +104,15 @@ describe("maxFunctionCalls", () => {
 
   it.each(cases)("%i with batches of %i runs %i calls, and ends in text", async (limit, batch, ran) => {
     const { messages, runs, events } = await run(rounds(5, ...Array(batch).fill("fast")), {
-      maxFunctionCalls: limit,
+      maxToolCalls: limit,
     });
     expect(runs).toHaveLength(ran);
     expectText(messages);
-    expect(events).toEqual([{ type: "limit-reached", limit: "max-function-calls" }]);
+    expect(events).toEqual([{ type: "limit-reached", limit: "max-tool-calls" }]);
   });
 
   it("answers each call of the batch that it does not run", async () => {
-    const { messages } = await run(rounds(1, "fast", "fast", "fast"), { maxFunctionCalls: 2 });
+    const { messages } = await run(rounds(1, "fast", "fast", "fast"), { maxToolCalls: 2 });
     expect(script(messages).slice(2, 5)).toEqual(
       Array(3).fill("tool! Not run: the limit of tool calls for one turn is reached."),
     );
@@ -123,7 +123,7 @@ describe("maxFunctionCalls", () => {
     const graph = createAgentGraph({
       model: "offline:",
       tools: [probe.fast],
-      maxFunctionCalls: 1,
+      maxToolCalls: 1,
       checkpointer: new MemorySaver(),
     });
     const config = { configurable: { thread_id: "1" } };

@@ -40,8 +40,8 @@ describe("createAgentGraph refuses", () => {
     ["maxIterations", "3"],
     ["maxIterations", Number.NaN],
     ["maxIterations", Number.POSITIVE_INFINITY],
-    ["maxFunctionCalls", -1],
-    ["maxFunctionCalls", "0"],
+    ["maxToolCalls", -1],
+    ["maxToolCalls", "0"],
     ["maxConsecutiveErrors", 0],
     ["maxConsecutiveErrors", true],
     ["maxToolCallsFromHistory", -1],
@@ -218,7 +218,7 @@ describe("a run refuses", () => {
     ["maxIterations", { maxIterations: 0 }],
     ["maxIterations", { maxIterations: "2" }],
     ["maxIterations", { maxIterations: 6 }],
-    ["maxFunctionCalls", { maxFunctionCalls: 9 }],
+    ["maxToolCalls", { maxToolCalls: 9 }],
     ["maxConsecutiveErrors", { maxConsecutiveErrors: 3 }],
     ["maxToolCallsFromHistory", { maxToolCallsFromHistory: -1 }],
     ["systemPrompt", { systemPrompt: 5 }],
@@ -233,7 +233,7 @@ describe("a run refuses", () => {
       const graph = make({
         models: ["openai:gpt-4o-mini"],
         maxIterations: 5,
-        maxFunctionCalls: 8,
+        maxToolCalls: 8,
         maxConsecutiveErrors: 2,
         checkpointer: new MemorySaver(),
       });
@@ -255,9 +255,9 @@ describe("a run refuses", () => {
   );
 
   it("no limit that is as high as the graph's, and lowers it for this run only", async () => {
-    const graph = make({ maxIterations: 5, maxFunctionCalls: 8, tools: [named("ping")] });
+    const graph = make({ maxIterations: 5, maxToolCalls: 8, tools: [named("ping")] });
     const ping = user("call ping {} then call ping {} then call ping {}");
-    const ofOne = await graph.invoke(ping, { context: { maxIterations: 1, maxFunctionCalls: 8 } });
+    const ofOne = await graph.invoke(ping, { context: { maxIterations: 1, maxToolCalls: 8 } });
     const ofAll = await graph.invoke(ping, { context: { maxIterations: 5 } });
     expect([pairedScript(ofOne).length, pairedScript(ofAll).length]).toEqual([4, 8]);
   });

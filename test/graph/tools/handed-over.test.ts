@@ -77,7 +77,7 @@ describe("autoInvoke: false", () => {
 
   it("does not count what the caller runs", async () => {
     const steps = [calls(["fast", {}, "a"]), calls(["fast", {}, "b"]), "done"];
-    const { send } = agent(steps, { autoInvoke: false, maxFunctionCalls: 1 });
+    const { send } = agent(steps, { autoInvoke: false, maxToolCalls: 1 });
     await send({ role: "user", content: "go" });
     await send(result("a"));
     expect(pairedScript(await send(result("b"))).at(-1)).toBe("ai: done");

@@ -26,15 +26,15 @@ const call = () => calls(["fast"]);
 const cases: readonly Case[] = [
   { reason: "maxIterations", options: { maxIterations: 1 }, before: [call()], runs: 1, words: /model calls/ },
   {
-    reason: "maxFunctionCalls",
-    options: { maxFunctionCalls: 1 },
+    reason: "maxToolCalls",
+    options: { maxToolCalls: 1 },
     before: [call()],
     runs: 1,
     words: /tool calls/,
   },
   {
-    reason: "a batch that would exceed maxFunctionCalls",
-    options: { maxFunctionCalls: 1 },
+    reason: "a batch that would exceed maxToolCalls",
+    options: { maxToolCalls: 1 },
     before: [calls(["fast"], ["fast"])],
     runs: 0,
     words: /tool calls/,

@@ -5,7 +5,7 @@ import { decideAtGate } from "../../../src/nodes/model/gate.js";
 import type { AgentState, Turn } from "../../../src/nodes/run/agent-state.js";
 import type { LoopLimits } from "../../../src/settings/loop-limits.js";
 
-const LIMITS: LoopLimits = { maxIterations: 3, maxFunctionCalls: 4, maxConsecutiveErrors: 2 };
+const LIMITS: LoopLimits = { maxIterations: 3, maxToolCalls: 4, maxConsecutiveErrors: 2 };
 const ROOM = 100;
 
 const human = new HumanMessage({ id: "h", content: "x" });
@@ -20,7 +20,7 @@ const result = (id: string, status: "success" | "error" = "success") =>
 const turn = (spent: Partial<Turn> = {}): Turn => ({
   startedBy: "h",
   iterations: 0,
-  functionCalls: 0,
+  toolCalls: 0,
   consecutiveErrors: 0,
   ...spent,
 });
@@ -64,13 +64,13 @@ describe("the gate calls the model", () => {
   it("when all results are there, in the running turn", () => {
     const state = {
       messages: [human, called, result("1"), result("2")],
-      turn: turn({ iterations: 1, functionCalls: 2 }),
+      turn: turn({ iterations: 1, toolCalls: 2 }),
     };
-    expect(decide(state)).toEqual({ kind: "call", turn: turn({ iterations: 2, functionCalls: 2 }) });
+    expect(decide(state)).toEqual({ kind: "call", turn: turn({ iterations: 2, toolCalls: 2 }) });
   });
 
   it("with fresh counters when another user message came", () => {
-    const spent = turn({ startedBy: "earlier", iterations: 3, functionCalls: 4, closing: "max-iterations" });
+    const spent = turn({ startedBy: "earlier", iterations: 3, toolCalls: 4, closing: "max-iterations" });
     expect(decide({ messages: [human], turn: spent })).toEqual({
       kind: "call",
       turn: turn({ iterations: 1 }),
@@ -111,11 +111,11 @@ describe("the gate closes the turn", () => {
   const failed = [human, called, result("1", "error"), result("2", "error")];
   const cases: readonly (readonly [reason: string, state: AgentState, stepsLeft: number])[] = [
     ["max-iterations", { messages: answered, turn: turn({ iterations: 3 }) }, ROOM],
-    ["max-function-calls", { messages: answered, turn: turn({ functionCalls: 4 }) }, ROOM],
+    ["max-tool-calls", { messages: answered, turn: turn({ toolCalls: 4 }) }, ROOM],
     ["max-consecutive-errors", { messages: failed, turn: turn({ consecutiveErrors: 1 }) }, ROOM],
     ["recursion-limit", { messages: [human] }, 1],
     ["recursion-limit", { messages: [human] }, 0],
-    ["max-function-calls", { messages: answered, turn: turn({ closing: "max-function-calls" }) }, ROOM],
+    ["max-tool-calls", { messages: answered, turn: turn({ closing: "max-tool-calls" }) }, ROOM],
   ];
 
   it.each(cases)("for %s", (reason, state, stepsLeft) => {
@@ -124,7 +124,7 @@ describe("the gate closes the turn", () => {
 
   const spared: readonly (readonly [string, Partial<Turn>, number])[] = [
     ["maxIterations", { iterations: 2 }, ROOM],
-    ["maxFunctionCalls", { functionCalls: 3 }, ROOM],
+    ["maxToolCalls", { toolCalls: 3 }, ROOM],
     ["maxConsecutiveErrors", { consecutiveErrors: 1 }, ROOM],
     ["the recursion limit", {}, 2],
   ];

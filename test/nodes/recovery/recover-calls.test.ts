@@ -3,7 +3,7 @@ import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../../src/history/open-calls.js";
 import type { WatchedCheckpoints } from "../../../src/langgraph/watch-checkpointer.js";
-import { harvestCalls } from "../../../src/nodes/recovery/recover-calls.js";
+import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({
@@ -62,11 +62,11 @@ const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 /** The contents that are found for the unanswered calls of a history. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
   const { dangling, pending } = unansweredCalls(history);
-  const found = await harvestCalls([...dangling, ...pending], checkpoints);
+  const found = await recoverCalls([...dangling, ...pending], checkpoints);
   return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
 }
 
-describe("harvestCalls", () => {
+describe("recoverCalls", () => {
   const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
 
   it("finds what the tasks of the abandoned checkpoint had written, each in its place", async () => {

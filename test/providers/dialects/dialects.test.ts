@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 const DIALECTS = new URL("../../../src/providers/dialects/", import.meta.url);
-const files = readdirSync(DIALECTS).filter((name) => name !== "rule.ts");
+const files = readdirSync(DIALECTS).filter((name) => name.endsWith(".ts") && name !== "rule.ts");
 
 it.each(files)("Each rule of %s that is not inferred has a source.", (name) => {
   const lines = readFileSync(new URL(name, DIALECTS), "utf8").split("\n");

@@ -1,11 +1,11 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { createAgentGraph, createModel, shareModels } from "../../../src/index.js";
+import { cachedCreateModel, createAgentGraph, createModel } from "../../../src/index.js";
 import { pairedScript, user } from "../../support/thread.js";
 
 it("Each model is made once, also if it is asked for twice at the same time.", async () => {
   const names: string[] = [];
-  const share = shareModels((name) => {
+  const share = cachedCreateModel((name) => {
     names.push(name);
     return createModel(name);
   });
@@ -17,7 +17,7 @@ it("Each model is made once, also if it is asked for twice at the same time.", a
 
 it("A model that could not be made is tried again.", async () => {
   let attempts = 0;
-  const share = shareModels(async (name) => {
+  const share = cachedCreateModel(async (name) => {
     attempts += 1;
     if (attempts === 1) throw new Error("not yet");
     return createModel(name);
@@ -29,7 +29,7 @@ it("A model that could not be made is tried again.", async () => {
 
 it("Graphs that are handed the same function ask the same models, their summariser too.", async () => {
   const names: string[] = [];
-  const share = shareModels((name) => {
+  const share = cachedCreateModel((name) => {
     names.push(name);
     return createModel(name);
   });

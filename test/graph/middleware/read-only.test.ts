@@ -9,7 +9,7 @@ const config = { configurable: { thread_id: "1" } };
 type Handle = Parameters<typeof chatMiddleware>[0];
 
 /** What happens in one streamed run, in order: pieces of text, and what the middleware does behind `next()`. */
-async function happenings(options: readonly { keepsResult?: boolean }[]): Promise<string[]> {
+async function happenings(options: readonly { readOnly?: boolean }[]): Promise<string[]> {
   const happened: string[] = [];
   const middleware = options.map((option) =>
     chatMiddleware(async function watch(_context, next) {
@@ -23,14 +23,14 @@ async function happenings(options: readonly { keepsResult?: boolean }[]): Promis
   return happened;
 }
 
-describe("keepsResult", () => {
+describe("readOnly", () => {
   it("lets the answer go out while it comes, if all have said it", async () => {
-    const happened = await happenings([{ keepsResult: true }, { keepsResult: true }]);
+    const happened = await happenings([{ readOnly: true }, { readOnly: true }]);
     expect(happened.filter((what) => what !== "after")).toEqual(["one ", "two ", "three"]);
     expect(happened.indexOf("one ")).toBeLessThan(happened.indexOf("after"));
   });
 
-  it.each([[[{}]], [[{ keepsResult: true }, {}]]])(
+  it.each([[[{}]], [[{ readOnly: true }, {}]]])(
     "holds the answer until all have seen it: %j",
     async (options) => {
       expect(await happenings(options)).toEqual([...options.map(() => "after"), "one two three"]);
@@ -71,12 +71,12 @@ describe("keepsResult", () => {
   it.each(CHANGES)("is a promise: one who %s fails, and the answer is not stored", async (_what, handle) => {
     const graph = createAgentGraph({
       model: scripted("done"),
-      middleware: [chatMiddleware(handle, { keepsResult: true })],
+      middleware: [chatMiddleware(handle, { readOnly: true })],
       checkpointer: new MemorySaver(),
     });
     const run = graph.invoke(user("go"), config);
     await expect(run).rejects.toBeInstanceOf(MiddlewareError);
-    await expect(run).rejects.toThrow("`{ keepsResult: true }` changed `context.result`");
+    await expect(run).rejects.toThrow("`{ readOnly: true }` changed `context.result`");
     expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
   });
 
@@ -85,7 +85,7 @@ describe("keepsResult", () => {
       async (context) => {
         context.result = "mine";
       },
-      { keepsResult: true },
+      { readOnly: true },
     );
     const graph = createAgentGraph({ model: scripted(), middleware: [answer] });
     expect(pairedScript(await graph.invoke(user("go")))).toEqual(["human: go", "ai: mine"]);
