@@ -7,7 +7,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send } from "@langchain/langgraph";
-import { isApprovalTask } from "../nodes/approval/approval-task.js";
+import { isApprovalTask } from "../nodes/approval/approval-request.js";
 import { isPrivateChannel } from "../nodes/run/agent-state.js";
 import { withoutRunHandle } from "../nodes/run/run-handle.js";
 import { isToolTask, type ToolTask } from "../nodes/tools/tool-task.js";
@@ -88,7 +88,7 @@ function publicCommand(command: Command): Command {
   return new Command({
     ...(graph !== undefined && { graph }),
     ...(resume !== undefined && { resume }),
-    ...(isRecord(update) && { update: publicValue(update) as Record<string, unknown> }),
+    ...(update !== undefined && { update: publicValue(update) as Record<string, unknown> }),
     ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
   });
 }

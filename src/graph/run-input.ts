@@ -18,7 +18,7 @@ import { isRecord } from "../shared/is-record.js";
  */
 export function assertRunInput(input: unknown, isSubgraph: boolean): void {
   if (input === undefined || input === null || isCommand(input)) return;
-  const isObject = isRecord(input) && !Array.isArray(input);
+  const isObject = isRecord(input);
   if (isObject && (isSubgraph || input["messages"] !== undefined)) return;
   const expectation = "an object with `messages`, a `Command` or null";
   const hint = isObject && isNearMessages(Object.keys(input)) ? " Did you mean `messages`?" : "";

@@ -1,4 +1,5 @@
 import type { AIMessage } from "@langchain/core/messages";
+import { isRecord } from "../shared/is-record.js";
 import { copyMessage } from "./copy-message.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,7 +21,7 @@ export function withArguments(message: AIMessage, index: number, args: Fields): 
   ): Entry[] => {
     let met = 0;
     return entries.map((entry) => {
-      if (!isFields(entry) || idOf(entry) !== call.id) return entry;
+      if (!isRecord(entry) || idOf(entry) !== call.id) return entry;
       met += 1;
       return met - 1 === occurrence ? (edit(entry, args) as Entry) : entry;
     });
@@ -56,14 +57,10 @@ function editBlock(block: Fields, args: Fields): Fields {
 
 function editRaw(entry: Fields, args: Fields): Fields {
   const { function: named } = entry;
-  return isFields(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
+  return isRecord(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
 }
 
 /** A block of the Responses API has the id of its item beside that of its call. */
 function idOf(entry: Fields): unknown {
   return entry["call_id"] ?? entry["id"];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null;
 }

@@ -53,7 +53,7 @@ export function asMessages<Messages>(value: Messages): Messages {
 
 /** @throws InvalidSettingError that names the place of what is no object. */
 export function asObject<Value>(place: string, value: Value): Value {
-  if (isRecord(value) && !Array.isArray(value)) return value;
+  if (isRecord(value)) return value;
   throw InvalidSettingError.expected(place, "an object", value);
 }
 

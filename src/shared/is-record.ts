@@ -1,4 +1,4 @@
-/** Whether the fields of a value can be read. Lists can be read so, too. */
+/** Whether a value is an object with fields: not null, and not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,23 @@
 /** What a human is asked, in the format that Studio and agent-chat-ui show, and what may be answered. */
 
 import { z } from "zod";
-import type { ToolTask } from "../tools/tool-task.js";
+import { isRecord } from "../../shared/is-record.js";
+import { isToolTask, type ToolTask } from "../tools/tool-task.js";
+
+/** What the approve node is sent: the calls of one batch that need a human. JSON: it is stored in the checkpoint. */
+export interface ApprovalTask {
+  /** The message of the calls. */
+  readonly messageId: string;
+  readonly tasks: readonly ToolTask[];
+  /** What was wrong with the last answer; it is asked again. */
+  readonly problem?: string | undefined;
+}
+
+export function isApprovalTask(value: unknown): value is ApprovalTask {
+  if (!isRecord(value)) return false;
+  const { messageId, tasks } = value;
+  return typeof messageId === "string" && Array.isArray(tasks) && tasks.every(isToolTask);
+}
 
 const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
 
@@ -127,8 +143,4 @@ function respell(decision: unknown): unknown {
   if (!isRecord(decision) || !("editedAction" in decision)) return decision;
   const { editedAction, ...rest } = decision;
   return { edited_action: editedAction, ...rest };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,15 +2,15 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../../history/call.js";
+import { toPlain } from "../../history/to-plain.js";
 import { withArguments } from "../../history/with-arguments.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { AgentUpdate } from "../run/agent-state.js";
 import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
-import { toPlain } from "../summary/archive.js";
 import { type CallOutcome, finalizeCall } from "../tools/finalize-call.js";
 import type { ToolTask } from "../tools/tool-task.js";
+import type { ApprovalTask } from "./approval-request.js";
 import { approvalRequest, type Decision, readAnswer, refuseAnswer } from "./approval-request.js";
-import type { ApprovalTask } from "./approval-task.js";
 import { checkEdits } from "./check-edits.js";
 
 export interface ApproveNodeOptions {

@@ -5,7 +5,7 @@ import { Command, END, Send } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
 import { endingRun } from "../../history/result.js";
 import { afterRequired, type ToolChoice } from "../../settings/tool-choice.js";
-import type { ApprovalTask } from "../approval/approval-task.js";
+import type { ApprovalTask } from "../approval/approval-request.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import { missingCheckpointer } from "../run/missing-service.js";

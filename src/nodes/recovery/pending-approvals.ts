@@ -1,8 +1,7 @@
 import { isAIMessage } from "../../history/call.js";
 import type { UnansweredCall } from "../../history/open-calls.js";
 import { toJson } from "../../shared/to-json.js";
-import type { AskedCall } from "../approval/approval-request.js";
-import type { ApprovalTask } from "../approval/approval-task.js";
+import type { ApprovalTask, AskedCall } from "../approval/approval-request.js";
 import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
 import type { Remains } from "./recover-calls.js";
 

@@ -10,6 +10,7 @@ import { normalizeHistory } from "../../history/normalize-history.js";
 import { listOf } from "../../history/read-messages.js";
 import { rewriteHistory } from "../../history/rewrite-history.js";
 import { coverageOf } from "../../history/summary.js";
+import { toPlain } from "../../history/to-plain.js";
 
 /** What is needed of a store. LangGraph's stores have it; a client of a server can be wrapped to have it. */
 export interface ArchiveReader {
@@ -144,9 +145,4 @@ export async function restoreCovered(
   state: ThreadValues,
 ): Promise<Record<string, unknown>[]> {
   return rewriteHistory(await readFullHistory(store, threadId, state)).map(toPlain);
-}
-
-/** A message as a plain object, which goes over the wire. */
-export function toPlain(message: BaseMessage): Record<string, unknown> & { type: string } {
-  return { ...message.toDict().data, type: message.type };
 }

@@ -6,11 +6,12 @@ import { coverPlan } from "../../history/cover-plan.js";
 import { measureInput, sumTokens } from "../../history/measure-input.js";
 import { planSummary, type SummaryPolicy, TARGET } from "../../history/plan-summary.js";
 import { type Coverage, createSummary } from "../../history/summary.js";
+import { toPlain } from "../../history/to-plain.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
 import { countStep } from "../run/run-handle.js";
-import { archiveMessages, toPlain } from "./archive.js";
+import { archiveMessages } from "./archive.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
 

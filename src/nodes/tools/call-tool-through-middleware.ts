@@ -42,10 +42,9 @@ export async function callThroughMiddleware(
   const core = async (context: FunctionContext): Promise<void> => {
     try {
       const { arguments: args } = context;
-      const outcome: CallOutcome =
-        isRecord(args) && !Array.isArray(args)
-          ? await executeCall({ ...call, args }, tool, config, timeoutMs)
-          : { kind: "invalid-arguments", detail: NO_OBJECT };
+      const outcome: CallOutcome = isRecord(args)
+        ? await executeCall({ ...call, args }, tool, config, timeoutMs)
+        : { kind: "invalid-arguments", detail: NO_OBJECT };
       done = finalizeCall(task, outcome, includesDetails);
       context.result = done.result;
     } catch (error) {

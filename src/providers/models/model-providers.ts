@@ -1,21 +1,12 @@
 /** Which provider's models are made how. Provider packages are optional peers, loaded when a model is made. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
-import { OfflineChatModel } from "../../offline/offline-chat-model.js";
 import type { DialectName } from "../dialects/dialects.js";
 import { createDeepSeekModel } from "./clients/deepseek-model.js";
 import { createMistralModel } from "./clients/mistral-model.js";
 import { createTongyiModel } from "./clients/tongyi-model.js";
 import { importOptional } from "./import-optional.js";
-
-/** What a client is made of, and which failed requests it sends again. */
-export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
-  readonly model: string;
-  /** The first of the provider's keys that is set; `""` for a provider that needs none. */
-  readonly apiKey: string;
-  readonly baseURL: string | undefined;
-}
+import type { ModelFields } from "./model-fields.js";
 
 export interface ModelProvider {
   /** The command that installs the client; none for what is built in. */
@@ -38,7 +29,11 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     keys: [],
     baseURL: undefined,
     dialect: undefined,
-    create: async () => new OfflineChatModel(),
+    create: async () => {
+      // Most who use the library never ask it.
+      const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");
+      return new OfflineChatModel();
+    },
   },
   /** OpenAI, and every endpoint that speaks its protocol. */
   openai: {

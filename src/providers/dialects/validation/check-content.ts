@@ -1,9 +1,10 @@
 /** What messages say. */
 
+import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS } from "../../input/media/media-forms.js";
 import type { Dialect } from "../rule.js";
 import type { Check, Fault } from "./check.js";
-import { blockType, isBlank, isFields, type SentMessage, textOf } from "./sent-message.js";
+import { blockType, isBlank, type SentMessage, textOf } from "./sent-message.js";
 
 export const checkContent: Check = (messages, dialect) =>
   messages.flatMap((sent) => {
@@ -18,7 +19,7 @@ export const checkContent: Check = (messages, dialect) =>
       if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: foreign });
     }
     if (role === "user" && Array.isArray(content)) {
-      const foreign = content.find((block) => !isFields(block) || !isTaken(block, dialect));
+      const foreign = content.find((block) => !isRecord(block) || !isTaken(block, dialect));
       if (foreign !== undefined) faults.push({ rule: "foreign-block", index, name: blockType(foreign) });
     }
     return [...faults, ...checkBlanks(sent), ...checkBlockOrder(sent)];

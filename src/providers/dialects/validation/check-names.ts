@@ -1,9 +1,9 @@
 /** Ids, names and arguments of calls. */
 
 import { callIdOf, isResult } from "../../../history/result.js";
+import { isRecord } from "../../../shared/is-record.js";
 import { toJson } from "../../../shared/to-json.js";
 import type { Check, Fault } from "./check.js";
-import { isFields } from "./sent-message.js";
 
 export const checkNames: Check = (messages, { callId, toolName, callPlaces }) => {
   const faults: Fault[] = [];
@@ -16,7 +16,7 @@ export const checkNames: Check = (messages, { callId, toolName, callPlaces }) =>
       if (used.has(id)) faults.push({ rule: "repeated-call-id", index, id });
       used.add(id);
       if (!toolName.test(name)) faults.push({ rule: "tool-name", index, name });
-      if (!isFields(args) || toJson(args) === undefined) faults.push({ rule: "arguments", index, id });
+      if (!isRecord(args) || toJson(args) === undefined) faults.push({ rule: "arguments", index, id });
     }
     const raw: unknown = message.additional_kwargs?.["tool_calls"];
     if (role === "assistant" && callPlaces.includes("raw") && Array.isArray(raw) && raw.length === 0) {

@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
+import { isRecord } from "../../../shared/is-record.js";
 import type { CallPlace, Dialect } from "../rule.js";
 
 export interface SentCall {
@@ -44,7 +45,7 @@ export function toSentMessages(messages: readonly BaseMessage[], dialect: Dialec
 /** The text of a string or of a text block; undefined for anything else. */
 export function textOf(block: unknown): string | undefined {
   if (typeof block === "string") return block;
-  if (!isFields(block) || block["type"] !== "text") return undefined;
+  if (!isRecord(block) || block["type"] !== "text") return undefined;
   return typeof block["text"] === "string" ? block["text"] : "";
 }
 
@@ -54,12 +55,8 @@ export function isBlank(content: unknown): boolean {
   return Array.isArray(content) && content.every((block) => textOf(block)?.trim() === "");
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function blockType(block: unknown): string {
-  return isFields(block) && typeof block["type"] === "string" ? block["type"] : typeof block;
+  return isRecord(block) && typeof block["type"] === "string" ? block["type"] : typeof block;
 }
 
 function sentContentOf(message: BaseMessage, { assistantBlocks, ignoredBlocks }: Dialect): unknown {
@@ -78,7 +75,7 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   const output: unknown = response_metadata?.["output"];
   if (places.includes("output") && Array.isArray(output) && output.length > 0) {
     return output
-      .filter(isFields)
+      .filter(isRecord)
       .filter((item) => item["type"] === "function_call")
       .map(readCall);
   }
@@ -87,17 +84,17 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (!places.includes("block") || !Array.isArray(content)) return listed;
   const blocks = content
     .filter((block) => blockType(block) === "tool_use")
-    .filter(isFields)
+    .filter(isRecord)
     .map(readCall);
   return [...listed, ...blocks.filter((call) => !listed.some(({ id }) => id === call.id))];
 }
 
 function readList(list: unknown): SentCall[] {
-  return Array.isArray(list) ? list.filter(isFields).map(readCall) : [];
+  return Array.isArray(list) ? list.filter(isRecord).map(readCall) : [];
 }
 
 function readCall(entry: Fields): SentCall {
-  const body = isFields(entry["function"]) ? entry["function"] : entry;
+  const body = isRecord(entry["function"]) ? entry["function"] : entry;
   const id = entry["call_id"] ?? entry["id"];
   const args = body["args"] ?? body["input"] ?? body["arguments"];
   return {

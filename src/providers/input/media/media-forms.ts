@@ -1,6 +1,6 @@
 /** How each client takes a user's pictures, sounds and files. */
 
-import { isFields } from "../../dialects/validation/sent-message.js";
+import { isRecord } from "../../../shared/is-record.js";
 import type { Block, Media, Source } from "./read-media.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ const isOf =
 
 /** Chat Completions, and most who speak that protocol: pictures only. */
 const imageUrl: MediaForm = {
-  takes: (block) => isOf("image_url")(block) && isFields(block["image_url"]),
+  takes: (block) => isOf("image_url")(block) && isRecord(block["image_url"]),
   write: ({ kind, source }) => {
     const url = kind === "image" ? toUrl(source) : undefined;
     return url === undefined ? undefined : { type: "image_url", image_url: { url } };
@@ -30,7 +30,7 @@ export const MEDIA_FORMS = {
   "image-url": imageUrl,
   openai: {
     takes: (block) =>
-      imageUrl.takes(block) || isOf("input_audio")(block) || (isOf("file")(block) && isFields(block["file"])),
+      imageUrl.takes(block) || isOf("input_audio")(block) || (isOf("file")(block) && isRecord(block["file"])),
     write: (media) => {
       const { kind, source, name: filename = "file" } = media;
       const format = kind === "audio" && source.kind === "data" ? audioFormat(source.mimeType) : undefined;
@@ -60,7 +60,7 @@ export const MEDIA_FORMS = {
     // older form twice.
     takes: (block) =>
       isOf("image_url", "search_result", "container_upload")(block) ||
-      (isOf("document")(block) && isFields(block["source"])) ||
+      (isOf("document")(block) && isRecord(block["source"])) ||
       (isOf("image")(block) && (isStandard(block) || hasOpenSource(block))),
     write: ({ kind, source, name: title }) => {
       if (kind === "image")
@@ -105,7 +105,7 @@ function isStandard(block: Fields): boolean {
 }
 
 function hasOpenSource({ source }: Fields): boolean {
-  return isFields(source) && (source["type"] === "base64" || source["type"] === "url");
+  return isRecord(source) && (source["type"] === "base64" || source["type"] === "url");
 }
 
 function anthropicSource(source: Source): object {
@@ -115,5 +115,5 @@ function anthropicSource(source: Source): object {
 }
 
 function toFields(value: unknown): Fields {
-  return isFields(value) ? value : { url: value };
+  return isRecord(value) ? value : { url: value };
 }

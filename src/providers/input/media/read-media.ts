@@ -2,7 +2,7 @@
 
 import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../../../shared/base64.js";
-import { isFields } from "../../dialects/validation/sent-message.js";
+import { isRecord } from "../../../shared/is-record.js";
 
 export type Block = Exclude<MessageContent, string>[number];
 
@@ -24,7 +24,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Undefined for a block that is no picture, sound or file, or is written in a form that nobody knows. */
 export function readMedia(block: unknown): Media | undefined {
-  if (!isFields(block)) return undefined;
+  if (!isRecord(block)) return undefined;
   const text = readPlainText(block);
   if (text !== undefined) return { kind: "text", text };
   const standard = toStandard(block);
@@ -40,7 +40,7 @@ export function readMedia(block: unknown): Media | undefined {
 function readPlainText({ type, source_type, text, source }: Fields): string | undefined {
   const isPlain = type === "text-plain" || (type === "file" && source_type === "text");
   if (isPlain && typeof text === "string") return text;
-  if (type !== "document" || !isFields(source) || source["type"] !== "text") return undefined;
+  if (type !== "document" || !isRecord(source) || source["type"] !== "text") return undefined;
   return readString(source, "data");
 }
 
@@ -49,7 +49,7 @@ function toStandard(block: Fields): Fields {
   const own = readOpenAI(block) ?? readGemini(block);
   if (own !== undefined) return own;
   const [standard] = new HumanMessage({ content: [block as Block] }).contentBlocks;
-  return isFields(standard) ? standard : block;
+  return isRecord(standard) ? standard : block;
 }
 
 /** What LangChain leaves as it is: a bare URL, `file_data`, and the blocks of the Responses API. */
@@ -58,7 +58,7 @@ function readOpenAI(block: Fields): Fields | undefined {
   if ((type === "image_url" || type === "input_image") && typeof image_url === "string")
     return { type: "image", url: image_url };
   if (type === "input_image") return { type: "image", fileId: block["file_id"] };
-  const written = type === "input_file" ? block : type === "file" && isFields(file) ? file : undefined;
+  const written = type === "input_file" ? block : type === "file" && isRecord(file) ? file : undefined;
   if (written === undefined) return undefined;
   const { file_data, file_url, file_id } = written;
   return { type: "file", url: file_data ?? file_url, fileId: file_id };
@@ -66,7 +66,7 @@ function readOpenAI(block: Fields): Fields | undefined {
 
 function readGemini(block: Fields): Fields | undefined {
   const part = block["type"] === "media" ? block : (block["inlineData"] ?? block["fileData"]);
-  if (!isFields(part)) return undefined;
+  if (!isRecord(part)) return undefined;
   const { mimeType, data, fileUri } = part;
   const [kind] = typeof mimeType === "string" ? mimeType.split("/") : [];
   return { type: readKind(kind) ?? "file", mimeType, data, url: fileUri };
@@ -97,7 +97,7 @@ function readSource(block: Fields, kind: Kind): Source | undefined {
 }
 
 function readName({ file, metadata, ...block }: Fields): string | undefined {
-  const places = [block, file, metadata].filter(isFields);
+  const places = [block, file, metadata].filter(isRecord);
   return places
     .flatMap((place) => ["filename", "title", "name"].map((field) => readString(place, field)))
     .find((name) => name !== undefined);

@@ -9,7 +9,7 @@
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/copy-message.js";
-import { isFields } from "../../dialects/validation/sent-message.js";
+import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS, type MediaForm } from "../media/media-forms.js";
 import { type Block, readMedia } from "../media/read-media.js";
 import { mapMessages } from "./map-messages.js";
@@ -31,7 +31,7 @@ export const carryMedia: Step = (messages, { dialect }) => {
 };
 
 function carried(block: Block, form: MediaForm): Block {
-  if (!isFields(block) || block["type"] === "text" || form.takes(block)) return block;
+  if (!isRecord(block) || block["type"] === "text" || form.takes(block)) return block;
   const media = readMedia(block);
   if (media === undefined) return block;
   return (media.kind === "text" ? { type: "text", text: media.text } : form.write(media)) ?? block;

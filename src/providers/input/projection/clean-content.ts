@@ -9,8 +9,9 @@
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { contentText } from "../../../history/content-text.js";
 import { copyMessage } from "../../../history/copy-message.js";
+import { isRecord } from "../../../shared/is-record.js";
 import type { Dialect } from "../../dialects/rule.js";
-import { blockType, isFields, textOf } from "../../dialects/validation/sent-message.js";
+import { blockType, textOf } from "../../dialects/validation/sent-message.js";
 import { MEDIA_FORMS } from "../media/media-forms.js";
 import type { Block } from "../media/read-media.js";
 import { mapMessages } from "./map-messages.js";
@@ -46,7 +47,7 @@ function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
 }
 
 function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): block is Block {
-  if (!isFields(block)) return false;
+  if (!isRecord(block)) return false;
   if (block["type"] === "text") return textOf(block)?.trim() !== "";
   if (type === "system") return false;
   if (type !== "ai") return MEDIA_FORMS[dialect.media].takes(block);

@@ -11,6 +11,7 @@ import type { AIMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { callBlockOf, isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
+import { isRecord } from "../../../shared/is-record.js";
 import { toJson } from "../../../shared/to-json.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
@@ -60,19 +61,15 @@ function withListedCalls(message: AIMessage): AIMessage {
 type Fields = Readonly<Record<string, unknown>>;
 
 function asList(list: unknown): Fields[] {
-  return Array.isArray(list) ? list.filter(isFields) : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Array.isArray(list) ? list.filter(isRecord) : [];
 }
 
 function isCallBlock(block: unknown): boolean {
-  return isFields(block) && CALL_BLOCKS.has(block["type"]);
+  return isRecord(block) && CALL_BLOCKS.has(block["type"]);
 }
 
 function isSound({ id, name, args }: Fields): boolean {
-  return typeof id === "string" && typeof name === "string" && isFields(args) && toJson(args) !== undefined;
+  return typeof id === "string" && typeof name === "string" && isRecord(args) && toJson(args) !== undefined;
 }
 
 function soundCall(entry: Fields): ToolCall & { id: string } {
@@ -87,10 +84,10 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
 }
 
 function toObject(value: unknown): Fields {
-  if (typeof value !== "string") return isFields(value) && toJson(value) !== undefined ? value : {};
+  if (typeof value !== "string") return isRecord(value) && toJson(value) !== undefined ? value : {};
   try {
     const parsed: unknown = JSON.parse(value);
-    return isFields(parsed) ? parsed : {};
+    return isRecord(parsed) ? parsed : {};
   } catch {
     return {};
   }

@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { importOptional } from "../import-optional.js";
-import type { ModelFields } from "../model-providers.js";
+import type { ModelFields } from "../model-fields.js";
 import { sendReasoning } from "./send-reasoning.js";
 
 /** `ChatDeepSeek` that sends the reasoning of earlier answers back, also where no agent asks it. */

@@ -5,7 +5,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { importOptional } from "../import-optional.js";
-import type { ModelFields } from "../model-providers.js";
+import type { ModelFields } from "../model-fields.js";
 
 export async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatMistralAI } =

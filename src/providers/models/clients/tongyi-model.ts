@@ -10,7 +10,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
 import { importOptional } from "../import-optional.js";
-import type { ModelFields } from "../model-providers.js";
+import type { ModelFields } from "../model-fields.js";
 
 type Send = (request: object, signal?: AbortSignal) => Promise<Response>;
 
