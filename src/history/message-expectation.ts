@@ -22,8 +22,9 @@ export function messageExpectation(value: unknown): Expectation | undefined {
   };
 }
 
+/** A message may be an object, or a tuple of role and content. */
 function roleOf(value: unknown): string | undefined {
-  if (!isRecord(value)) return undefined;
-  const role = Array.isArray(value) ? value[0] : (value["role"] ?? value["type"]);
+  const tuple: readonly unknown[] = Array.isArray(value) ? value : [];
+  const role = isRecord(value) ? (value["role"] ?? value["type"]) : tuple[0];
   return typeof role === "string" ? role : undefined;
 }
