@@ -1,6 +1,6 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { ToolTask } from "../tools/tool-task.js";
-import { type Decision, type ReadAnswer, refuseAnswer } from "./approval-request.js";
+import type { Decision, ReadAnswer } from "./approval-request.js";
 import { findArgumentIssue } from "./argument-issue.js";
 import { readTextArguments } from "./read-text-arguments.js";
 
@@ -28,7 +28,7 @@ export async function checkEdits(
     const issue = await findArgumentIssue(schema, args);
     if (issue !== undefined) {
       const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
-      return refuseAnswer(`\`${place}\`: ${issue.message}`);
+      return { kind: "refused", problem: `\`${place}\`: ${issue.message}` };
     }
     decisions.push({ ...decision, edited_action: { name, args } });
   }
