@@ -3,8 +3,8 @@ import { ToolInputParsingException } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import type { RunContext } from "../../settings/run-context.js";
+import { runTool, ToolTimeoutError } from "./call-tool.js";
 import type { CallOutcome } from "./finalize-call.js";
-import { runTool, ToolTimeoutError } from "./run-tool.js";
 
 export interface WantedCall {
   readonly id: string;

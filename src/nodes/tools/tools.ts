@@ -1,9 +1,9 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { endingRun } from "../../history/result.js";
+import { callThroughMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
-import { callThroughMiddleware } from "./call-tool-through-middleware.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import type { ToolTask } from "./tool-task.js";
 

@@ -3,7 +3,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { withDeadline } from "./with-deadline.js";
+import { withDeadline } from "../run/with-deadline.js";
 
 export class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";

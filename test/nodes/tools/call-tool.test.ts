@@ -1,7 +1,7 @@
 import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain/core/tools";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { runTool, ToolTimeoutError } from "../../../src/nodes/tools/run-tool.js";
+import { runTool, ToolTimeoutError } from "../../../src/nodes/tools/call-tool.js";
 
 const call = { id: "c1", name: "probe", args: {}, type: "tool_call" as const };
 

@@ -2,23 +2,23 @@
 
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { endingRun } from "../../history/result.js";
-import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
-import { FunctionContext } from "../../middleware/function-context.js";
-import type { FunctionMiddleware } from "../../middleware/middleware.js";
-import { type Exit, runOnion } from "../../middleware/run-onion.js";
-import type { RunContext } from "../../settings/run-context.js";
-import { isRecord } from "../../shared/is-record.js";
-import { noteFailure, scopeOf } from "../run/run-handle.js";
-import { executeCall, type WantedCall } from "./execute-call.js";
+import { endingRun } from "../history/result.js";
+import { isLangGraphSignal } from "../langgraph/is-langgraph-signal.js";
+import { noteFailure, scopeOf } from "../nodes/run/run-handle.js";
+import { executeCall, type WantedCall } from "../nodes/tools/execute-call.js";
 import {
   type CallOutcome,
   type FinalizedCall,
   finalizeCall,
   replaceResult,
   type ToolsUpdate,
-} from "./finalize-call.js";
-import type { ToolTask } from "./tool-task.js";
+} from "../nodes/tools/finalize-call.js";
+import type { ToolTask } from "../nodes/tools/tool-task.js";
+import type { RunContext } from "../settings/run-context.js";
+import { isRecord } from "../shared/is-record.js";
+import { FunctionContext } from "./function-context.js";
+import type { FunctionMiddleware } from "./middleware.js";
+import { type Exit, runOnion } from "./run-onion.js";
 
 export interface FunctionLayer {
   readonly layers: readonly FunctionMiddleware[];

@@ -5,11 +5,11 @@ import { MiddlewareError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { cloneMessage, isSameMessage } from "../history/clone-message.js";
 import { isResult } from "../history/result.js";
-import type { AgentContext } from "../middleware/agent-context.js";
-import { Handoff } from "../middleware/handoff.js";
-import type { AgentMiddleware } from "../middleware/middleware.js";
-import { runOnion } from "../middleware/run-onion.js";
 import type { GivenMessages, RunHandle } from "../nodes/run/run-handle.js";
+import type { AgentContext } from "./agent-context.js";
+import { Handoff } from "./handoff.js";
+import type { AgentMiddleware } from "./middleware.js";
+import { runOnion } from "./run-onion.js";
 
 /** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
 export interface GraphRuns<Chunk> {

@@ -1,13 +1,13 @@
 /** One model call, through the chat middleware of its run. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { MiddlewareError } from "../../errors.js";
-import { cloneMessage, isSameMessage } from "../../history/clone-message.js";
-import { withoutStaleCalls } from "../../history/without-stale-calls.js";
-import type { ChatContext } from "../../middleware/chat-context.js";
-import type { ChatMiddleware } from "../../middleware/middleware.js";
-import { runOnion } from "../../middleware/run-onion.js";
-import { MiddlewareTermination } from "../../middleware/termination.js";
+import { MiddlewareError } from "../errors.js";
+import { cloneMessage, isSameMessage } from "../history/clone-message.js";
+import { withoutStaleCalls } from "../history/without-stale-calls.js";
+import type { ChatContext } from "./chat-context.js";
+import type { ChatMiddleware } from "./middleware.js";
+import { runOnion } from "./run-onion.js";
+import { MiddlewareTermination } from "./termination.js";
 
 /** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
 export type Settle = (answer: AIMessage) => Promise<AIMessage>;
