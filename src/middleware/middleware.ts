@@ -4,8 +4,8 @@ import { InvalidSettingError } from "../errors.js";
 import { checkSettings, flag, type Rules, text } from "../settings/rule.js";
 import type { AgentContext } from "./agent-context.js";
 import type { ChatContext } from "./chat-context.js";
-import type { Handler, Layer } from "./compose.js";
 import type { FunctionContext } from "./function-context.js";
+import type { Handler, Layer } from "./run-onion.js";
 
 interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
   readonly kind: Kind;
