@@ -1,9 +1,16 @@
+import { createRequire } from "node:module";
+import * as imported from "@langchain/core/tools";
 import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain/core/tools";
+import { GraphInterrupt } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { runTool, ToolTimeoutError } from "../../../src/nodes/tools/call-tool.js";
+import { callTool } from "../../../src/nodes/tools/call-tool.js";
 
-const call = { id: "c1", name: "probe", args: {}, type: "tool_call" as const };
+const required: typeof imported = createRequire(import.meta.url)("@langchain/core/tools");
+
+const call = { id: "c1", name: "probe", args: {} };
+const untimed = { toolTimeoutMs: undefined };
+const timed = { toolTimeoutMs: 20 };
 
 const make = (run: (runtime: ToolRuntime) => Promise<unknown>) =>
   tool(async (_args, runtime: ToolRuntime) => run(runtime), {
@@ -12,7 +19,7 @@ const make = (run: (runtime: ToolRuntime) => Promise<unknown>) =>
     schema: z.object({}),
   });
 
-describe("runTool", () => {
+describe("callTool", () => {
   it("gives the tool its call's id, and the signal of the run", async () => {
     const seen: unknown[] = [];
     const controller = new AbortController();
@@ -22,47 +29,57 @@ describe("runTool", () => {
       seen.push(signal?.aborted);
       return "too late";
     });
-    await expect(runTool(probe, call, { signal: controller.signal }, undefined)).rejects.toThrow("cancelled");
+    await expect(callTool(probe, call, untimed, { signal: controller.signal })).rejects.toThrow("cancelled");
     expect(seen).toEqual(["c1", false, true]);
   });
 
-  it("does not wait for a tool that is deaf to its timeout", async () => {
+  it("does not wait for a tool that ignores its timeout", async () => {
     const deaf = make(() => new Promise(() => {}));
-    await expect(runTool(deaf, call, {}, 20)).rejects.toBeInstanceOf(ToolTimeoutError);
+    expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
   });
 
-  it.each(["timeout", "abort"])(
-    "does not wait for a tool of other making that is deaf to its %s",
-    async (end) => {
-      const deaf = {
-        name: "probe",
-        invoke: () => new Promise(() => {}),
-      } as unknown as StructuredToolInterface;
-      const run = runTool(
-        deaf,
-        call,
-        end === "abort" ? { signal: AbortSignal.timeout(20) } : {},
-        end === "abort" ? undefined : 20,
-      );
-      await expect(run).rejects.toThrow(/20 ms|timeout/);
-    },
-  );
+  describe("does not wait for a tool that is not LangChain's and ignores its", () => {
+    const deaf = { name: "probe", invoke: () => new Promise(() => {}) } as unknown as StructuredToolInterface;
+
+    it("timeout", async () => {
+      expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    });
+
+    it("abort", async () => {
+      const run = callTool(deaf, call, untimed, { signal: AbortSignal.timeout(20) });
+      await expect(run).rejects.toThrow(/timeout/);
+    });
+  });
 
   it("reports the timeout, not what the tool throws because of it", async () => {
+    const reasons: unknown[] = [];
     const heedful = make(
       ({ signal }) =>
         new Promise((_, reject) =>
-          signal?.addEventListener("abort", () => reject(new Error("its own words"))),
+          signal?.addEventListener("abort", () => {
+            reasons.push(String(signal.reason));
+            reject(new Error("its own words"));
+          }),
         ),
     );
-    await expect(runTool(heedful, call, {}, 20)).rejects.toBeInstanceOf(ToolTimeoutError);
+    expect(await callTool(heedful, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    expect(reasons).toEqual(["ToolTimeoutError: The tool did not finish within 20 ms."]);
   });
 
-  it("passes on what the tool throws before it", async () => {
+  it("reports what the tool throws before its timeout", async () => {
+    const error = new RangeError("too far");
     const failing = make(async () => {
-      throw new RangeError("too far");
+      throw error;
     });
-    await expect(runTool(failing, call, {}, 1000)).rejects.toThrow(new RangeError("too far"));
+    expect(await callTool(failing, call, { toolTimeoutMs: 1000 }, {})).toEqual({ kind: "threw", error });
+  });
+
+  it("throws LangGraph's own signals", async () => {
+    const signal = new GraphInterrupt([]);
+    const asking = make(async () => {
+      throw signal;
+    });
+    await expect(callTool(asking, call, untimed, {})).rejects.toBe(signal);
   });
 
   it("does not begin in a run that was aborted before", async () => {
@@ -70,8 +87,21 @@ describe("runTool", () => {
     const probe = make(async () => {
       ran = true;
     });
-    const run = runTool(probe, call, { signal: AbortSignal.abort(new Error("before")) }, undefined);
+    const run = callTool(probe, call, untimed, { signal: AbortSignal.abort(new Error("before")) });
     await expect(run).rejects.toThrow("before");
     expect(ran).toBe(false);
+  });
+
+  it.each([
+    ["imported", imported],
+    ["required", required],
+  ])("names the argument that does not fit, for a tool that was %s", async (_, { tool }) => {
+    const sky = tool(({ city }) => city, {
+      name: "sky",
+      description: "Looks at the sky.",
+      schema: z.object({ city: z.string() }),
+    });
+    const outcome = await callTool(sky, { id: "call_1", name: "sky", args: { city: 3 } }, untimed, {});
+    expect(outcome).toEqual({ kind: "invalid-arguments", detail: expect.stringContaining("city") });
   });
 });
