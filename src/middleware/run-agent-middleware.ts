@@ -1,20 +1,37 @@
 /** One run of an agent graph, through its agent middleware. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { Interrupt } from "@langchain/langgraph";
 import { MiddlewareError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { cloneMessage, isSameMessage } from "../history/clone-message.js";
 import { isResult } from "../history/result.js";
-import type { GivenMessages, RunHandle } from "../nodes/run/run-handle.js";
 import type { AgentContext } from "./agent-context.js";
 import { Handoff } from "./handoff.js";
 import type { AgentMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";
 
-/** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
+/** What an agent middleware gives to its thread: the graph writes it instead of asking the model. */
+export interface GivenMessages {
+  /** An answer without a run, or a correction of the answer that a run has written. */
+  readonly kind: "answer" | "correction";
+  readonly messages: readonly BaseMessage[];
+}
+
+/** What a run came to. Complete when its chunks have ended. */
+export interface RunOutcome {
+  /** The history as the run left it; undefined if the run did not get so far. */
+  readonly history: readonly BaseMessage[] | undefined;
+  /** What the run waits for. */
+  readonly interrupts: readonly Interrupt[];
+  /** What ended the run and is thrown when its chunks have ended. */
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+/** Contract: each begins a run of the graph itself, without its agent middleware. */
 export interface GraphRuns<Chunk> {
   /** With the messages and options that the context has now. */
-  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly handle: RunHandle };
+  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly record: RunOutcome };
   /** Takes the input, and writes an answer instead of asking the model. */
   readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
   /** Changes what a run has left, which is the given history. */
@@ -25,7 +42,7 @@ export interface GraphRuns<Chunk> {
  * The chunks of a run, while its middleware goes on beside them: what a middleware does after `next()` it does when the
  * chunks of the graph have ended.
  */
-export async function* throughAgentMiddleware<Chunk>(
+export async function* runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
   context: AgentContext,
   runs: GraphRuns<Chunk>,
@@ -57,27 +74,27 @@ async function runLayers<Chunk>(
   runs: GraphRuns<Chunk>,
   send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
 ): Promise<void> {
-  let handle: RunHandle | undefined;
+  let record: RunOutcome | undefined;
   /** The result as the thread has it. */
   let last: BaseMessage | undefined;
   const core = async (): Promise<void> => {
     const run = runs.start();
-    handle = run.handle;
+    record = run.record;
     await send(run.chunks);
-    last = resultOf(handle.history?.at(-1));
+    last = resultOf(record.history?.at(-1));
     // A copy: what a middleware writes into it must be seen as a change.
-    context.settle(last && cloneMessage(last), handle.interrupts);
-    if (handle.failure !== undefined) throw handle.failure.error;
+    context.settle(last && cloneMessage(last), record.interrupts);
+    if (record.failure !== undefined) throw record.failure.error;
   };
   const exit = await runOnion({ layers, core }, context);
   if (exit.kind === "threw") throw exit.error;
   const result = context.result && cloneMessage(context.result);
-  if (handle === undefined) {
+  if (record === undefined) {
     await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
   } else if (result !== undefined && !isSameMessage(result, last)) {
     const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
-    if (handle.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-    const history = handle.history ?? context.messages;
+    if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
+    const history = record.history ?? context.messages;
     await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
   }
 }
