@@ -13,8 +13,8 @@ import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
 import {
   type ChatOutcome,
-  callModelThroughMiddleware,
   type ModelCall,
+  runModelMiddleware,
   type Settle,
 } from "../../middleware/run-model-middleware.js";
 import { finishHabitOf } from "../../providers/answer/finish-habit.js";
@@ -86,9 +86,7 @@ export async function askModel(
     const sent = { messages: input, toolChoice: chosen, parameters };
     return streamAnswer(request, sent, settle, config);
   };
-  const outcome = await callModelThroughMiddleware(layers, context, call, (answer) =>
-    takeBack(answer, config),
-  );
+  const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
   return { ...outcome, toolChoice: chosen };
 }
 
