@@ -63,11 +63,26 @@ interface ThreadValues {
  *
  * @example
  * ```ts
- * import { InMemoryStore } from "@langchain/langgraph";
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
  * import { createAgentGraph, readFullHistory } from "langgraph-tether";
  *
  * const store = new InMemoryStore();
- * const agent = createAgentGraph({ model: "offline:", checkpointer: true, store, coveredMessages: "archive" });
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * const whole = await readFullHistory(store, "1", values);
+ * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
  * ```
  */
 export async function readFullHistory(
@@ -162,6 +177,31 @@ function isStoredMessage(value: unknown): value is StoredMessage {
  * over the wire.
  *
  * @throws Error if the archive lacks a message that a summary names.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, restoreCovered } from "langgraph-tether";
+ *
+ * const store = new InMemoryStore();
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
+ * const restored = await agent.getState(config);
+ * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
+ * ```
  */
 export async function restoreCovered(
   store: ArchiveReader | undefined,
