@@ -6,7 +6,7 @@ import { cloneMessage } from "../../history/clone-message.js";
 import { coerceMessage } from "../../history/coerce-message.js";
 import { copyMessage } from "../../history/copy-message.js";
 import { deriveId } from "../../history/message-id.js";
-import { endingRun, isResult } from "../../history/result.js";
+import { endingRun, isResult, NO_OUTPUT } from "../../history/result.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { toJson } from "../../shared/to-json.js";
 import type { AgentUpdate } from "../run/agent-state.js";
@@ -32,9 +32,6 @@ interface Draft {
   readonly result: ToolMessage;
   readonly write: (result: ToolMessage) => ToolsUpdate;
 }
-
-/** Providers refuse an empty result. */
-const NO_OUTPUT = "(no output)";
 
 /** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
 export function finalizeCall(
