@@ -32,9 +32,9 @@ export interface MiddlewareOptions {
 /** What `chatMiddleware` takes beside its function. */
 export interface ChatMiddlewareOptions extends MiddlewareOptions {
   /**
-   * Says that the middleware never changes `context.result`. If no chat middleware of a run does, the answer goes to
-   * the client while it comes; else it goes out when all of them have seen it. A result that is changed all the same is
-   * a `MiddlewareError`.
+   * Whether the middleware never changes `context.result`. If all chat middleware of a run is read-only, the response
+   * is streamed to the client as it comes; otherwise it is held back until all of them have seen it. Changing the result
+   * anyway is a `MiddlewareError`.
    *
    * @default false
    */
@@ -43,7 +43,7 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
 
 /** What `functionMiddleware` takes beside its function. */
 export interface FunctionMiddlewareOptions extends MiddlewareOptions {
-  /** Whether it may call `next()` again, when it has returned, to have the call done once more. @default false */
+  /** Whether it may call `next()` again after it has returned, to run the tool once more. @default false */
   readonly retry?: boolean;
 }
 

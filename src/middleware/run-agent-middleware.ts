@@ -38,10 +38,7 @@ export interface GraphRuns<Chunk> {
   readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncIterable<Chunk>;
 }
 
-/**
- * The chunks of a run, while its middleware goes on beside them: what a middleware does after `next()` it does when the
- * chunks of the graph have ended.
- */
+/** The chunks of a run. Code after `next()` in a middleware runs when the chunks of the graph have ended. */
 export async function* runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
   context: AgentContext,
@@ -51,7 +48,7 @@ export async function* runAgentMiddleware<Chunk>(
   const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
     for await (const chunk of chunks) await handoff.give(chunk);
   };
-  // A middleware that does not heed the signal is not waited for.
+  // A middleware that ignores the signal is not waited for.
   const { signal } = context;
   signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
@@ -75,7 +72,7 @@ async function runLayers<Chunk>(
   send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
 ): Promise<void> {
   let record: RunOutcome | undefined;
-  /** The result as the thread has it. */
+  /** The result as it is in the thread. */
   let last: BaseMessage | undefined;
   const core = async (): Promise<void> => {
     const run = runs.start();
@@ -102,14 +99,14 @@ async function runLayers<Chunk>(
 const WAITING =
   "An agent middleware changed `context.result` of a run that waits for a human, and whose calls are still open. Leave it as it is where `context.interrupts` has any, or set a text, which ends the wait.";
 
-/** What the run came to; a run that was ended without an answer leaves the user's message last. */
+/** Undefined for a run that ended without a response: the user's message is its last one. */
 function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 
 /**
- * A text behind the result of a tool is an answer of its own. So is one behind calls that wait: a message that goes takes
- * its results with it, and some of its tools may have run.
+ * A text after a tool result is a message of its own. So is a text that ends a wait: replacing the message with the calls
+ * would remove their results, and some of the tools may have run.
  */
 function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
   const endsWait = last !== undefined && callsOf(last).length > 0 && callsOf(result).length === 0;
