@@ -10,7 +10,7 @@ import { flattenVisible, visibleHistory } from "../../src/history/visible-histor
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
-import { type Act, LongThread } from "../support/long-thread.js";
+import { type Act, LongThread } from "../support/shadowed-thread.js";
 import { outline } from "../support/plain-messages.js";
 import { stateViolations, strictViolations } from "../support/strict-check.js";
 

@@ -21,7 +21,7 @@ import { archiveNamespace } from "../../src/nodes/summary/archive.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
-import { inThread, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, makeGraph, messagesOf, user } from "../support/create-look-graph.js";
 
 type Kind = "keep" | "archive";
 

@@ -6,7 +6,7 @@ import { coverageOf } from "../../src/history/summary.js";
 import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
-import { inThread, look, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, look, lookUp, makeGraph, messagesOf, user } from "../support/create-look-graph.js";
 
 const BUDGET = 2000;
 const { toolTokens } = createSummaryPolicy({}, [look])({});

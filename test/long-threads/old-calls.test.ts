@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { callIdsOf } from "../support/strict-check.js";
-import { inThread, look, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, look, makeGraph, messagesOf, user } from "../support/create-look-graph.js";
 
 const args = { at: "weather", tokens: 5 };
 

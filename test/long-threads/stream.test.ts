@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
-import { eventsOf, inThread, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { eventsOf, inThread, makeGraph, messagesOf, user } from "../support/create-look-graph.js";
 
 const SECRET = "the gist of it";
 

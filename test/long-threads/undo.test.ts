@@ -8,7 +8,7 @@ import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/ind
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, turnsOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
-import { inThread, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, lookUp, makeGraph, messagesOf, user } from "../support/create-look-graph.js";
 
 type Kind = "keep" | "archive";
 

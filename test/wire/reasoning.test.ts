@@ -16,7 +16,7 @@ import {
   type Rounds,
   reasoningOfRound,
 } from "../support/chain-script.js";
-import { openThread } from "../support/client-thread.js";
+import { openThread } from "../support/open-thread.js";
 import {
   type HostName,
   type StrictProvider,

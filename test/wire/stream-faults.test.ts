@@ -8,7 +8,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { answerTo, CALL_TEXT, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
-import { openThread } from "../support/client-thread.js";
+import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import type { Reply } from "../support/strict-provider/reply.js";
 import {

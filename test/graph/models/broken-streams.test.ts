@@ -1,6 +1,6 @@
 import { initChatModel } from "langchain";
 import { describe, expect, it } from "vitest";
-import { createThread, looked } from "../../support/fault-thread.js";
+import { createThread, looked } from "../../support/open-server-thread.js";
 import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
 import {
   answerFor,

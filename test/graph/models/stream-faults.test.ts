@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createThread, looked } from "../../support/fault-thread.js";
+import { createThread, looked } from "../../support/open-server-thread.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
 import {
   answerFor,

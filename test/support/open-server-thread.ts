@@ -5,7 +5,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import { openThread } from "./client-thread.js";
+import { openThread } from "./open-thread.js";
 import type { ModelServer } from "./model-server.js";
 
 /** The cities that the tool was asked for, in all threads. */
