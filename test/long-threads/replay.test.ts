@@ -13,7 +13,7 @@ import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
-import { inThread, messagesOf } from "../support/create-look-graph.js";
+import { inThread, messagesOf } from "../support/thread.js";
 
 const PROMPT = "You help customers of an airline.";
 const BUDGET = 2500;

@@ -11,8 +11,8 @@ import {
   respond,
 } from "../../support/approval-graph.js";
 import { calls } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
 
-const user = (content: string) => ({ messages: [{ role: "user", content }] });
 const batch = () => calls(["free", { label: "1" }], ["risky", { label: "2" }], ["risky", { label: "3" }]);
 const declined = (id: unknown) => `tool! Tool call risky (${id}): it was not approved, so it was not run.`;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createThread, looked } from "../../support/open-server-thread.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
+import { looked, openServerThread } from "../../support/open-server-thread.js";
 import {
   answerFor,
   CALL_TEXT,
@@ -18,7 +18,7 @@ describe("a stream whose", () => {
   afterAll(() => server.stop());
 
   it.concurrent.each(FAULT_CASES)("$title: is made good", async (fault) => {
-    const thread = createThread(server);
+    const thread = openServerThread(server);
     if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
     const known = fault.turn === "later" ? (await thread.read()).length : 0;
     const { messages, events } = await thread.send(wish(fault));
