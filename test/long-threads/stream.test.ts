@@ -56,7 +56,7 @@ describe("The chat stream of a run that makes a summary", () => {
     if (event?.type === "summary-made") expect(event.tokensSaved).toBeGreaterThan(1000);
   });
 
-  it("has an event where no summary came about, and the answer all the same", async () => {
+  it("has an event if no summary was made, and the response anyway", async () => {
     const { graph } = await longThread(new FunctionModel(() => new Error("down")));
     expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
       { type: "summary-failed", reason: "The model failed: down" },

@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-describe("A host that is not known", () => {
+describe("An unknown host", () => {
   it("is sent reasoning as soon as its model wrote some, whatever it is called", async () => {
     const thread = createThread(openAI("deepseek", "house-model"));
     const { error } = await thread.send(chainWish(FIRST));

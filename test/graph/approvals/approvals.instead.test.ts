@@ -138,7 +138,7 @@ describe("a Command without an answer runs no tool again:", () => {
     expect(thread.runs).toEqual(["free:1"]);
   });
 
-  it("an answer with a message goes on, and the message stands behind the results", async () => {
+  it("decisions sent with a message resume the run, and the message comes after the results", async () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
     await thread.run(asInput({ resume: { decisions: [approve, reject()] }, update: user("and thanks") }));

@@ -61,7 +61,7 @@ describe("a model that", () => {
     });
   });
 
-  it("was made by `initChatModel` is guarded too", async () => {
+  it("was made by `initChatModel` is also guarded", async () => {
     await withServer(respondToWish("look"), async (server) => {
       const model = await initChatModel("test", {
         modelProvider: "openai",
