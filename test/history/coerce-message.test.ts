@@ -142,7 +142,7 @@ describe("A chunk becomes the class that is stored", () => {
   });
 });
 
-describe("What stands for no message is undefined", () => {
+describe("A value that is not a message becomes undefined", () => {
   const throwing = Object.defineProperty({}, "role", {
     get: () => {
       throw new Error("Not to be read");

@@ -53,7 +53,7 @@ describe("Rule 12: repairs are published", () => {
     expect(keys.slice(2)).toEqual(keys.slice(0, 2));
   });
 
-  it("by the delta reducer too", () => {
+  it("also by the delta reducer", () => {
     pairedMessagesDeltaReducer([], [[result("t", "c")], human("h")]);
     expect(published.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
   });

@@ -74,7 +74,7 @@ describe.each([
     expect(outline(await read())).toBe("h1 a t h2");
   });
 
-  it("resolves removals, of unknown messages too", async () => {
+  it("resolves removals, even of unknown messages", async () => {
     const { run, read } = build(field);
     await run([human("h1")], [ai("a", "c"), result("t", "c")]);
     await run([removal("a"), removal("gone"), human("h2")]);
@@ -120,7 +120,7 @@ describe.each([
     expect(outline(await run([human("h3")]))).toBe("h1 a h3");
   });
 
-  it("refuses what is no message from a node and from an update of the state", async () => {
+  it("refuses a value that is not a message, from a node and from an update of the state", async () => {
     const { run, read, update } = build(field);
     await run([human("h1")]);
     await expect(run([human("h2")], [{ content: "hi" }])).rejects.toThrow(/Expected `messages\[0\]`/);

@@ -5,7 +5,7 @@ import { outline } from "../support/plain-messages.js";
 import { expectCase, type ReducerCase } from "../support/reducer-case.js";
 import { titled } from "../support/titled.js";
 
-describe("Rule 6: a result is placed directly behind its message, in call order", () => {
+describe("Rule 6: a result is placed directly after its message, in call order", () => {
   it.each(
     titled<ReducerCase>([
       {
@@ -139,7 +139,7 @@ describe("Rule 6: a placeholder gives way to a real result, and never replaces o
 });
 
 describe("Rule 7: a result without a call before it is refused and reported", () => {
-  it("also if its call comes later, with the whole message", () => {
+  it("even if its call comes later, with the whole message", () => {
     const early = result("t", "c");
     const { messages, repairs } = reduceMessages([human("h")], [early, ai("a", "c")]);
     expect(outline(messages)).toBe("h a");

@@ -6,7 +6,7 @@ import { expectCase, type ReducerCase } from "../support/reducer-case.js";
 import { stateViolations } from "../support/strict-check.js";
 import { titled } from "../support/titled.js";
 
-describe("Rule 8: a summary stands behind what it covers", () => {
+describe("Rule 8: a summary is placed after the messages that it covers", () => {
   const thread = () => [
     system("sys"),
     human("h1"),

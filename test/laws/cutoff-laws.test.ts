@@ -70,14 +70,14 @@ function cutSlowly(messages: readonly BaseMessage[], requested: number): number 
 }
 
 describe("A cutoff by messages", () => {
-  it("never has a result behind it whose call is before it", () => {
+  it("never separates a result from its call", () => {
     const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
       expect(isSafe(messages, findSafeCutoff(messages, { messages: keep }))).toBe(true);
     });
     fc.assert(law, RUNS);
   });
 
-  it("is the nearest safe one before the requested place, else the first behind it, else 0", () => {
+  it("is the nearest safe place before the requested one, else the first after it, else 0", () => {
     const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
       const requested = Math.max(0, messages.length - keep);
       expect(findSafeCutoff(messages, { messages: keep })).toBe(cutSlowly(messages, requested));

@@ -35,7 +35,7 @@ describe("The reducer agrees with the rules as they read", () => {
   });
 });
 
-describe("The reducer agrees with the rules in a long thread too", () => {
+describe("The reducer agrees with the rules in a long thread", () => {
   it("where a message that is put in moves hundreds of others", () => {
     const long = Array.from(
       { length: 300 },

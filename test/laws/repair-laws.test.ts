@@ -48,7 +48,7 @@ describe("A repaired list", () => {
     fc.assert(law, RUNS);
   });
 
-  it("keeps the order of all that is no result", () => {
+  it("keeps the order of all messages that are not results", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
       const heads = (values: readonly unknown[]) =>
         values.flatMap((value) => coerceMessage(value) ?? []).filter(({ type }) => type !== "tool");

@@ -145,7 +145,7 @@ describe("findCalls", () => {
     ]);
   });
 
-  it("looks for no wish in a note that it cannot save", () => {
+  it("finds no call in the text of a note that it cannot save", () => {
     expect(findCalls("save a note: what is 3*4", new Set(["calculator"]))).toEqual([]);
   });
 

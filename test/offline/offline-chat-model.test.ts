@@ -78,7 +78,7 @@ describe("OfflineChatModel", () => {
     expect({ text, tool_calls }).toEqual({ text: "6*7 = 42", tool_calls: [] });
   });
 
-  it("finds its step when a summary stands for the first ones", async () => {
+  it("finds its step when a summary has replaced the first ones", async () => {
     const request = new HumanMessage("calculate 1+1 then calculate 2+2 then calculate 3+3");
     const summary = new HumanMessage({
       content: "Calculated 1+1.",
@@ -172,7 +172,7 @@ describe("OfflineChatModel", () => {
     ]);
   });
 
-  it("summarises the messages before the prompt too", async () => {
+  it("also summarises the messages before the prompt", async () => {
     const { text } = await new OfflineChatModel().invoke([
       new HumanMessage("I like tea"),
       new AIMessage("Noted."),

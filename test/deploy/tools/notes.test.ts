@@ -58,7 +58,7 @@ describe("notes", () => {
     expect(await store.search(["notes"])).toHaveLength(1);
   });
 
-  it("are found behind the first page of the store", async () => {
+  it("are found after the first page of the store", async () => {
     const store = new InMemoryStore();
     for (let index = 0; index < 250; index += 1)
       await store.put(["notes"], `${index}`, { text: `note ${index}` });
