@@ -42,7 +42,6 @@ export {
 export type { Next } from "./middleware/run-onion.js";
 export { MiddlewareTermination } from "./middleware/termination.js";
 export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
-export type { ApprovalCall, RequireApproval } from "./nodes/approval/call-policy.js";
 export type { AgentEvent } from "./nodes/run/agent-event.js";
 export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/summary/archive.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
@@ -51,5 +50,6 @@ export { type ModelInputOptions, toModelInput } from "./providers/input/to-model
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
 export { dialectOf } from "./providers/models/dialect-of.js";
+export type { ApprovalCall, RequireApproval } from "./settings/require-approval.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

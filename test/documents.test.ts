@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentEvent } from "../src/index.js";
-import { BUILD_SETTING_NAMES } from "../src/settings/build-settings.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 /** Inside the repository, so that the examples find the packages. */
@@ -69,11 +68,6 @@ describe.each(documents)("$path", ({ path, count, examples }) => {
 });
 
 describe("the README", () => {
-  it("names every setting of the table that the code has", () => {
-    const readme = read("README.md");
-    for (const name of BUILD_SETTING_NAMES) expect(readme).toContain(`\`${name}\``);
-  });
-
   it.each(Object.entries(EVENT_FIELDS))("has a row for the event %s with its fields", (type, fields) => {
     const row = read("README.md").match(new RegExp(`^\\| \`${type}\` .*$`, "m"))?.[0];
     for (const field of Object.keys(fields)) expect(row).toContain(`\`${field}\``);

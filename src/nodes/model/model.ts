@@ -7,6 +7,7 @@ import type { SummaryPolicy } from "../../history/plan-summary.js";
 import { reduceMessages } from "../../history/reduce-messages.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
+import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
@@ -36,7 +37,7 @@ export interface ModelNodeOptions {
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken answer is asked for again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
-  readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
+  readonly summaryPolicy: SummaryPolicyOf;
   /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
@@ -95,7 +96,7 @@ export function createModelNode(options: ModelNodeOptions) {
     if (handle?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const policy = options.summaryPolicy(context);
+    const policy = await options.summaryPolicy(context);
     const decision = decideAtGate(state, { limits, policy, stepsLeft: left });
     switch (decision.kind) {
       case "wait":
