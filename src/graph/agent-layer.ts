@@ -9,12 +9,13 @@ import type { AgentContext } from "../middleware/agent-context.js";
 import { Handoff } from "../middleware/handoff.js";
 import type { AgentMiddleware } from "../middleware/middleware.js";
 import { runOnion } from "../middleware/run-onion.js";
-import type { GivenMessages, RunHandle } from "../nodes/run/run-handle.js";
+import type { GivenMessages } from "../nodes/run/run-inputs.js";
+import type { RunRecord } from "../nodes/run/run-record.js";
 
-/** Contract: begins a run of the graph itself. What the run comes to is in its handle when the chunks have ended. */
+/** Contract: begins a run of the graph itself. What the run comes to is in its record when the chunks have ended. */
 export interface GraphRuns<Chunk> {
   /** With the messages and options that the context has now. */
-  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly handle: RunHandle };
+  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly record: RunRecord };
   /** Takes the input, and writes an answer instead of asking the model. */
   readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
   /** Changes what a run has left, which is the given history. */
@@ -57,27 +58,27 @@ async function runLayers<Chunk>(
   runs: GraphRuns<Chunk>,
   send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
 ): Promise<void> {
-  let handle: RunHandle | undefined;
+  let record: RunRecord | undefined;
   /** The result as the thread has it. */
   let last: BaseMessage | undefined;
   const core = async (): Promise<void> => {
     const run = runs.start();
-    handle = run.handle;
+    record = run.record;
     await send(run.chunks);
-    last = resultOf(handle.history?.at(-1));
+    last = resultOf(record.history?.at(-1));
     // A copy: what a middleware writes into it must be seen as a change.
-    context.settle(last && cloneMessage(last), handle.interrupts);
-    if (handle.failure !== undefined) throw handle.failure.error;
+    context.settle(last && cloneMessage(last), record.interrupts);
+    if (record.failure !== undefined) throw record.failure.error;
   };
   const exit = await runOnion({ layers, core }, context);
   if (exit.kind === "threw") throw exit.error;
   const result = context.result && cloneMessage(context.result);
-  if (handle === undefined) {
+  if (record === undefined) {
     await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
   } else if (result !== undefined && !isSameMessage(result, last)) {
     const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
-    if (handle.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-    const history = handle.history ?? context.messages;
+    if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
+    const history = record.history ?? context.messages;
     await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
   }
 }

@@ -3,6 +3,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy, type RequireApproval } from "../nodes/approval/call-policy.js";
+import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { checkBuildSettings, type SummaryLanguage } from "../settings/build-settings.js";
@@ -94,9 +95,6 @@ export interface AgentGraphOptions {
   readonly maxStreamFallbackAttempts?: number | undefined;
 }
 
-/** Supersteps of a healthy round, and some for the beginning and the end of a turn. */
-const STEPS_PER_ITERATION = 2;
-const SPARE_STEPS = 20;
 const SUMMARY_TIMEOUT_MS = 60_000;
 const STREAM_FALLBACK_ATTEMPTS = 3;
 
@@ -160,7 +158,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     usesArchive: options.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,
-    recursionLimit: limits.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
+    recursionLimit: recursionLimitFor(limits.maxIterations),
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits, ignoresUnknown: isSubgraph });
       checkModel(own.model);

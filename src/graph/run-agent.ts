@@ -6,7 +6,8 @@ import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type GivenMessages, RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import type { GivenMessages } from "../nodes/run/run-inputs.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { throughAgentMiddleware } from "./agent-layer.js";
@@ -68,13 +69,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       context,
       configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
     });
-    return { handle, chunks };
+    return { record: handle.record, chunks };
   };
   const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
-    const { chunks, handle } = begin(input, settings);
+    const { chunks, record } = begin(input, settings);
     yield* chunks;
-    if (handle.failure !== undefined) throw handle.failure.error;
+    if (record.failure !== undefined) throw record.failure.error;
     return;
   }
   const context = new AgentContext({

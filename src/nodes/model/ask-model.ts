@@ -27,7 +27,7 @@ import {
   type ToolChoice,
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
-import { runHandleOf, scopeOf } from "../run/run-handle.js";
+import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
 import {
   type ChatOutcome,
   callModelThroughMiddleware,
@@ -59,7 +59,7 @@ export async function askModel(
   const { model, history, tools, toolChoice } = request;
   const identity = identityOf(model);
   const messages = toModelInput(history, { ...request.input, ...identity });
-  const layers = runHandleOf(config)?.middleware.chat ?? [];
+  const layers = runInputsOf(config)?.middleware.chat ?? [];
   if (layers.length === 0) {
     const message = await streamAnswer(request, { messages, toolChoice, parameters: {} }, undefined, config);
     return { message, isTerminated: false, toolChoice };
@@ -149,7 +149,7 @@ function createGuard(
     settle,
     isTaken: (id) => history.some((message) => message.id === id),
     onBroken: ({ reason, usage }) => {
-      runHandleOf(config)?.tally.addBroken(usage);
+      runRecordOf(config)?.tally.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },
     onRetry: ({ error, ...attempts }) =>

@@ -10,7 +10,6 @@ import { toPlain } from "../../history/to-plain.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
-import { countStep } from "../run/run-handle.js";
 import { archiveMessages } from "./archive.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
@@ -38,7 +37,6 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
-    countStep(config);
     const context = config.context ?? {};
     const policy = options.summaryPolicy(context);
     const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };

@@ -2,7 +2,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { endingRun } from "../../history/result.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
+import { runHandleOf, runInputsOf } from "../run/run-handle.js";
 import { callThroughMiddleware } from "./call-tool-through-middleware.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import type { ToolTask } from "./tool-task.js";
@@ -26,15 +26,14 @@ export function createToolsNode(options: ToolsNodeOptions) {
     task: ToolTask,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<ToolsUpdate> {
-    countStep(config);
     const handle = runHandleOf(config);
     const answer = async (): Promise<ToolsUpdate> => {
       // A call that waited for its place must not begin when its run has ended.
       config.signal?.throwIfAborted();
       return answerCall(task, toolsByName, options, config);
     };
-    const update = await noteInterrupts(config, () => handle?.limitCalls(answer) ?? answer());
-    handle?.tally.addResults(1);
+    const update = await (handle?.limitCalls(answer) ?? answer());
+    handle?.record.tally.addResults(1);
     return update;
   };
 }
@@ -59,7 +58,7 @@ async function answerCall(
     return updateWith(result);
   }
   const layer = {
-    layers: runHandleOf(config)?.middleware.function ?? [],
+    layers: runInputsOf(config)?.middleware.function ?? [],
     includesDetails: includeDetailedErrors,
     timeoutMs: toolTimeoutMs,
   };
