@@ -9,6 +9,7 @@ import { cloneMessage } from "../../history/clone-message.js";
 import { coerceMessage } from "../../history/coerce-message.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { isBlankMessage } from "../../history/without-calls.js";
+import { takeBack } from "../../langgraph/retract-messages.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
 import { finishHabitOf } from "../../providers/answer/finish-habit.js";
@@ -34,7 +35,6 @@ import {
   type ModelCall,
   type Settle,
 } from "./call-model-through-middleware.js";
-import { takeBack } from "./retract-messages.js";
 
 export interface ModelRequest {
   readonly model: BaseChatModel;

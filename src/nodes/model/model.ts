@@ -4,6 +4,7 @@ import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph
 import { callsOf } from "../../history/call.js";
 import { withDistinctCallIds } from "../../history/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/plan-summary.js";
+import { takeBack } from "../../langgraph/retract-messages.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
@@ -22,7 +23,6 @@ import {
 } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
-import { takeBack } from "./retract-messages.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
