@@ -6,7 +6,7 @@ import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../src/history/coerce-message.js";
-import { pairedMessagesDeltaReducer } from "../../src/history/paired-messages-reducer.js";
+import { pairedMessagesDeltaReducer } from "../../src/langgraph/paired-messages-delta.js";
 import { type ReducedMessages, reduceMessages } from "../../src/history/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { build, buildDistinct, entries, splits } from "../support/arbitraries.js";

@@ -5,13 +5,13 @@ import { callsOf } from "../../history/call.js";
 import { withDistinctCallIds } from "../../history/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/plan-summary.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
+import { isSavedRun } from "../../langgraph/run-host.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, Turn } from "../run/agent-state.js";
-import { isSaved } from "../run/missing-service.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
 import { askModel, type ModelRequest } from "./ask-model.js";
@@ -80,7 +80,7 @@ export function createModelNode(options: ModelNodeOptions) {
         policy: options.callPolicy,
         maxToolCalls,
         toolChoice: answer.toolChoice,
-        isSaved: isSaved(config),
+        isSaved: isSavedRun(config),
       });
     } catch (error) {
       await takeBack(message, config);
