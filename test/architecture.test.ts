@@ -36,6 +36,10 @@ const PURE_IMPORTS = {
 const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "ohash/crypto"];
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
+/** What LangGraph does not promise to keep. `langgraph_type` and `langgraph_auth_user_id` are documented. */
+const PRIVATE_TO_LANGGRAPH =
+  /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
+
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -110,6 +114,13 @@ describe("the house", () => {
   it.each(files)("$path has one concept and fewer than 250 lines", ({ text }) => {
     expect(text.split("\n").length).toBeLessThanOrEqual(250);
   });
+
+  it.each(files.filter(({ path }) => layerOf(path) !== "langgraph"))(
+    "$path uses no private name of LangGraph",
+    ({ text }) => {
+      expect(text.match(PRIVATE_TO_LANGGRAPH) ?? []).toEqual([]);
+    },
+  );
 
   it("is not imported through its public doors from inside", () => {
     const inside = files.filter(({ path, imports }) =>
