@@ -103,7 +103,7 @@ export class AgentGraph extends BaseGraph {
 
   /**
    * The copy of the graph that serves one call, with the checkpointer of this moment: the server sets it anew on the
-   * shared graph for each run. LangGraph's `invoke` calls `stream`, and its `streamEvents` too, so a copy serves itself.
+   * shared graph for each run. LangGraph's own `invoke` and `streamEvents` call `stream` on the copy, which is kept.
    * Middleware of the run leaves the options here, before LangGraph hands them to what runs inside.
    */
   #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
