@@ -1,5 +1,6 @@
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
+import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
@@ -15,10 +16,6 @@ import { prepareModels } from "./prepare-models.js";
 export interface AgentGraphOptions extends SettingsOptions {
   readonly middleware?: readonly Middleware[] | undefined;
 }
-
-/** Supersteps of one model call and its tools, and some more for the beginning and the end of a turn. */
-const STEPS_PER_ITERATION = 2;
-const SPARE_STEPS = 20;
 
 /**
  * An agent as a LangGraph graph. Invoke it, stream it, serve it, or use it as a node of another graph. In its history
@@ -72,7 +69,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,
-    recursionLimit: settings.maxIterations * STEPS_PER_ITERATION + SPARE_STEPS,
+    recursionLimit: recursionLimitFor(settings.maxIterations),
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
       checkModel(own.model);

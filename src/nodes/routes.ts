@@ -6,7 +6,8 @@ import type { GivenMessages } from "../middleware/run-agent-middleware.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";
 import type { AgentState } from "./run/agent-state.js";
-import { runHandleOf } from "./run/run-handle.js";
+import { runInputsOf } from "./run/run-handle.js";
+import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
 import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
@@ -20,13 +21,12 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
     state: AgentState,
     config: Config,
   ): Promise<"patch" | "summarize" | "model" | typeof END> {
-    const handle = runHandleOf(config);
-    if (handle !== undefined) handle.history = state.messages;
+    const inputs = runInputsOf(config);
     const { dangling, pending } = unansweredCalls(state.messages);
     if (dangling.length > 0) return "patch";
-    if (handle?.given !== undefined) return areReplaced(pending, handle.given) ? "model" : "patch";
-    if (pending.length > 0) return handle?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
-    if (handle?.endsAfterInput) return END;
+    if (inputs?.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
+    if (pending.length > 0) return inputs?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
+    if (inputs?.endsAfterInput) return END;
     return leadToModel(state, config, summaryPolicy, 0);
   };
 }
@@ -42,22 +42,19 @@ export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
     state: AgentState,
     config: Config,
   ): Promise<"summarize" | "model" | typeof END> {
-    const handle = runHandleOf(config);
-    if (handle?.given !== undefined) return "model";
-    if (handle?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
+    const inputs = runInputsOf(config);
+    if (inputs?.given !== undefined) return "model";
+    if (inputs?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
     return leadToModel(state, config, summaryPolicy, 1);
   };
 }
 
-/** The summary, the model, and the step in which LangGraph finds that nothing is left to do. */
-const STEPS_WITH_SUMMARY = 3;
-
 async function leadToModel(
   state: AgentState,
-  { context, recursionLimit = Number.POSITIVE_INFINITY }: Config,
+  config: Config,
   summaryPolicy: SummaryPolicyOf,
   stepsTaken: number,
 ): Promise<"summarize" | "model"> {
-  if (recursionLimit - stepsTaken < STEPS_WITH_SUMMARY) return "model";
-  return shouldSummarize(state, await summaryPolicy(context ?? {})) ? "summarize" : "model";
+  if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
+  return shouldSummarize(state, await summaryPolicy(config.context ?? {})) ? "summarize" : "model";
 }

@@ -12,7 +12,6 @@ import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
-import { countStep } from "../run/run-handle.js";
 import { archiveMessages } from "./archive.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
@@ -40,7 +39,6 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
-    countStep(config);
     const context = config.context ?? {};
     const policy = await options.summaryPolicy(context);
     const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
