@@ -36,7 +36,7 @@ describe("A result answers the nearest message before it with a free call of its
         groups: "a(tc,td)",
       },
       {
-        title: "a result that stands behind other messages",
+        title: "a result that comes after other messages",
         messages: [ai("a", "c"), human("h"), result("t", "c")],
         groups: "a(t) h()",
       },

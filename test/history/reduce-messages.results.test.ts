@@ -21,7 +21,7 @@ describe("Rule 6: a result is placed directly after its message, in call order",
         expected: "a t1 t2 t3",
       },
       {
-        title: "behind the nearest message with an unanswered call of its id",
+        title: "after the nearest message with an unanswered call of its id",
         history: [ai("a1", "c"), human("h"), ai("a2", "c"), human("h2")],
         update: [result("t2", "c"), result("t1", "c")],
         expected: "a1 t1 h a2 t2 h2",
@@ -154,7 +154,7 @@ describe("Rule 7: a result without a call before it is refused and reported", ()
   it.each(
     titled<ReducerCase>([
       {
-        title: "but a call that an archived summary covers counts: its result is kept behind the summary",
+        title: "but a call that an archived summary covers counts: its result is kept after the summary",
         history: [summary("s", { kind: "archive", messages: ["a"], calls: ["c"] }), human("h")],
         update: [result("t", "c")],
         expected: "s t h",

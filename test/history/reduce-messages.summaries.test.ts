@@ -20,7 +20,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
   it.each(
     titled<ReducerCase>([
       {
-        title: "behind the last message that it covers",
+        title: "after the last message that it covers",
         history: thread(),
         update: [summary("s", { kind: "keep", messages: covered })],
         expected: "sys h1 a1 t1 s h2 a2",
@@ -32,7 +32,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
         expected: "sys h1 a1 t1 s h2 a2",
       },
       {
-        title: "behind the leading system messages if nothing that it covers is there",
+        title: "after the leading system messages if nothing that it covers is there",
         history: thread(),
         update: [summary("s", { kind: "keep", messages: ["gone"] })],
         expected: "sys s h1 a1 t1 h2 a2",
@@ -44,7 +44,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
         expected: "sys s h2 a2 new",
       },
       {
-        title: "a result that came meanwhile for an archived call is kept behind the summary",
+        title: "a result that came meanwhile for an archived call is kept after the summary",
         history: thread(),
         update: [summary("s", { kind: "archive", messages: ["h1", "a1"], calls: ["c"] })],
         expected: "sys s t1 h2 a2",

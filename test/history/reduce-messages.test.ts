@@ -177,7 +177,7 @@ describe("Rule 5: a message whose id is there replaces that message in place", (
         repairs: ["result-removed", "result-removed"],
       },
       {
-        title: "a result, which leaves the group and stands behind it",
+        title: "a result, which leaves the group and comes after it",
         history: group(),
         update: [human("t1")],
         expected: "a t2 t1 h",
