@@ -11,7 +11,15 @@ import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
 const PEERS = ["@langchain/langgraph", "@langchain/core"] as const;
 const PINS = ["test/langgraph"];
-const COPIED = ["node_modules", "package.json", "src", "test", "tsconfig.json", "vitest.config.ts"];
+const COPIED = [
+  "node_modules",
+  "package.json",
+  "scripts",
+  "src",
+  "test",
+  "tsconfig.json",
+  "vitest.config.ts",
+];
 
 type Versions = readonly string[];
 
