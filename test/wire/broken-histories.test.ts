@@ -1,6 +1,5 @@
 /**
- * Histories that happened to somebody, from `broken-histories.md`: each is refused as it is, with the words of the
- * report, and accepted as the model input of its dialect.
+ * Broken histories from real bug reports. Each is rejected unchanged, and accepted as the model input of its dialect.
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
@@ -27,9 +26,9 @@ interface Case {
   readonly title: string;
   readonly provider: ProviderName;
   readonly history: BaseMessage[];
-  /** What of the provider's answer the report quotes. */
+  /** The part of the provider's error that the report quotes. */
   readonly refusal: string;
-  /** The client throws by itself, or keeps the provider's words to itself. */
+  /** Set if the client throws its own error, or hides the provider's text. */
   readonly clientSays?: string;
 }
 
@@ -54,19 +53,19 @@ const CASES: readonly Case[] = [
     clientSays: "(insufficient tool messages following tool_calls message)",
   },
   {
-    title: "a run cancelled within a tool, natively",
+    title: "a run cancelled within a tool, native protocol",
     provider: "dashscope-native",
     history: [user(), calls("c1"), user()],
     refusal: 'An assistant message with "tool_calls" must be followed by tool messages',
   },
   {
-    title: "one of a parallel batch is missing",
+    title: "one result of a parallel batch is missing",
     provider: "openai",
     history: [user(), calls("c1", "c2"), result("c1"), user()],
     refusal: "did not have response messages: c2",
   },
   {
-    title: "one of a parallel batch is missing",
+    title: "one result of a parallel batch is missing",
     provider: "gemini",
     history: [user(), calls("c1", "c2"), result("c1"), user()],
     refusal: "number of function response parts is equal to the number of function call parts",
@@ -102,31 +101,31 @@ const CASES: readonly Case[] = [
     refusal: 'messages with role "tool" must be a response to a preceeding message with "tool_calls"',
   },
   {
-    title: "ids of Kimi go to Claude",
+    title: "Kimi's ids are sent to Claude",
     provider: "anthropic",
     history: [user(), calls("functions.read:0"), result("functions.read:0"), user()],
     refusal: "String should match pattern '^[a-zA-Z0-9_-]+$'",
   },
   {
-    title: "one id twice in a message",
+    title: "a message with the same id twice",
     provider: "mistral",
     history: [user(), calls("abcDEF123", "abcDEF123"), result("abcDEF123"), result("abcDEF123")],
     refusal: "Duplicate tool call id abcDEF123 in assistant message",
   },
   {
-    title: "long ids go to OpenAI",
+    title: "long ids are sent to OpenAI",
     provider: "openai",
     history: [user(), calls(long), result(long), user()],
     refusal: "string too long. Expected a string with maximum length 40",
   },
   {
-    title: "the reasoning of a tool turn is gone",
+    title: "the reasoning of a tool turn is missing",
     provider: "deepseek",
     history: [user(), calls("c1"), result("c1"), user()],
     refusal: "The `reasoning_content` in the thinking mode must be passed back to the API.",
   },
   {
-    title: "an item id of another make",
+    title: "the item id of another provider",
     provider: "openai-responses",
     history: [
       user(),
@@ -142,7 +141,7 @@ const CASES: readonly Case[] = [
     clientSays: "Expected an ID that begins with 'fc'.",
   },
   {
-    title: "text behind a call",
+    title: "text after a call",
     provider: "anthropic",
     history: [
       user(),
@@ -165,7 +164,7 @@ const CASES: readonly Case[] = [
     refusal: "did not have response messages: c1",
   },
   {
-    title: "a user's message behind a result",
+    title: "a user message after a result",
     provider: "mistral",
     history: [user(), calls("abcDEF123"), result("abcDEF123"), user()],
     refusal: "Unexpected role 'user' after role 'tool'",
@@ -177,7 +176,7 @@ const CASES: readonly Case[] = [
     refusal: "Expected last role User or Tool",
   },
   {
-    title: "a name with blanks and dots",
+    title: "a name with spaces and dots",
     provider: "openai",
     history: [user(), callsOf({ ids: ["c1"], name: "my tool.v2" }), result("c1"), user()],
     refusal: "function.name': string does not match pattern",
@@ -189,7 +188,7 @@ const CASES: readonly Case[] = [
     refusal: "function call turn comes immediately after a user turn",
   },
   {
-    title: "the user's first message is gone",
+    title: "the user's first message is missing",
     provider: "anthropic",
     history: [new AIMessage("hi"), user()],
     refusal: 'first message must use the "user" role',
@@ -205,7 +204,7 @@ const CASES: readonly Case[] = [
 describe.each(titled(CASES.map((one) => ({ ...one, title: `${one.provider}: ${one.title}` }))))(
   "%s",
   (_title, { provider, history, refusal, clientSays = refusal }) => {
-    it("is refused as it is", async () => {
+    it("is rejected unchanged", async () => {
       const quoted = validateHistory(history, provider).map(({ message }) => message);
       if (clientSays === refusal) expect(quoted.join("\n")).toContain(refusal);
       await expect(streamed(provider, history)).rejects.toThrow(/./);

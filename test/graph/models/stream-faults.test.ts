@@ -17,7 +17,7 @@ describe("a stream whose", () => {
   });
   afterAll(() => server.stop());
 
-  it.concurrent.each(FAULT_CASES)("$title: is made good", async (fault) => {
+  it.concurrent.each(FAULT_CASES)("$title: is replaced by a complete response", async (fault) => {
     const thread = createThread(server);
     if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
     const known = fault.turn === "later" ? (await thread.read()).length : 0;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { cachedCreateModel, createAgentGraph, createModel } from "../../../src/index.js";
 import { pairedScript, user } from "../../support/thread.js";
 
-it("Each model is made once, also if it is asked for twice at the same time.", async () => {
+it("Each model is made once, even if it is requested twice at the same time.", async () => {
   const names: string[] = [];
   const share = cachedCreateModel((name) => {
     names.push(name);
@@ -27,7 +27,7 @@ it("A model that could not be made is tried again.", async () => {
   expect(attempts).toBe(2);
 });
 
-it("Graphs that are handed the same function ask the same models, their summariser too.", async () => {
+it("Graphs with the same function use the same models, including their summariser.", async () => {
   const names: string[] = [];
   const share = cachedCreateModel((name) => {
     names.push(name);
