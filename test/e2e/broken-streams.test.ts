@@ -77,7 +77,7 @@ describe("a served stream whose", () => {
     await Promise.all(Array.from({ length: 10 }, work));
   });
 
-  it.each(THREADS.flat())("$title: is made good for the SDK's client", ({ title, cities }) => {
+  it.each(THREADS.flat())("$title: is replaced for the SDK's client", ({ title, cities }) => {
     const { client, state } = outcomes.get(title) ?? { client: [], state: [] };
     expect(state.at(-1)?.text).toBe(answerFor(cities));
     expect(shown(client)).toEqual(shown(state));

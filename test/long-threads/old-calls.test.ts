@@ -80,7 +80,7 @@ it("With the limit 0 the model sees the calls of the current turn only", async (
   expect(stored).toEqual([1, 2, 3, 4]);
 });
 
-it("Parallel calls count one by one, and a batch may be cut", async () => {
+it("Parallel calls count one by one, and a batch can be cut", async () => {
   const batch = (turn: number) =>
     new AIMessage({
       content: "",
@@ -93,7 +93,7 @@ it("Parallel calls count one by one, and a batch may be cut", async () => {
   expect((model.requests.at(-1)?.messages ?? []).flatMap(callIdsOf)).toHaveLength(5);
 });
 
-it("Calls that the model is not sent do not make a summary due", async () => {
+it("Calls that are not sent to the model do not trigger a summary", async () => {
   const { graph, summariser } = makeGraph(
     ({ messages }) =>
       messages.at(-1)?.type === "tool"

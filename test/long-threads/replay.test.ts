@@ -24,7 +24,7 @@ const recordings = readRecordings();
 const PROMPT = "You help customers of an airline.";
 const BUDGET = 2500;
 
-/** What was said in the first conversations that have so many messages together; calls without a result are left out. */
+/** The messages of the first conversations that have this many messages together, without calls that lack a result. */
 function linesOf(count: number): RecordedMessage[] {
   const lines: RecordedMessage[] = [];
   for (const { messages } of recordings) {
@@ -120,7 +120,7 @@ describe.skipIf(!areRecordingsThere).each(KINDS)(
       expect(model?.requests).toHaveLength(asked);
     });
 
-    it("has no model input above the budget but where the request and the last group alone are", async () => {
+    it("has no model input above the budget, unless the request and the last group alone exceed it", async () => {
       const { model, toolTokens = 0 } = (await replayed) ?? {};
       const over = (model?.requests ?? []).filter(({ messages }) => tokensOf(messages) + toolTokens > BUDGET);
       for (const { messages } of over) {
@@ -145,7 +145,7 @@ describe.skipIf(!areRecordingsThere).each(KINDS)(
       if (kind === "archive") expect(messages.length).toBeLessThan(60);
     });
 
-    it("showed the summariser all that is covered, with few calls", async () => {
+    it("showed the summariser all covered messages, with few requests", async () => {
       const { summariser, store, messages = [] } = (await replayed) ?? {};
       if (summariser === undefined) return;
       const shown = squeeze(transcriptsOf(summariser).join(""));

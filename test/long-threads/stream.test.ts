@@ -27,7 +27,7 @@ async function longThread(summaryModel = new FunctionModel(() => SECRET)) {
 }
 
 describe("The chat stream of a run that makes a summary", () => {
-  it.each(["invoke", "stream"])("has the answer only, where the summariser is called by %s", async (how) => {
+  it.each(["invoke", "stream"])("has only the response if the summariser is called by %s", async (how) => {
     const { graph, summariser } = await longThread();
     const texts: string[] = [];
     const streamMode =
@@ -55,7 +55,7 @@ describe("The chat stream of a run that makes a summary", () => {
     if (event?.type === "summary-made") expect(event.tokensSaved).toBeGreaterThan(1000);
   });
 
-  it("has an event where no summary came about, and the answer all the same", async () => {
+  it("has an event if no summary was made, and still the response", async () => {
     const { graph } = await longThread(new FunctionModel(() => new Error("down")));
     expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
       { type: "summary-failed", reason: "The model failed: down" },
@@ -65,7 +65,7 @@ describe("The chat stream of a run that makes a summary", () => {
     expect(messagesOf(values).at(-1)?.text).toBe("answer to hello");
   });
 
-  it("has nothing of it in the values but the summary itself", async () => {
+  it("has only the summary itself in the values", async () => {
     const { graph } = await longThread();
     const result = await graph.invoke(user("hello"), inThread("t"));
     expect(Object.keys(result)).toEqual(["messages"]);

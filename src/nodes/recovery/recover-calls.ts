@@ -1,7 +1,7 @@
 /**
- * Finds what a run left behind when it ended before its calls had: results that tools had returned, and calls that
- * waited for a human. LangGraph has saved each finished task, and each interrupt, as a pending write of the checkpoint;
- * new input discards those writes, so they are read from that checkpoint itself.
+ * Finds what an ended run left behind: results that tools had returned, and calls that waited for a human. LangGraph
+ * saves each finished task and each interrupt as a pending write of the checkpoint. New input discards these writes,
+ * so they are read from that checkpoint itself.
  */
 
 import type { ToolMessage } from "@langchain/core/messages";
@@ -12,20 +12,20 @@ import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 
-/** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
+/** A run that died before it patched leaves one checkpoint. A limit, because many in a row are not expected. */
 const CHECKPOINTS_TO_READ = 20;
 
-/** LangGraph's name of the channel in which a task keeps the answer to its interrupt; not exported. */
+/** LangGraph's name of the channel in which a task keeps the value of its resume. LangGraph does not export it. */
 const RESUME = "__resume__";
 
-/** What was found of a call: the result of its tool, or the question whether it may be run. */
+/** The finding for a call: the result of its tool, or the question whether it can be run. */
 export type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };
 
 /**
- * What was found of the given calls, each in its place; undefined where nothing was. Only writes that were never
- * applied count: a result that was applied and removed since stays removed.
+ * The findings for the given calls, in the same order. Undefined where nothing was found. Only writes that were never
+ * applied count: a result that was applied and later removed stays removed.
  */
 export async function recoverCalls(
   calls: readonly UnansweredCall[],
@@ -33,7 +33,7 @@ export async function recoverCalls(
 ): Promise<(Remains | undefined)[]> {
   const found = new Array<Remains | undefined>(calls.length).fill(undefined);
   let checkpoint = checkpoints?.abandoned;
-  /** What took the place of the checkpoint: the run's own input, at first. */
+  /** What replaced the checkpoint. At first, it is the run's own input. */
   let successor: string | undefined = "input";
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     const stored = storedIds(checkpoint);
@@ -43,7 +43,7 @@ export async function recoverCalls(
       const results = messagesWritten(checkpoint).filter(isResult);
       fillInOrder(found, calls, stored, results.filter(isReal).map(toRemains));
     }
-    // An update of the state takes the results over, and drops the question.
+    // An update of the state takes over the results and drops the question.
     if (successor === "input" || successor === "update") {
       fillInOrder(found, calls, stored, unansweredQuestions(checkpoint));
     }
@@ -54,13 +54,13 @@ export async function recoverCalls(
   return found;
 }
 
-/** The ids of the history that the checkpoint holds. */
+/** The ids of the messages in the checkpoint's history. */
 function storedIds({ checkpoint }: CheckpointTuple): ReadonlySet<unknown> {
   const messages: unknown = checkpoint.channel_values["messages"];
   return new Set(Array.isArray(messages) ? messages.map((message) => message?.id) : []);
 }
 
-/** What the checkpoint's tasks wrote to the messages channel. */
+/** The writes of the checkpoint's tasks to the messages channel. */
 function messagesWritten({ pendingWrites = [] }: CheckpointTuple): ReturnType<typeof readWrite> {
   return pendingWrites.flatMap(([, channel, value]) => (channel === "messages" ? readWrite(value) : []));
 }
@@ -81,7 +81,7 @@ function toRemains(result: ToolMessage): Found {
   return { callId: callIdOf(result), remains: { kind: "result", result } };
 }
 
-/** The calls that its unfinished tasks had asked a human about. */
+/** The calls that unfinished tasks of the checkpoint asked a human about. */
 function unansweredQuestions({ pendingWrites = [] }: CheckpointTuple): Found[] {
   const answered = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
   return pendingWrites
@@ -90,7 +90,10 @@ function unansweredQuestions({ pendingWrites = [] }: CheckpointTuple): Found[] {
     .map((asked) => ({ callId: asked.id, remains: { kind: "question", asked } }));
 }
 
-/** The writes of a checkpoint answer the last group of its history, and so the latest of several equal ids. */
+/**
+ * The writes of a checkpoint belong to the last group of its history. So among equal ids, the latest call gets the
+ * result.
+ */
 function fillInOrder(
   found: (Remains | undefined)[],
   calls: readonly UnansweredCall[],

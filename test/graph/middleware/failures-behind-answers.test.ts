@@ -1,4 +1,4 @@
-/** What fails when the client has the answer already, and what is thrown that is no error. */
+/** Failures after the client has received the response, and thrown values that are not errors. */
 
 import { AIMessageChunk } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
@@ -62,8 +62,8 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe("an answer that the client has", () => {
-  it.each(cases)("is taken back when $what", async ({ options, answer }) => {
+describe("a response that the client already has", () => {
+  it.each(cases)("is retracted when $what", async ({ options, answer }) => {
     const probe = createProbe();
     const graph = createAgentGraph({
       model: scripted(answer),
@@ -87,7 +87,7 @@ describe("an answer that the client has", () => {
   });
 });
 
-describe("what is thrown that is no error", () => {
+describe("a thrown value that is not an error", () => {
   it.each([null, undefined, 0, "no", Symbol("no"), Object.freeze(new Error("frozen"))])(
     "reaches the caller as it is: %s",
     async (thrown) => {
@@ -112,7 +112,7 @@ describe("what is thrown that is no error", () => {
   );
 });
 
-/** Streams pieces of a call that is cut off, and answers whole when it is asked again. */
+/** Streams chunks of a call that is cut off, and returns a complete response when it is asked again. */
 class CutOff extends PlayedModel {
   readonly #answers: AIMessageChunk[][];
 
@@ -131,7 +131,7 @@ class CutOff extends PlayedModel {
   }
 }
 
-describe("a broken stream that is made good", () => {
+describe("a broken stream that is replaced", () => {
   const ids = ["X", undefined, "run-X"];
   const pairs = ids.flatMap((streamed) => ids.map((whole) => [streamed, whole] as const));
 

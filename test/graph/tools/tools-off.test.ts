@@ -11,7 +11,7 @@ interface Case {
   readonly reason: string;
   readonly options: Partial<AgentGraphOptions>;
   readonly config?: object;
-  /** What comes before the answer in which tools are off. */
+  /** The steps before the response in which tools are off. */
   readonly before: readonly Step[];
   readonly runs: number;
   readonly words: RegExp;
@@ -107,7 +107,7 @@ describe.each(cases)("tools are off because of $reason", ({ options, config, bef
 
   const sameAs = (message: BaseMessage | undefined) => [message?.id, message?.type, message?.text];
 
-  it("a call that comes all the same is removed, and a sentence says why", async () => {
+  it("a call that the model makes anyway is removed, and a sentence says why", async () => {
     const { last, shown } = await run(calls(["fast"], ["failing"]));
     expect(last?.type).toBe("ai");
     expect(last?.text).toMatch(words);
@@ -115,13 +115,13 @@ describe.each(cases)("tools are off because of $reason", ({ options, config, bef
     expect(sameAs(shown)).toEqual(sameAs(last));
   });
 
-  it("and what else the message says stays", async () => {
+  it("and the other content of the message stays", async () => {
     const { last, shown } = await run(new AIMessage({ ...calls(["fast"]), content: "Let me see." } as never));
     expect(last).toMatchObject({ content: "Let me see.", tool_calls: [] });
     expect(sameAs(shown)).toEqual(sameAs(last));
   });
 
-  it("and an answer without calls is left as it is", async () => {
+  it("and a response without calls is unchanged", async () => {
     const { last, shown } = await run(new AIMessage("All done."));
     expect(last?.text).toBe("All done.");
     expect(sameAs(shown)).toEqual(sameAs(last));

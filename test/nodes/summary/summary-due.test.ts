@@ -12,7 +12,7 @@ const long = turnsOf(12, 60);
 const policy = policyOf();
 
 describe("A summary is tried", () => {
-  it("where it is due", () => {
+  it("when it is due", () => {
     expect(shouldSummarize({ messages: long }, policy)).toBe(true);
     expect(shouldSummarize({ messages: turnsOf(2) }, policy)).toBe(false);
   });
@@ -31,13 +31,13 @@ describe("A summary is tried", () => {
     expect(shouldSummarize({ messages: [...messages, humanOf("h99")], summaryAttempt }, policy)).toBe(true);
   });
 
-  it("again in the same turn when the input has grown by much", async () => {
+  it("again in the same turn when the input has grown a lot", async () => {
     const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
     const next = [...messages, ...stepOf("next", 600)];
     expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(true);
   });
 
-  it("few times in a turn of a hundred steps, whether the summariser works or fails", async () => {
+  it("only a few times in a turn of a hundred steps, even if the summariser fails", async () => {
     for (const model of [shortSummariser(), new FunctionModel(() => new Error("no"))]) {
       let messages: BaseMessage[] = [humanOf("request")];
       let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];
@@ -61,7 +61,7 @@ describe("The policy of a run", () => {
     schema: z.object({ text: z.string() }),
   });
 
-  it("has the defaults of the contract", () => {
+  it("has the documented defaults", () => {
     expect(createSummaryPolicy({}, [])({})).toEqual({
       maxTokens: 4000,
       maxMessages: 0,
@@ -72,21 +72,21 @@ describe("The policy of a run", () => {
     });
   });
 
-  it("counts the tools' schemas and the system prompt, its own where it has one", () => {
+  it("counts the tools' schemas and the system prompt of the run or the graph", () => {
     const policyOfRun = createSummaryPolicy({ systemPrompt: "x".repeat(400) }, [search]);
     expect(policyOfRun({}).promptTokens).toBe(100);
     expect(policyOfRun({ systemPrompt: "x".repeat(40) }).promptTokens).toBe(10);
     expect(policyOfRun({}).toolTokens).toBeGreaterThan(70);
   });
 
-  it("is what its context says, else what the graph was built with", () => {
+  it("comes from its context, or else from the graph's settings", () => {
     const policyOfRun = createSummaryPolicy({ maxTokensBeforeSummary: 900, messagesToKeep: 5 }, []);
     expect(policyOfRun({})).toMatchObject({ maxTokens: 900, messagesToKeep: 5 });
     expect(policyOfRun({ maxTokensBeforeSummary: 0 })).toMatchObject({ maxTokens: 0, messagesToKeep: 5 });
     expect(policyOfRun({ maxTokensBeforeSummary: undefined })).toMatchObject({ maxTokens: 900 });
   });
 
-  it("keeps as many messages as its context says, also where the graph was built with a number of tokens", () => {
+  it("keeps as many messages as its context says, even if the graph counts tokens", () => {
     const policyOfRun = createSummaryPolicy({ tokensToKeep: 500 }, []);
     expect(policyOfRun({ messagesToKeep: 3 })).toMatchObject({ messagesToKeep: 3, tokensToKeep: undefined });
   });
