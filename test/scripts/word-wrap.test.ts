@@ -5,7 +5,7 @@ import { WordWrap } from "../../scripts/terminal/word-wrap.js";
 import { runs } from "../support/law-runs.js";
 import { squeeze } from "../support/long-histories.js";
 
-/** A whole text, as it comes in these pieces. */
+/** The complete text of these pieces. */
 function wrapped(width: number | undefined, ...pieces: string[]): string {
   const wrap = new WordWrap(() => width);
   return [...pieces, "\n"].map((piece) => wrap.push(piece)).join("");
@@ -45,7 +45,7 @@ describe("WordWrap", () => {
     expect(wrap.push("one two three")).toBe("one two three");
   });
 
-  it("breaks a text in the same places however it comes in pieces, and loses no word", () => {
+  it("breaks a text in the same places however it is split into pieces, and loses no word", () => {
     const word = fc.string({ unit: fc.constantFrom("a", "b", "-", "é", "天", "😀"), maxLength: 8 });
     const pieces = fc.array(fc.oneof(word, fc.constantFrom(" ", "  ", "\n")), { maxLength: 40 });
     const law = fc.property(pieces, fc.integer({ min: 8, max: 30 }), (parts, width) => {
