@@ -1,9 +1,9 @@
 /**
- * Appends one message to histories of several sizes and prints the median time, beside LangGraph's own reducer and
- * beside a plain copy of the array in the same run.
+ * Appends one message to histories of several sizes and prints the median time. In the same run it measures
+ * LangGraph's own reducer and a plain copy of the array.
  *
- * warm: the history comes from the reducer, as it does between the steps of a run.
- * cold: the history is an array that the reducer has not seen, as it is after a checkpoint was loaded.
+ * warm: the history comes from the reducer, as between the steps of a run.
+ * cold: the history is an array that the reducer has not seen, as after loading a checkpoint.
  */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -13,12 +13,12 @@ import { pairedMessagesReducer } from "../src/history/paired-messages-reducer.js
 const SIZES = [1_000, 10_000, 100_000];
 const WARM_SAMPLES = 300;
 const COLD_SAMPLES = 15;
-/** What an append may cost beside the copy, in microseconds. */
+/** The time that an append may take in addition to the copy, in microseconds. */
 const ALLOWANCE = 60;
 
 type Reducer = (history: BaseMessage[], update: BaseMessage[]) => BaseMessage[];
 
-/** Turns of a user message, an answer with two calls, their results, and a text. */
+/** Turns of a user message, a response with two tool calls, their results, and a text. */
 function createHistory(size: number): BaseMessage[] {
   return Array.from({ length: size }, (_, index) => {
     const turn = Math.floor(index / 5);
@@ -80,7 +80,7 @@ function measureCold(reduce: Reducer, size: number): number {
 
 const copy: Reducer = (history, update) => [...history, ...update];
 
-// Compiled before anything is measured.
+// Runs once, so that the code is compiled before the measurement.
 for (const reduce of [pairedMessagesReducer, messagesStateReducer, copy]) {
   measureWarm(reduce, 100);
   measureCold(reduce, 1_000);

@@ -1,10 +1,11 @@
 /**
- * Long threads, side by side with the `summarizationMiddleware` of LangChain: the same histories, the same budget,
- * the same models. Run it with `npx tsx bench/summarize.ts`.
+ * Compares long threads with LangChain's `summarizationMiddleware`: the same histories, the same budget, the same
+ * models. Run it with `npx tsx bench/summarize.ts`.
  *
- * lost: messages that are neither in the state nor were shown whole to a summariser whose answer is in the state.
- * invalid: requests that a strict provider would refuse. no request, no system: requests without what the user asked
- * last, and without the system message of the state.
+ * lost: messages that are not in the state, and were not shown completely to a summariser whose summary is in the
+ * state.
+ * invalid: requests that a strict provider would reject.
+ * no request, no system: requests without the user's last message, and without the state's system message.
  */
 
 import {
@@ -42,14 +43,14 @@ const calls = (id: string, ...ids: string[]) =>
 const turns = (count: number, turn: (number: number) => readonly BaseMessage[]) =>
   Array.from({ length: count }, (_, number) => turn(number)).flat();
 
-/** A question, one call, its result, and an answer. */
+/** A question, one tool call, its result, and a response. */
 const plain = (turn: number) => [
   human(`h${turn}`),
   calls(`c${turn}`, `x${turn}`),
   result(`r${turn}`, `x${turn}`),
   ai(`a${turn}`),
 ];
-/** Two messages with calls, before the results of either have come. */
+/** Two messages with tool calls, both before any of their results. */
 const interleaved = (turn: number) => [
   human(`h${turn}`),
   calls(`c${turn}`, `x${turn}`),
@@ -57,7 +58,7 @@ const interleaved = (turn: number) => [
   result(`r${turn}`, `x${turn}`),
   result(`s${turn}`, `y${turn}`),
 ];
-/** Runs with one, none and eight calls. */
+/** Turns with one, no and eight tool calls. */
 const mixed = (turn: number) => {
   if (turn % 3 === 0) return plain(turn);
   if (turn % 3 === 1) return [human(`h${turn}`), ai(`a${turn}`)];
@@ -74,7 +75,7 @@ interface Scenario {
   readonly name: string;
   readonly history: readonly BaseMessage[];
   readonly summarise: Answer;
-  /** Tool steps of the turn that follows. */
+  /** The number of tool steps in the turn that follows. */
   readonly steps: number;
 }
 
@@ -91,7 +92,7 @@ const SCENARIOS: readonly Scenario[] = [
   scenario("interleaved calls", turns(12, interleaved)),
   scenario("mixed runs", turns(14, mixed)),
   scenario("summariser throws", turns(14, plain), { summarise: () => new Error("503 overloaded") }),
-  scenario("summariser answers nothing", turns(14, plain), { summarise: () => "" }),
+  scenario("summariser returns nothing", turns(14, plain), { summarise: () => "" }),
   scenario("system message in the state", [
     new SystemMessage({ id: "sys", content: "Only speak of places." }),
     ...turns(14, plain),

@@ -69,7 +69,7 @@ function describe(message: BaseMessage) {
 
 const lastRuns = new Map<string, Promise<void>>();
 
-/** Two runs at once on one thread would lose messages, so a run waits for the one before it. */
+/** Two simultaneous runs on one thread would lose messages, so a run waits for the previous one. */
 async function afterLastRun(thread_id: string, run: () => Promise<void>): Promise<void> {
   const current = Promise.resolve(lastRuns.get(thread_id)).then(run);
   lastRuns.set(thread_id, current);

@@ -1,4 +1,4 @@
-/** A chat in the terminal with the served graph: `npm run chat`. */
+/** A chat with the served graph in the terminal: `npm run chat`. */
 
 import { Client } from "@langchain/langgraph-sdk";
 import type { LineReader } from "./chat/line-reader.js";
@@ -19,17 +19,17 @@ interface Place {
 
 const { stdin, stdout } = process;
 const style = createStyle(stdout);
-/** A user at a terminal is greeted and prompted; a pipe is not. */
+/** A user at a terminal gets a greeting and a prompt. A pipe does not. */
 const isAtTerminal = stdin.isTTY === true && stdout.isTTY === true;
 
 async function findPlace(url: string | undefined): Promise<Place> {
   if (url === undefined) return startDevServer();
-  // The client would try again for a while.
+  // Checked first, because the client would retry for a while.
   const isThere = await fetch(`${url.replace(/\/$/, "")}/ok`, { signal: AbortSignal.timeout(5000) }).then(
     (response) => response.ok,
     () => false,
   );
-  if (!isThere) throw new Error(`No LangGraph server answers at ${url}.`);
+  if (!isThere) throw new Error(`No LangGraph server responds at ${url}.`);
   return { url, client: new Client({ apiUrl: url }), stop: async () => {} };
 }
 
@@ -42,12 +42,12 @@ function createReader(onInterrupt: () => void): LineReader {
 interface Conversation {
   readonly reader: LineReader;
   readonly screen: Screen;
-  /** What Ctrl-C does from now on. */
+  /** Sets the action of Ctrl-C. */
   readonly onInterrupt: (action: () => void) => void;
 }
 
 async function chat(options: ChatOptions & { kind: "chat" }): Promise<void> {
-  // Until there is something to cancel, Ctrl-C ends the process, and the server ends with it.
+  // While there is nothing to cancel, Ctrl-C ends the process and the server.
   let interrupt = (): void => process.exit(130);
   process.on("SIGINT", () => interrupt());
   process.on("SIGTERM", () => process.exit(143));
@@ -68,12 +68,12 @@ async function chat(options: ChatOptions & { kind: "chat" }): Promise<void> {
     }
   } finally {
     reader.close();
-    // A pipe that is still open would keep this process.
+    // An open pipe would keep this process alive.
     stdin.destroy();
   }
 }
 
-/** Takes messages until the user has no more. */
+/** Handles messages until the user has no more. */
 async function converse(
   { client, url }: Place,
   threadId: string | undefined,

@@ -1,6 +1,7 @@
 /**
  * Checks the package as its users get it: `npm run check:package`. It packs the library, installs the tarball into an
- * empty folder with the README's command, and tries every way in. It ends with 1 at the first one that is broken.
+ * empty folder with the README's command, and tries every entry. It ends with code 1 at the first entry that does not
+ * work.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

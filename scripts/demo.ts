@@ -1,7 +1,7 @@
 /**
- * A thread that dies, and one that does not, in four scenes: `npm run demo`. It plays a plain agent in this process,
- * starts the development server on this repository's `langgraph.json`, talks to it through the SDK, and ends by
- * itself. Nothing leaves the machine.
+ * Shows in four scenes a thread that breaks and one that does not: `npm run demo`. It runs a plain agent in this
+ * process, starts the development server on this repository's `langgraph.json`, talks to it through the SDK, and ends
+ * by itself. Nothing leaves the machine.
  */
 
 import { CheckError } from "./demo/check-pairs.js";
@@ -14,7 +14,7 @@ import { HANGING_CITY, startWeatherStandIn } from "./demo/weather-stand-in.js";
 import { startDevServer } from "./dev-server.js";
 import { findSettingError } from "./terminal/find-setting-error.js";
 
-/** The user, or who started this process, wants it to end. */
+/** The user, or the parent process, wants the demo to end. */
 class InterruptedError extends Error {
   readonly exitCode: number;
 
@@ -41,10 +41,10 @@ async function playDemo(page: Page): Promise<void> {
       OPEN_METEO_FORECAST_URL: weather.url,
     };
     page.paragraph(
-      "Both agents have the same tools and the offline model, a set of rules that refuses a bad thread as a strict " +
-        `provider does. The weather service is played by this script, and never answers for ${HANGING_CITY}.`,
+      "Both agents have the same tools and the offline model, a set of rules that rejects a bad thread as a strict " +
+        `provider does. This script plays the weather service, which never responds for ${HANGING_CITY}.`,
     );
-    // A server that is still starting ends with this process.
+    // If this process ends while the server starts, the server ends too.
     const starting = startDevServer({ env });
     starting.catch(() => {});
     await Promise.race([playPlainAgent({ page, weather }), interrupted]);
@@ -71,6 +71,6 @@ try {
   const message = error instanceof Error ? error.message : String(error);
   const words = findSettingError(message) ?? message;
   process.stderr.write(`\n${error instanceof CheckError ? `✗ check failed: ${words}` : words}\n`);
-  // Not only a code: a scene that was left may still wait for something.
+  // Exit, and do not only set the code: an abandoned scene may still wait for something.
   process.exit(error instanceof InterruptedError ? error.exitCode : 1);
 }

@@ -10,30 +10,31 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { Client } from "@langchain/langgraph-sdk";
 
-/** How to start a development server. */
+/** Options of a development server. */
 export interface DevServerOptions {
   /**
-   * The `langgraph.json` whose graphs are served.
+   * Path of the `langgraph.json` whose graphs are served.
    *
    * @default the one of this repository
    */
   config?: string;
   /**
-   * Variables added to the environment of the server; they win over those of this process and of `config`.
+   * Variables for the environment of the server. They override those of this process and of `config`.
    *
    * @default {}
    */
   env?: Record<string, string>;
   /**
-   * Directory in which the server keeps threads and runs, under `.langgraph_api`. A server that is started on the
-   * directory of an earlier one goes on with its threads. It is made if it does not exist, and never removed.
-   * The server writes three seconds after the last change and when it is stopped, so `kill()` may lose the latest changes.
+   * Directory in which the server keeps threads and runs, under `.langgraph_api`. A server that is started in the
+   * directory of an earlier one continues its threads. The directory is created if needed, and never removed. The
+   * server writes its state three seconds after the last change and when it stops, so `kill()` can lose the latest
+   * changes.
    *
    * @default a temporary directory, which is removed when the server ends
    */
   stateDirectory?: string;
   /**
-   * Milliseconds until a server that does not answer is given up, with an error.
+   * How long to wait for the server to respond, in milliseconds. After that, starting fails with an error.
    *
    * @default 60_000
    */
@@ -42,15 +43,15 @@ export interface DevServerOptions {
 
 /** A running `langgraphjs dev`. */
 export interface DevServer {
-  /** Where it answers, without a slash at the end. */
+  /** The address of the server, without a trailing slash. */
   readonly url: string;
-  /** A client of it. It sends no key. */
+  /** A client of the server. It sends no API key. */
   readonly client: Client;
-  /** The id of the server's first process, which is also the id of the process group of all of them. */
+  /** The id of the server's first process. It is also the id of the process group of all its processes. */
   readonly processId: number;
-  /** The last 100,000 characters that the server printed, without colours. */
+  /** The last 100,000 characters of the server's output, without colours. */
   output(): string;
-  /** Ends all processes of the server, after it has written its state. May be called again. */
+  /** Ends all processes of the server after it has written its state. Can be called again. */
   stop(): Promise<void>;
   /** Ends all processes of the server at once, as a crash of the machine would. */
   kill(): Promise<void>;
@@ -58,7 +59,7 @@ export interface DevServer {
 
 const OUTPUT_LIMIT = 100_000;
 
-/** Nothing may leave the machine: neither usage data of the command line tool nor traces. */
+/** Nothing leaves the machine: neither usage data of the command line tool nor traces. */
 const OFFLINE = {
   LANGGRAPH_CLI_NO_ANALYTICS: "1",
   LANGSMITH_TRACING: "false",
@@ -69,10 +70,11 @@ const OFFLINE = {
 
 /**
  * The first process of the server's group. It starts the command line tool, which starts a watcher, which starts the
- * server. When its standard input closes, because `stop()` was called or because our process ended in whatever way, it
- * asks the tool to end; what is left of the group after a grace time, it kills, itself included.
+ * server. Its standard input closes when `stop()` is called or when our process ends for any reason. Then it asks the
+ * tool to end. After a grace period it kills the remaining processes of the group, including itself.
  *
- * Only the tool gets the signal: the watcher takes a second one for impatience and kills the server while it writes its state.
+ * Only the tool gets the signal. The watcher treats a second signal as impatience, and kills the server while it
+ * writes its state.
  */
 const GUARD = `
 const { spawn } = require("node:child_process");
@@ -97,12 +99,12 @@ tool.once("close", () => setImmediate(killGroup));
 `;
 
 /**
- * Starts `langgraphjs dev` on a free port of 127.0.0.1 and waits until it answers.
+ * Starts `langgraphjs dev` on a free port of 127.0.0.1 and waits until it responds.
  *
- * No process of it outlives `stop()`, nor the process that called this function. POSIX only: it relies on process groups.
- * The server watches the source files that it has loaded and starts again when one changes.
+ * No process of the server outlives `stop()` or the process that called this function. POSIX only, because it relies
+ * on process groups. The server watches its loaded source files and restarts when one changes.
  *
- * @throws if the server ends, fails to load its graphs, or does not answer in time; the message carries what it printed.
+ * @throws if the server ends, fails to load its graphs, or does not respond in time. The message includes its output.
  */
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
   const { env = {}, startTimeoutMs = 60_000 } = options;
@@ -139,7 +141,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   }
   guard.stdin.on("error", () => {});
   let hasEnded = false;
-  // All processes of the server hold the guard's output open, so "close" says that the last of them is gone.
+  // All processes of the server keep the guard's output open, so "close" means that the last of them has ended.
   const ended = once(guard, "close").then(async () => {
     hasEnded = true;
     if (state.isTemporary) await rm(state.path, { recursive: true, force: true });
@@ -186,8 +188,9 @@ async function prepareStateDirectory(
 }
 
 /**
- * The server keeps its state beside its `langgraph.json`, so the state's place is chosen by a copy of the file, in which
- * all paths lead back to the original's directory. They stay relative: the server joins them to its own directory.
+ * The server keeps its state beside its `langgraph.json`. So a copy of that file decides where the state is. All
+ * paths in the copy point to the original's directory. They stay relative, because the server joins them to its own
+ * directory.
  */
 async function copyConfig(config: string, directory: string): Promise<string> {
   const original = await realpath(dirname(config));
@@ -216,10 +219,10 @@ async function findFreePort(): Promise<number> {
 }
 
 /**
- * Waits until the server answers.
+ * Waits until the server responds.
  *
- * @param readOutput gives what the server printed, or `undefined` when it has ended.
- * @returns why it will not answer, or `undefined` when it did.
+ * @param readOutput Returns the server's output, or `undefined` when it has ended.
+ * @returns why the server will not respond, or `undefined` when it has responded.
  */
 async function waitForAnswer(
   url: string,
@@ -230,15 +233,15 @@ async function waitForAnswer(
   let failedBefore = false;
   while (Date.now() < deadline) {
     if (await isAnswering(url)) return undefined;
-    // One more round after the sign of a failure, so that the whole error has been printed.
+    // One more round after the sign of a failure, so that the complete error is printed.
     if (failedBefore) return "failed to start";
     const output = readOutput();
-    if (output === undefined) return "ended before it answered";
-    // The watcher outlives a server that failed, and waits for a change.
+    if (output === undefined) return "ended before it responded";
+    // The watcher survives a failed server and waits for a change.
     failedBefore = /^(error:|Node\.js v\d)/m.test(output);
     await delay(failedBefore ? 500 : 100);
   }
-  return `did not answer within ${timeoutMs} ms`;
+  return `did not respond within ${timeoutMs} ms`;
 }
 
 async function isAnswering(url: string): Promise<boolean> {

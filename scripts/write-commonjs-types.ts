@@ -1,8 +1,9 @@
 /**
- * The declarations once more for TypeScript's CommonJS files, beside those in `dist`.
+ * Writes a second copy of the declarations for TypeScript's CommonJS files, beside those in `dist`.
  *
- * LangChain's packages have each class twice, and to TypeScript they are different classes. A CommonJS file gets those
- * for `require`, so the declarations that it reads must name the same ones. The code is one: Node can require it.
+ * LangChain's packages have two copies of each class, and TypeScript treats them as different classes. A CommonJS
+ * file gets the copies for `require`, so its declarations must name the same ones. There is only one copy of the
+ * code, because Node can require it.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A call that waits for the user's approval: how it is shown, and what the user may type. */
+/** A tool call that waits for the user's approval: its display, and the commands for it. */
 
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
 import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approval-request.js";
@@ -8,14 +8,14 @@ import type { TypedCommand } from "./command.js";
 export const APPROVAL_HELP = `/approve, /reject [why], /edit {"argument": …} and /respond text
           decide the call that waits for approval; a message instead declines it`;
 
-/** The calls of one interrupt; the first one is decided next. */
+/** The calls of one interrupt. The first one is decided next. */
 export interface Question {
-  /** Of the interrupt: an answer names what it answers. */
+  /** The id of the interrupt. A decision names the interrupt that it belongs to. */
   readonly id: string;
   readonly request: ApprovalRequest;
 }
 
-/** What the user typed: a decision, what is wrong with it, or nothing that decides. */
+/** The user's input: a decision, a mistake, or something else. */
 export type TypedDecision =
   | { readonly kind: "decision"; readonly decision: Decision }
   | { readonly kind: "mistake"; readonly message: string }
@@ -29,7 +29,7 @@ export function findQuestion({ tasks }: Pick<ThreadState, "tasks">): Question | 
   return undefined;
 }
 
-/** The call that is decided next, and what was wrong with the last answer. */
+/** The call that is decided next, and what was wrong with the last decision. */
 export function questionLines({ request: { action_requests, problem } }: Question): string[] {
   const [next] = action_requests;
   if (next === undefined) return [];
@@ -37,7 +37,7 @@ export function questionLines({ request: { action_requests, problem } }: Questio
   return [
     ...(problem === undefined ? [] : [problem]),
     `${describeCall(next)} waits for your approval${more === 0 ? "" : `, and ${more} more`}`,
-    "/approve, /reject, /edit or /respond; /help tells more",
+    "/approve, /reject, /edit or /respond; /help explains them",
   ];
 }
 
@@ -45,14 +45,14 @@ export function questionLines({ request: { action_requests, problem } }: Questio
 export function readDecision({ name, words }: TypedCommand, question: Question | undefined): TypedDecision {
   if (!["approve", "reject", "edit", "respond"].includes(name)) return { kind: "other" };
   const [next] = question?.request.action_requests ?? [];
-  if (next === undefined) return { kind: "mistake", message: "No call waits for your approval." };
+  if (next === undefined) return { kind: "mistake", message: "No tool call waits for your approval." };
   switch (name) {
     case "approve":
-      // Words may be a condition, and the call would run at once.
+      // The text may be a condition, but the call would run at once.
       if (words !== "")
         return {
           kind: "mistake",
-          message: "/approve takes no words. /edit changes the call, /reject says why not.",
+          message: "/approve takes no text. Use /edit to change the call, or /reject to say why not.",
         };
       return { kind: "decision", decision: { type: "approve" } };
     case "reject":

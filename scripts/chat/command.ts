@@ -1,6 +1,6 @@
 import { APPROVAL_HELP } from "./approval.js";
 
-/** A line of the user that is a command, with what follows its name. */
+/** A command line of the user, with the text after the command's name. */
 export interface TypedCommand {
   readonly name: string;
   readonly words: string;
@@ -12,7 +12,7 @@ ${APPROVAL_HELP}
 /help     shows these lines
 /quit     ends the chat, as Ctrl-D and Ctrl-C do; during a run, Ctrl-C cancels the run`;
 
-/** @returns undefined for a message to the agent. A path such as `/etc/hosts` is no command. */
+/** @returns undefined for a message to the agent. A path such as `/etc/hosts` is not a command. */
 export function readCommand(line: string): TypedCommand | undefined {
   const [, name, words = ""] = /^\/(\w*)(?:\s+(.*))?$/su.exec(line.trim()) ?? [];
   return name === undefined ? undefined : { name, words };

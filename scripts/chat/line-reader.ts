@@ -1,10 +1,10 @@
-/** Where the messages of the user come from. */
+/** The source of the user's messages. */
 export interface LineReader {
-  /** The next message; undefined when there will be none. */
+  /** The next message. Undefined if there are no more. */
   next(): Promise<string | undefined>;
-  /** What the user has typed since the last message was taken. */
+  /** The text that the user has typed since the last message. */
   readDraft(): string;
-  /** Throws away what was typed. @returns whether there was anything. */
+  /** Discards the typed text. @returns whether there was any. */
   discardDraft(): boolean;
   close(): void;
 }

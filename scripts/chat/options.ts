@@ -4,13 +4,13 @@ export type ChatOptions =
   | { readonly kind: "help" }
   | {
       readonly kind: "chat";
-      /** A running server; undefined if the chat starts its own. */
+      /** The URL of a running server. Undefined if the chat starts its own. */
       readonly url: string | undefined;
-      /** The thread to go on with; undefined for a new one. */
+      /** The thread to continue. Undefined for a new thread. */
       readonly threadId: string | undefined;
     };
 
-/** What was typed behind the command cannot be used. */
+/** The options of the command cannot be used. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -18,15 +18,15 @@ export class UsageError extends Error {
 export const USAGE = `Usage: npm run chat -- [--url URL [--thread ID]]
 
 Chats with the graph "agent" in the terminal. Without --url it starts the development server of this
-repository's langgraph.json, on a free port of 127.0.0.1, and stops it in the end.
+repository's langgraph.json, on a free port of 127.0.0.1, and stops it at the end.
 
   --url URL      the LangGraph server to talk to
-  --thread ID    the thread to go on with; it lives on the server of --url
+  --thread ID    the thread to continue, on the server of --url
   -h, --help     show this help
 
 Lines from a pipe are sent one after the other.`;
 
-/** @throws UsageError that names what is unknown, missing, or of no use. */
+/** @throws UsageError that names an unknown, missing or useless option. */
 export function readChatOptions(args: readonly string[]): ChatOptions {
   const { help, url, thread } = parse(args);
   if (help === true) return { kind: "help" };
@@ -57,7 +57,7 @@ function parse(args: readonly string[]) {
     });
     return values;
   } catch (error) {
-    // Node's message goes on with advice on positional arguments, of which there are none.
+    // Node's message continues with advice on positional arguments, which this command does not have.
     const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(/\.(?=\s|$)/u);
     throw new UsageError(`${sentence}.`);
   }

@@ -1,14 +1,14 @@
-/** Makes one message of the lines that were pasted together. */
+/** Joins lines that were pasted together into one message. */
 export class PasteGatherer {
   readonly #lines: string[] = [];
   #isPasting = false;
 
-  /** The terminal says that what follows is pasted. */
+  /** The terminal reports that the next input is pasted. */
   begin(): void {
     this.#isPasting = true;
   }
 
-  /** What follows is typed: the next line ends the message. */
+  /** The next input is typed: the next line ends the message. */
   end(): void {
     this.#isPasting = false;
   }

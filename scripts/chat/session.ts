@@ -11,22 +11,22 @@ export interface ChatSessionOptions {
   readonly style: Style;
   /** Contract: appends to the output; must not throw. */
   readonly write: (text: string) => void;
-  /** Columns for the lines of a thread. */
+  /** The width of the lines of a thread, in columns. */
   readonly readWidth: () => number;
-  /** Whether each run ends with the tokens that it cost. */
+  /** Whether the tokens of each run are printed at its end. */
   readonly tellsUsage: boolean;
 }
 
 const GRAPH = "agent";
 
-/** What goes on between the user and one thread of the served graph. */
+/** A chat between the user and one thread of the served graph. */
 export class ChatSession {
   readonly #client: Client;
   readonly #style: Style;
   readonly #options: ChatSessionOptions;
   #printer: RunPrinter;
   #threadId: string;
-  /** What the thread waits for. */
+  /** The question that the thread waits for. */
   #question: Question | undefined;
   #run: { id: string | undefined; isCancelled: boolean } | undefined;
 
@@ -52,7 +52,7 @@ export class ChatSession {
     return this.#threadId;
   }
 
-  /** Takes one message or command of the user. @returns whether the chat goes on. */
+  /** Handles one message or command of the user. @returns whether the chat continues. */
   async take(line: string): Promise<boolean> {
     const text = line.trim();
     if (text === "") return true;
@@ -66,7 +66,7 @@ export class ChatSession {
     return true;
   }
 
-  /** Cancels the run. @returns whether there was one that had not been cancelled yet. */
+  /** Cancels the run. @returns whether there was a run that had not been cancelled yet. */
   interrupt(): boolean {
     if (this.#run === undefined || this.#run.isCancelled) return false;
     this.#run.isCancelled = true;
@@ -89,12 +89,10 @@ export class ChatSession {
       case "new":
         if (command.words === "") return this.#beginThread();
         return this.#printer.printLine(
-          "/new takes no words. Send the message when the new thread has begun.",
+          "/new takes no text. Send your message after the new thread has begun.",
         );
       default:
-        return this.#printer.printLine(
-          `There is no command /${command.name}. /help shows the commands that there are.`,
-        );
+        return this.#printer.printLine(`There is no command /${command.name}. /help lists the commands.`);
     }
   }
 
@@ -105,13 +103,13 @@ export class ChatSession {
       const parts = this.#client.runs.stream(this.#threadId, GRAPH, {
         ...payload,
         streamMode: [...RUN_STREAM_MODES],
-        // The server tells the id only when the run begins, so it may have been cancelled before.
+        // The server sends the id only when the run begins, so the run may already be cancelled.
         onRunCreated: ({ run_id }) => {
           run.id = run_id;
           if (run.isCancelled) this.#cancel(run_id);
         },
       });
-      // A run that is cancelled may end with an error, or with no word of it; one that was done has said so.
+      // A cancelled run may end with an error, or without any notice. A finished run has sent its end event.
       let isDone = false;
       for await (const part of parts) {
         const error = this.#printer.print(part);
@@ -133,7 +131,7 @@ export class ChatSession {
       this.#printer.printLine(this.#style("yellow", `  ? ${line}`));
   }
 
-  /** The stream of the run tells that it has ended; a run that ended before cannot be cancelled any more. */
+  /** The run's stream reports its end. A run that has already ended cannot be cancelled. */
   #cancel(runId: string): void {
     this.#client.runs.cancel(this.#threadId, runId).catch(() => {});
   }
@@ -160,7 +158,7 @@ export class ChatSession {
     return new RunPrinter({ write, style, tellsUsage });
   }
 
-  /** A failure is told, and the chat goes on. */
+  /** Prints an error, and lets the chat continue. */
   async #attempt(action: () => Promise<void>): Promise<void> {
     try {
       await action();

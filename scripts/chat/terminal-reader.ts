@@ -7,25 +7,25 @@ export interface TerminalReaderOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number };
   readonly prompt: string;
-  /** Of the lines that follow the first one of a message. */
+  /** The prompt of the lines after the first line of a message. */
   readonly continuation: string;
-  /** Called for Ctrl-C, which reaches no process while lines are read. Contract: must not throw. */
+  /** Called for Ctrl-C, which does not reach the process while lines are read. Contract: must not throw. */
   readonly onInterrupt: () => void;
 }
 
-/** Asks the terminal to mark what is pasted, and to stop doing so. */
+/** Asks the terminal to mark pasted text, and to stop marking it. */
 const MARK_PASTES = "\u001b[?2004h";
 const MARK_NO_PASTES = "\u001b[?2004l";
 
 interface ReadyMessage {
   readonly text: string;
-  /** Whether the user could see it while typing. */
+  /** Whether the user could see the text while typing. */
   readonly wasShown: boolean;
 }
 
 /**
- * Reads what a user types or pastes at a terminal. While no message is asked for, the keys are taken without being
- * shown, as a run prints there; what was typed is shown when the next message is asked for.
+ * Reads text that a user types or pastes in a terminal. During a run, keys are read but not shown, because the run
+ * prints. The typed text is shown when the next message is requested.
  */
 export class TerminalReader implements LineReader {
   readonly #options: TerminalReaderOptions;
@@ -69,7 +69,7 @@ export class TerminalReader implements LineReader {
   discardDraft(): boolean {
     if (this.#paste.lines.length === 0 && this.#lines.line === "") return false;
     this.#paste.clear();
-    // What readline's own keys for it do.
+    // The same as readline's own key for it.
     this.#lines.write(null, { ctrl: true, name: "e" });
     this.#lines.write(null, { ctrl: true, name: "u" });
     if (this.#isShown) {
@@ -121,7 +121,7 @@ export class TerminalReader implements LineReader {
     else this.#deliver(message);
   }
 
-  /** What readline writes to. */
+  /** The stream that readline writes to. */
   #createGate(): NodeJS.WritableStream {
     const { output } = this.#options;
     const gate = new Writable({
@@ -130,7 +130,7 @@ export class TerminalReader implements LineReader {
         done();
       },
     });
-    // Readline moves up by the rows that it believes to have filled: what is not shown fills none.
+    // Readline moves up by the number of rows that it believes to have filled. Hidden text fills none.
     Object.defineProperty(gate, "columns", { get: () => (this.#isShown ? output.columns : undefined) });
     output.on("resize", () => gate.emit("resize"));
     return gate;

@@ -1,4 +1,4 @@
-/** A way into the package that does not work. Its message says why. */
+/** An entry of the package that does not work. The message says why. */
 export class BrokenDoorError extends Error {
   override readonly name = "BrokenDoorError";
 }

@@ -1,4 +1,4 @@
-/** Whether bundlers take the entries where only the required peers are installed. */
+/** Checks that bundlers accept the entries when only the required peers are installed. */
 
 import { type BuildOptions, type BuildResult, build } from "esbuild";
 import { BrokenDoorError } from "./broken-door-error.js";
@@ -7,17 +7,17 @@ import type { Readme } from "./read-readme.js";
 import { runInBrowserRealm } from "./run-in-browser-realm.js";
 import { formatBytes, type Sizes } from "./sizes.js";
 
-/** What the history entry may add to a bundle that has LangChain's messages. */
+/** The size that the history entry may add to a bundle that already has LangChain's messages. */
 const HISTORY_BUDGET = 60_000;
 const FORBIDDEN_IN_HISTORY = /node_modules\/(?:@langchain\/langgraph|zod)\//;
 
 type Bundle = BuildResult<{ metafile: true; write: false }>;
 
-/** The README's first example in one file with all that it needs, which is run. */
+/** Bundles the README's first example with all its dependencies into one file and runs it. */
 export async function bundleRoot(consumer: Consumer, readme: Readme, sizes: Sizes): Promise<string> {
   const bundle = await bundleCode(consumer, readme.example, {
     platform: "node",
-    // Some of what LangGraph needs is CommonJS and requires Node's modules.
+    // Some dependencies of LangGraph are CommonJS and require Node's modules.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
@@ -27,14 +27,14 @@ export async function bundleRoot(consumer: Consumer, readme: Readme, sizes: Size
   const printed = await consumer.run("bundle.mjs");
   if (printed.join("\n") !== readme.printed.join("\n")) {
     throw new BrokenDoorError(
-      `the bundle should print \`${readme.printed.join("; ")}\`, it printed \`${printed.join("; ")}\``,
+      `the bundle should print \`${readme.printed.join("; ")}\`, but it printed \`${printed.join("; ")}\``,
     );
   }
   sizes.add("the README's first example, bundled with LangGraph", bytes);
   return `${formatBytes(bytes.length)}, it runs`;
 }
 
-/** The history entry for each platform, alone and with LangChain's messages. */
+/** Bundles the history entry for each platform, alone and with LangChain's messages. */
 export async function bundleHistory(consumer: Consumer, sizes: Sizes): Promise<string> {
   const all = 'export * from "langgraph-tether/history";';
   const external = ["@langchain/core/*"];
@@ -45,7 +45,7 @@ export async function bundleHistory(consumer: Consumer, sizes: Sizes): Promise<s
     if (platform === "browser") sizes.add("langgraph-tether/history, without @langchain/core", bytes);
     if (bytes.length >= HISTORY_BUDGET) {
       throw new BrokenDoorError(
-        `for ${platform} it should be less than ${formatBytes(HISTORY_BUDGET)}, it is ${formatBytes(bytes.length)}`,
+        `for ${platform} it should be less than ${formatBytes(HISTORY_BUDGET)}, but it is ${formatBytes(bytes.length)}`,
       );
     }
   }
@@ -59,7 +59,7 @@ export async function bundleHistory(consumer: Consumer, sizes: Sizes): Promise<s
   const [text, bytes] = contentOf(whole);
   sizes.add("langgraph-tether/history, with @langchain/core/messages", bytes);
   runInBrowserRealm(text);
-  return `less than ${formatBytes(HISTORY_BUDGET)}, nothing of LangGraph, zod or Node, it runs without Node's globals`;
+  return `less than ${formatBytes(HISTORY_BUDGET)}, without LangGraph, zod and Node modules; it runs without Node's globals`;
 }
 
 async function bundleCode(consumer: Consumer, code: string, options: BuildOptions): Promise<Bundle> {
@@ -79,7 +79,7 @@ async function bundleCode(consumer: Consumer, code: string, options: BuildOption
   }
 }
 
-/** For a browser Node's modules are errors; with a neutral platform they could be left as imports. */
+/** For a browser, Node's modules are errors. With a neutral platform, esbuild could leave them as imports. */
 function checkImports({ metafile }: Bundle, platform: string): void {
   const outputs = Object.values(metafile.outputs);
   const left = outputs.flatMap(({ imports }) => imports.map(({ path }) => path));
@@ -91,9 +91,7 @@ function checkImports({ metafile }: Bundle, platform: string): void {
     ...packed.filter((path) => FORBIDDEN_IN_HISTORY.test(path)),
   ];
   if (wrong.length === 0) return;
-  throw new BrokenDoorError(
-    `for ${platform} it has what it must not have: ${[...new Set(wrong)].join(", ")}`,
-  );
+  throw new BrokenDoorError(`for ${platform} it has forbidden modules: ${[...new Set(wrong)].join(", ")}`);
 }
 
 function contentOf({ outputFiles: [file] }: Bundle): [text: string, bytes: Uint8Array] {

@@ -1,7 +1,7 @@
 import { BrokenDoorError } from "./broken-door-error.js";
 import type { Consumer } from "./install-consumer.js";
 
-/** A model of each provider whose package is not there, and what its user is told to install. */
+/** A model of each provider, with the install command that its error must name if the package is missing. */
 const ADVICE = [
   ["openai:m", "npm install @langchain/openai"],
   ["qwen:m", "npm install @langchain/openai"],
@@ -14,7 +14,7 @@ const ADVICE = [
   ["tongyi:m", "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community"],
 ] as const;
 
-/** Whether a model whose package is missing says which command installs it. */
+/** Checks that a model with a missing package names the command that installs it. */
 export async function checkMissingPackages(consumer: Consumer): Promise<string> {
   await consumer.write("missing-packages.mjs", program(ADVICE.map(([model]) => model)));
   const printed = await consumer.run("missing-packages.mjs");

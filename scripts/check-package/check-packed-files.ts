@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path/posix";
 import { BrokenDoorError } from "./broken-door-error.js";
 import { REPOSITORY } from "./run-command.js";
 
-/** Whether what the packed files lead to is packed too: the links of documents, the sources of source maps. */
+/** Checks that every target of a packed file is packed too: links in documents, and sources of source maps. */
 export async function checkPackedFiles(files: readonly string[]): Promise<string> {
   const packed = new Set(files);
   const isThere = (path: string): boolean =>
@@ -11,10 +11,10 @@ export async function checkPackedFiles(files: readonly string[]): Promise<string
   const wanted = await Promise.all(files.map(targetsOf));
   const missing = wanted.flat().filter(({ target }) => !isThere(target));
   if (missing.length > 0) {
-    const lines = missing.map(({ from, target }) => `${from} leads to ${target}`);
+    const lines = missing.map(({ from, target }) => `${from} refers to ${target}`);
     throw new BrokenDoorError(`files are not packed:\n${[...new Set(lines)].join("\n")}`);
   }
-  return `${files.length} files, ${wanted.flat().length} links and sources lead to packed files`;
+  return `${files.length} files, ${wanted.flat().length} links and sources refer to packed files`;
 }
 
 interface Target {

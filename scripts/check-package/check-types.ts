@@ -1,4 +1,4 @@
-/** Whether a consumer's program compiles, the declarations of all packages included. */
+/** Checks that a consumer's program compiles, including the declarations of all packages. */
 
 import { join } from "node:path";
 import { BrokenDoorError } from "./broken-door-error.js";
@@ -34,8 +34,8 @@ const PROJECTS = [
 ] as const;
 
 /**
- * Faults in the declarations of other packages are counted apart. With `exactOptionalPropertyTypes` LangChain's own
- * declarations fail, so that is left off.
+ * Errors in the declarations of other packages are counted separately. With `exactOptionalPropertyTypes`, LangChain's
+ * own declarations fail, so that option is off.
  */
 export async function checkTypes(consumer: Consumer, readme: Readme): Promise<string> {
   const results: string[] = [];
@@ -63,7 +63,7 @@ export async function checkTypes(consumer: Consumer, readme: Readme): Promise<st
   return results.join("; ");
 }
 
-/** The errors in other packages. @throws BrokenDoorError for those in this one, or in the consumer's program. */
+/** The errors in other packages. @throws BrokenDoorError for errors in this package or in the consumer's program. */
 function errorsOf(output: string, title: string): readonly string[] {
   const errors = output.split("\n").filter((line) => /error TS\d+/.test(line));
   const isForeign = (line: string): boolean =>

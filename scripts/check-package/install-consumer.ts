@@ -10,14 +10,14 @@ export interface Consumer {
   readonly installed: number;
   /** Writes a file into the folder. */
   readonly write: (name: string, text: string) => Promise<void>;
-  /** Runs a file of the folder; what it printed, by lines. */
+  /** Runs a file of the folder and returns its output, line by line. */
   readonly run: (name: string) => Promise<readonly string[]>;
 }
 
 /** Installs the tarball into an empty folder, with the README's command. */
 export async function installConsumer(folder: string, tarball: string, readme: Readme): Promise<Consumer> {
   await mkdir(folder);
-  // npm installs into the next folder above that has such a file.
+  // Without this file, npm would install into a parent folder that has one.
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
   const [, ...peers] = readme.packages;
   await runCommand(folder, "npm", ["install", "--no-audit", "--no-fund", tarball, ...peers]);

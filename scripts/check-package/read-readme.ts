@@ -1,4 +1,4 @@
-/** What the README tells a user to type. */
+/** The commands and the example that the README gives to a user. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { BrokenDoorError } from "./broken-door-error.js";
 import { REPOSITORY } from "./run-command.js";
 
 export interface Readme {
-  /** What the install command names, this package first. */
+  /** The packages of the install command, this package first. */
   readonly packages: readonly string[];
   /** The first library example. */
   readonly example: string;
-  /** What the example prints, as its comments say. */
+  /** The output of the example, as its comments say. */
   readonly printed: readonly string[];
 }
 

@@ -12,10 +12,10 @@ export interface CommandResult {
   readonly errors: string;
 }
 
-/** The tools that this repository has installed are found first. */
+/** The tools installed in this repository come first. */
 const PATH = [join(REPOSITORY, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
 
-/** Runs a command to its end. Contract: rejects only if it cannot be started. */
+/** Runs a command to its end. Contract: rejects only if the command cannot be started. */
 export function tryCommand(folder: string, command: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const options = { cwd: folder, env: { ...process.env, PATH }, maxBuffer: 2 ** 26 };
@@ -26,7 +26,7 @@ export function tryCommand(folder: string, command: string, args: readonly strin
   });
 }
 
-/** What the command printed. @throws BrokenDoorError if it failed. */
+/** The output of the command. @throws BrokenDoorError if the command failed. */
 export async function runCommand(folder: string, command: string, args: readonly string[]): Promise<string> {
   const { exitCode, output, errors } = await tryCommand(folder, command, args);
   if (exitCode === 0) return output;

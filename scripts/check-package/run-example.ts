@@ -12,13 +12,13 @@ const history = [new HumanMessage("Weather?"), new AIMessage({ content: "", tool
 console.log(validateHistory(history, "openai").length, validateHistory(repairHistory(history).messages, "openai").length);
 `;
 
-/** The README's first example, in a file that is imported or in one that requires. */
+/** Runs the README's first example as an ES module or as CommonJS. */
 export async function runExample(consumer: Consumer, readme: Readme, format: Format): Promise<string> {
   await runAs(consumer, "example", format, readme.example, readme.printed);
   return `it prints \`${readme.printed.join("; ")}\``;
 }
 
-/** A thread that a provider would refuse, repaired without a graph. */
+/** Repairs a thread that a provider would reject, without a graph. */
 export async function runHistory(consumer: Consumer, format: Format): Promise<string> {
   await runAs(consumer, "history", format, HISTORY_EXAMPLE, ["1 0"]);
   return "a broken history is repaired";
@@ -37,6 +37,6 @@ async function runAs(
   const printed = await consumer.run(name);
   if (printed.join("\n") === expected.join("\n")) return;
   throw new BrokenDoorError(
-    `it should print \`${expected.join("; ")}\`, it printed \`${printed.join("; ")}\``,
+    `it should print \`${expected.join("; ")}\`, but it printed \`${printed.join("; ")}\``,
   );
 }

@@ -1,7 +1,7 @@
 import { createContext, runInContext } from "node:vm";
 import { BrokenDoorError } from "./broken-door-error.js";
 
-/** What browsers and edge workers have beside the language. */
+/** The globals that browsers and edge workers have beside those of the language. */
 const WEB_GLOBALS = {
   AbortController,
   AbortSignal,
@@ -42,7 +42,7 @@ const sent = toModelInput(repairHistory(messages).messages, { dialect: "openai" 
 [messages, sent].map((history) => validateHistory(history, "openai").length).join(" ");
 `;
 
-/** Runs a bundle of the history entry where nothing of Node is. */
+/** Runs a bundle of the history entry without any of Node's globals. */
 export function runInBrowserRealm(bundle: string): void {
   const context = createContext(WEB_GLOBALS);
   let found: unknown;
@@ -52,5 +52,5 @@ export function runInBrowserRealm(bundle: string): void {
   } catch (error) {
     throw new BrokenDoorError(`it does not run without Node's globals: ${error}`);
   }
-  if (found !== "2 0") throw new BrokenDoorError(`it should find 2 faults and mend them, it found ${found}`);
+  if (found !== "2 0") throw new BrokenDoorError(`it should find and repair 2 faults, but it found ${found}`);
 }

@@ -5,7 +5,7 @@ export interface Sizes {
   readonly print: () => void;
 }
 
-/** Minified sizes, for a table at the end. */
+/** Collects minified sizes for a table at the end. */
 export function createSizes(): Sizes {
   const rows: (readonly [title: string, minified: number, compressed: number])[] = [];
   return {
@@ -23,7 +23,7 @@ export function createSizes(): Sizes {
   };
 }
 
-/** 1 kB is 1000 bytes. */
+/** Formats a size. 1 kB is 1000 bytes. */
 export function formatBytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(1)} kB`;
 }

@@ -1,16 +1,16 @@
-/** Tools that read a package as resolvers do. */
+/** Tools that read a package as module resolvers do. */
 
 import { REPOSITORY, runCommand } from "./run-command.js";
 
 export async function checkWithPublint(tarball: string): Promise<string> {
   await runCommand(REPOSITORY, "publint", ["--strict", tarball]);
-  return "nothing to say";
+  return "no findings";
 }
 
 /**
- * "Are the types wrong", with profile `node16`, as the resolution of Node 10 knows no `exports`. Two of its rules are off.
- * They say that CommonJS files get an ES module, with declarations of their own. That is meant: every Node of `engines`
- * can require it, and a second build would mean two copies of every class.
+ * "Are the types wrong", with the profile `node16`, because the resolution of Node 10 does not know `exports`. Two of
+ * its rules are off. They report that CommonJS files get an ES module and separate declarations. This is intended:
+ * every Node of `engines` can require it, and a second build would duplicate every class.
  */
 export async function checkWithAttw(tarball: string): Promise<string> {
   const rules = ["--profile", "node16", "--ignore-rules", "cjs-resolves-to-esm", "false-cjs"];

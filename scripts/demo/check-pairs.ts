@@ -12,10 +12,10 @@ export interface PairCount {
 }
 
 /**
- * Each call of a closed group has exactly one result, directly behind its message and in call order; no result
- * stands anywhere else. The group at the end may lack results.
+ * Checks that each tool call of a closed group has exactly one result, directly after its message and in call order,
+ * and that there are no other results. The group at the end can lack results.
  *
- * @throws CheckError that names the first message which breaks this.
+ * @throws CheckError that names the first message that breaks this.
  */
 export function checkPairs(messages: readonly Message[]): PairCount {
   let groups = 0;
@@ -23,8 +23,7 @@ export function checkPairs(messages: readonly Message[]): PairCount {
   for (let index = 0; index < messages.length; ) {
     const message = messages[index];
     const expected = message?.type === "ai" ? callsOf(message) : [];
-    if (message?.type === "tool")
-      throw broken(index, `the result "${message.tool_call_id}" stands behind no call`);
+    if (message?.type === "tool") throw broken(index, `the result "${message.tool_call_id}" follows no call`);
     const results = messages.slice(index + 1, index + 1 + resultsFrom(messages, index + 1));
     const isOpen = index + results.length + 1 === messages.length;
     const ids = results.map((result) => (result.type === "tool" ? result.tool_call_id : undefined));
@@ -38,7 +37,7 @@ export function checkPairs(messages: readonly Message[]): PairCount {
       const wanted = expected.map(({ id }) => id).join(", ") || "none";
       throw broken(
         index,
-        `its calls are [${wanted}], the results behind it answer [${ids.join(", ") || "none"}]`,
+        `its calls are [${wanted}], but the results after it are for [${ids.join(", ") || "none"}]`,
       );
     }
     if (expected.length > 0) groups += 1;
@@ -52,7 +51,7 @@ export function expect(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new CheckError(`Expected ${claim}.`);
 }
 
-/** How many results stand in a row from `start` on. */
+/** The number of consecutive results from `start` on. */
 function resultsFrom(messages: readonly Message[], start: number): number {
   const end = messages.findIndex((message, index) => index >= start && message.type !== "tool");
   return (end === -1 ? messages.length : end) - start;

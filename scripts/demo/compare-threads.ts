@@ -1,15 +1,15 @@
 import type { Message } from "@langchain/langgraph-sdk";
 import { callsOf } from "../terminal/describe.js";
 
-/** A message of the thread as it is, with its number, or one that has left it. */
+/** A message of the current thread with its number, or a message that was removed. */
 export interface ComparedMessage {
   readonly kind: "kept" | "added" | "removed";
   readonly message: Message;
-  /** Undefined for a message that has left. */
+  /** Undefined for a removed message. */
   readonly number: number | undefined;
 }
 
-/** What has changed between two states of a thread, in which messages never change their order. */
+/** The changes between two states of a thread. Messages never change their order. */
 export function compareThreads(before: readonly Message[], after: readonly Message[]): ComparedMessage[] {
   const left = after.map(keyOf);
   const compared: ComparedMessage[] = [];
@@ -34,7 +34,7 @@ export function compareThreads(before: readonly Message[], after: readonly Messa
   return compared;
 }
 
-/** What a message says: ids may be given to it later. */
+/** The content of a message as a key, because ids can be added later. */
 function keyOf(message: Message): string {
   const calls = message.type === "ai" ? callsOf(message).map(({ id }) => id) : [];
   const answers = message.type === "tool" ? message.tool_call_id : undefined;

@@ -1,4 +1,4 @@
-/** One thread of the served graph, over the SDK's client alone. */
+/** One thread of the served graph, used only through the SDK's client. */
 
 import type { Client, Message } from "@langchain/langgraph-sdk";
 import { placeholderCauseOf } from "../terminal/describe.js";
@@ -16,7 +16,7 @@ export class Conversation {
   readonly #threadId: string;
   readonly #page: Page;
   readonly #printer: RunPrinter;
-  /** Call ids whose result was recovered, and those that have had a placeholder. */
+  /** The ids of calls whose result was recovered, and of calls that have had a placeholder. */
   readonly #recovered = new Set<string>();
   readonly #placeheld = new Set<string>();
   #shown: readonly Message[] = [];
@@ -37,7 +37,7 @@ export class Conversation {
    * Sends a message and prints what the run does.
    *
    * @param onPart Called after each part, with a function that cancels the run.
-   * @throws CheckError if the run fails, other than by being cancelled.
+   * @throws CheckError if the run fails for another reason than being cancelled.
    */
   async say(
     text: string,
@@ -71,19 +71,19 @@ export class Conversation {
     return state.values.messages;
   }
 
-  /** Writes to the thread from outside of any run. */
+  /** Writes to the thread outside any run. */
   async update(message: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#client.threads.updateState(this.#threadId, { values: { messages: [message] } });
   }
 
-  /** Prints what has changed in the thread since it was shown before, and checks its pairs. */
+  /** Prints the changes since the thread was last shown, and checks its pairs. */
   async show(): Promise<Message[]> {
     const messages = await this.readMessages();
     const { style, line } = this.#page;
     line();
     line(style("dim", "Changes of the thread (+ new, - gone):"));
     const compared = compareThreads(this.#shown, messages);
-    // What a run has added to a thread that was shown before, it has printed.
+    // The run has already printed the messages that it added at the end.
     const end = compared.findLastIndex(({ kind }) => kind === "kept") + 1 || compared.length;
     for (const change of compared.slice(0, end)) {
       if (change.kind !== "kept") line(this.#describe(change));

@@ -2,13 +2,13 @@ import { Screen } from "../terminal/screen.js";
 import { createStyle, readWidth, type Style } from "../terminal/style.js";
 import { WordWrap } from "../terminal/word-wrap.js";
 
-/** What the account is written on. */
+/** The output of the demo. */
 export interface Page {
   readonly style: Style;
   readonly width: number;
   readonly write: (text: string) => void;
   readonly line: (text?: string) => void;
-  /** Text that is broken into lines between words. */
+  /** Text that is wrapped between words. */
   readonly paragraph: (text: string) => void;
   readonly heading: (text: string) => void;
 }

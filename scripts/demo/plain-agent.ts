@@ -1,4 +1,4 @@
-/** The same story with an agent as LangGraph makes it, so that the disease is seen before the cure. */
+/** The same story with a plain LangGraph agent, to show the problem before the solution. */
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
@@ -10,7 +10,7 @@ import { expect } from "./check-pairs.js";
 import type { Page } from "./page.js";
 import { HANGING_CITY, type WeatherStandIn } from "./weather-stand-in.js";
 
-/** What the user of both agents asks, and then writes after the cancelled run. */
+/** The request to both agents, and the next message after the cancelled run. */
 export const REQUEST = `What is 6*7 and the weather in ${HANGING_CITY}?`;
 export const NEXT_REQUEST = "What is 5+5?";
 
@@ -28,7 +28,7 @@ export async function playPlainAgent({ page, weather }: PlainStage): Promise<voi
   const llm = await createModel("offline:");
   const agent = createReactAgent({ llm, tools, checkpointer: new MemorySaver() });
   const tell = (text: string) => line(`${style("bold", "you ▸")} ${text}`);
-  /** @returns why the provider refused the thread. */
+  /** @returns why the provider rejected the thread. */
   const sayInVain = async (text: string): Promise<string> => {
     tell(text);
     const error: unknown = await agent.invoke({ messages: [new HumanMessage(text)] }, THREAD).then(
@@ -54,7 +54,7 @@ export async function playPlainAgent({ page, weather }: PlainStage): Promise<voi
   );
   expect(wasCancelled, "the run to be cancelled");
   for (const call of await readCalls(agent)) line(style("cyan", `  → ${describeCall(call)}`));
-  line(style("red", "  ✗ cancelled: the weather was not there yet"));
+  line(style("red", "  ✗ cancelled: the weather had not arrived yet"));
 
   const reason = await sayInVain(NEXT_REQUEST);
   page.paragraph(style("red", `  ✗ 400: ${reason}`));
@@ -63,8 +63,8 @@ export async function playPlainAgent({ page, weather }: PlainStage): Promise<voi
   line(style("red", "  ✗ 400: the same error"));
   line();
   page.paragraph(
-    "The thread has calls without results, and every request carries the whole thread: from now on the provider " +
-      "rejects every message. The result of the calculator is lost too.",
+    "The thread has tool calls without results, and every request contains the whole thread. From now on the provider " +
+      "rejects every message. The calculator's result is lost too.",
   );
 }
 

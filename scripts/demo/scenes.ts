@@ -1,4 +1,4 @@
-/** The scenes on one thread of the served graph, played one after the other. */
+/** The scenes on one thread of the served graph, in order. */
 
 import type { Message, ToolMessage } from "@langchain/langgraph-sdk";
 import { callsOf, placeholderCauseOf, textOf } from "../terminal/describe.js";
@@ -40,7 +40,7 @@ async function playCancelledRun({ conversation, page, weather }: Stage): Promise
 }
 
 async function playLateResult({ conversation, page }: Stage): Promise<void> {
-  page.heading("3. The late result arrives, and takes the place of its placeholder");
+  page.heading("3. The late result arrives and replaces its placeholder");
   const waiting = findPlaceholder(await conversation.readMessages());
   expect(waiting !== undefined, "a placeholder that waits for its result");
   const content = `${HANGING_CITY}, Iceland: light drizzle, 4.2 °C, wind 38 km/h`;
@@ -57,7 +57,7 @@ async function playLateResult({ conversation, page }: Stage): Promise<void> {
   const messages = await conversation.show();
   expect(
     textOf(messages[waiting.index] ?? waiting.message) === content,
-    "the result to stand where its placeholder stood",
+    "the result to be where its placeholder was",
   );
   expect(textOf(messages.at(-1) ?? waiting.message).includes(content), "the model to use the late result");
 }
@@ -65,13 +65,15 @@ async function playLateResult({ conversation, page }: Stage): Promise<void> {
 async function playRemovedMessage({ conversation, page }: Stage): Promise<void> {
   page.heading("4. A message is removed, and its results go with it");
   page.paragraph(
-    "LangGraph's own reducer removes the message alone. Its results would be left without their calls, which a " +
-      "provider rejects just as a call without a result.",
+    "LangGraph's own reducer removes only the message. Its results would stay without their calls. A " +
+      "provider rejects that too, just like a call without a result.",
   );
   const before = await conversation.readMessages();
   const removed = before.find((message) => message.type === "ai" && callsOf(message).length > 0);
   expect(removed?.type === "ai", "a message with calls");
-  page.line(`threads.updateState ◂ remove message ${before.indexOf(removed) + 1}, which made these calls:`);
+  page.line(
+    `threads.updateState ◂ remove message ${before.indexOf(removed) + 1}, which has these tool calls:`,
+  );
   for (const { words } of callsOf(removed)) page.line(`  ${words}`);
   await conversation.update({ type: "remove", id: removed.id });
   page.line();
@@ -79,7 +81,7 @@ async function playRemovedMessage({ conversation, page }: Stage): Promise<void> 
   const messages = await conversation.show();
   const ids = new Set(callsOf(removed).map(({ id }) => id));
   const left = messages.filter((message) => message.type === "tool" && ids.has(message.tool_call_id));
-  expect(left.length === 0, "no result of the removed message to be left");
+  expect(left.length === 0, "no result of the removed message to remain");
   expect(messages.length === before.length - 1 - ids.size + 4, "nothing else to be removed");
 }
 
@@ -90,7 +92,7 @@ function findPlaceholder(messages: readonly Message[]): { index: number; message
   return undefined;
 }
 
-/** Of a part of the stream: whether it carries a result. */
+/** Whether a part of the stream contains a result. */
 function isResult(data: unknown): boolean {
   const message: unknown = Array.isArray(data) ? data[0] : undefined;
   return typeof message === "object" && message !== null && "type" in message && message.type === "tool";

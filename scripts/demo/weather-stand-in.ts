@@ -1,17 +1,17 @@
-/** Open-Meteo, played offline: it knows some cities, and keeps one waiting. */
+/** An offline replacement for Open-Meteo. It knows some cities, and never responds for one of them. */
 
 import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 
 export interface WeatherStandIn {
-  /** Stands for both of Open-Meteo's addresses. */
+  /** The address that replaces both of Open-Meteo's addresses. */
   readonly url: string;
-  /** Resolves when the city that is kept waiting has been asked for, once for each request. */
+  /** Resolves at the next request for the city without a response. */
   nextHangingRequest(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Never answered: who asks for it waits until they give up or are cancelled. */
+/** Requests for this city get no response. They wait until they time out or are cancelled. */
 export const HANGING_CITY = "Reykjavik";
 
 const CITIES: ReadonlyMap<
@@ -51,7 +51,7 @@ export async function startWeatherStandIn(): Promise<WeatherStandIn> {
   };
 }
 
-/** A city's place is made from its number in the list: the forecast is then asked for by place. */
+/** A city's position is derived from its index in the list, because the forecast is requested by position. */
 function findCity(query: URLSearchParams): unknown {
   const name = query.get("name") ?? "";
   const number = NAMES.indexOf(name);

@@ -1,4 +1,4 @@
-/** What the agent tells on the `custom` stream, in words. */
+/** Describes the events of the agent on the `custom` stream. */
 
 import type { PlaceholderCause } from "../../src/history/result.js";
 import type { AgentEvent, RunEndEvent } from "../../src/nodes/run/agent-event.js";
@@ -25,30 +25,30 @@ const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
   failed: "it failed",
 };
 
-/** An event of another sender is shown as it is. */
+/** An event of another sender is shown unchanged. */
 export function describeEvent(event: unknown): string {
   const known = isAgentEvent(event) ? event : undefined;
   switch (known?.type) {
     case "result-recovered":
-      return `${known.tool}: its result of the earlier run was found and kept`;
+      return `${known.tool}: its result was recovered from the earlier run`;
     case "call-closed":
-      return `${known.tool}: closed without a result, as ${CAUSES[known.cause]}`;
+      return `${known.tool}: closed without a result, because ${CAUSES[known.cause]}`;
     case "summary-made":
       return `${known.covered.length} earlier messages were summarised, which saves ${known.tokensSaved} tokens`;
     case "summary-failed":
-      return `no summary was made, and the history stays as it was: ${known.reason}`;
+      return `no summary was made, and the history is unchanged: ${known.reason}`;
     case "limit-reached":
-      return `the limit ${known.limit} is reached: the answer is made without tools`;
+      return `the limit ${known.limit} is reached: the model must respond without tools`;
     case "answer-broken":
-      return `the model's answer ${BROKEN_REASONS[known.reason]}, and is asked for again without streaming`;
+      return `the model's response ${BROKEN_REASONS[known.reason]}. It is requested again without streaming`;
     case "model-retry":
-      return `the model failed (request ${known.attempt} of ${known.maxAttempts}), and is asked again: ${known.reason}`;
+      return `the model failed (request ${known.attempt} of ${known.maxAttempts}). The request is sent again: ${known.reason}`;
     default:
       return JSON.stringify(event);
   }
 }
 
-/** The tokens of a run. */
+/** Describes the tokens of a run. */
 export function describeUsage(usage: NonNullable<RunEndEvent["usage"]>): string {
   const count = (tokens: number) => tokens.toLocaleString("en");
   const { input_tokens, output_tokens, total_tokens } = usage;

@@ -1,4 +1,4 @@
-/** Messages and calls in words. */
+/** Describes messages and tool calls. */
 
 import type { AIMessage, Message } from "@langchain/langgraph-sdk";
 
@@ -7,14 +7,14 @@ export function textOf({ content }: Message): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-/** A call as it is made: `calculator(input: "3*4")`. */
+/** A tool call in the form `calculator(input: "3*4")`. */
 export interface WireCall {
   readonly id: string | undefined;
   readonly name: string;
   readonly words: string;
 }
 
-/** The calls of a message, those with bad arguments last. */
+/** The tool calls of a message. Calls with invalid arguments come last. */
 export function callsOf({ tool_calls = [], invalid_tool_calls = [] }: AIMessage): WireCall[] {
   return [
     ...tool_calls.map(({ id, name, args }) => ({ id, name, words: describeCall({ name, args }) })),
@@ -31,7 +31,7 @@ export function describeCall(call: { name: string; args: Readonly<Record<string,
   return `${call.name}(${words.join(", ")})`;
 }
 
-/** The mark of a result that was written because none was recorded; see `src/history/result.ts`. */
+/** The mark of a placeholder, a result that was written because none was recorded; see `src/history/result.ts`. */
 export function placeholderCauseOf({ additional_kwargs }: Message): string | undefined {
   const cause = additional_kwargs?.["tether_placeholder"];
   return cause === undefined ? undefined : String(cause);

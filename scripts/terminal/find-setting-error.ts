@@ -1,8 +1,8 @@
 const SETTING_ERROR = /^error:\s+▪\s+(?:TetherError|Invalid(?:Setting|Model|Tool)Error): (?<message>.+)$/mu;
 
 /**
- * What a development server that could not start has to say of the user's own settings, in one line; undefined if it
- * failed for another reason, which its whole output tells.
+ * The error about the user's own settings in the output of a development server that could not start, in one line.
+ * Undefined if it failed for another reason. Then the complete output is needed.
  */
 export function findSettingError(output: string): string | undefined {
   return SETTING_ERROR.exec(output)?.groups?.["message"];

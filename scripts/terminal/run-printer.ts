@@ -1,4 +1,4 @@
-/** Prints what a run does, while it does it. */
+/** Prints what a run does while it runs. */
 
 import type { AIMessage, Message, ToolMessage } from "@langchain/langgraph-sdk";
 import type { RunEndEvent } from "../../src/nodes/run/agent-event.js";
@@ -6,7 +6,7 @@ import { callsOf, placeholderCauseOf, textOf } from "./describe.js";
 import { describeEvent, describeUsage, isAgentEvent } from "./describe-event.js";
 import type { Style } from "./style.js";
 
-/** One part of a run's stream, of the modes `messages-tuple`, `updates` and `custom`. */
+/** One part of a run's stream, in the modes `messages-tuple`, `updates` and `custom`. */
 export interface RunPart {
   readonly event: string;
   readonly data: unknown;
@@ -16,16 +16,16 @@ export interface RunPrinterOptions {
   /** Contract: appends to the output; must not throw. */
   readonly write: (text: string) => void;
   readonly style: Style;
-  /** Whether the end of a run tells the tokens that it cost. @default false */
+  /** Whether the tokens of a run are printed at its end. @default false */
   readonly tellsUsage?: boolean;
 }
 
 export const RUN_STREAM_MODES = ["messages-tuple", "updates", "custom"] as const;
 
 /**
- * Prints each text, call and result once. Chunks and whole messages look alike on the wire, so what was printed is
- * remembered by message id: a message that the node returns in the end brings only what its chunks have not.
- * One printer serves a whole thread: a result that is recovered by a later run was printed before.
+ * Prints each text, tool call and result once. Chunks and complete messages look alike in the stream, so the printer
+ * remembers what it printed by message id. A complete message adds only what its chunks did not bring. One printer
+ * serves a whole thread: a result that a later run recovers was already printed.
  */
 export class RunPrinter {
   readonly #write: (text: string) => void;
@@ -33,11 +33,11 @@ export class RunPrinter {
   readonly #texts = new Map<string, string>();
   readonly #calls = new Set<string>();
   readonly #results = new Set<string>();
-  /** The text that each task has streamed, and whether the last line is unfinished. */
+  /** The text that each task has streamed. An unfinished last line is kept here. */
   readonly #textsByTask = new Map<string, string>();
   #isMidLine = false;
   readonly #tellsUsage: boolean;
-  /** Of the run that ends. */
+  /** The token usage of the run that ends. */
   #usage: RunEndEvent["usage"];
 
   constructor({ write, style, tellsUsage = false }: RunPrinterOptions) {
@@ -80,7 +80,7 @@ export class RunPrinter {
     this.#isMidLine = false;
   }
 
-  /** To be called after the last part of a run: the answer may come after the event that tells of its tokens. */
+  /** Call this after the last part of a run. The response may arrive after the event with its tokens. */
   endRun(): void {
     this.endLine();
     if (this.#tellsUsage && this.#usage !== undefined) {
@@ -93,13 +93,13 @@ export class RunPrinter {
     if (message.type === "tool") this.#printResult(message);
     if (message.type === "remove" && message.id !== undefined && this.#texts.delete(message.id)) {
       this.#textsByTask.delete(task);
-      this.printLine(this.#style("dim", "  (the text so far was taken back)"));
+      this.printLine(this.#style("dim", "  (the text so far was retracted)"));
     }
     if (message.type !== "ai") return;
     const id = message.id ?? task;
     const text = textOf(message);
     const byTask = this.#textsByTask.get(task) ?? "";
-    // The node has given the message another id, and returned it whole.
+    // The node has returned the complete message under another id.
     const isRepeated = text !== "" && !this.#texts.has(id) && text === byTask;
     if (!isRepeated) this.#printText(text);
     this.#texts.set(id, (this.#texts.get(id) ?? "") + text);
@@ -123,7 +123,7 @@ export class RunPrinter {
     this.#isMidLine = !text.endsWith("\n");
   }
 
-  /** A message that a human has edited comes again: only what was changed is printed. */
+  /** A message that a human has edited is sent again. Only the changes are printed. */
   #printCalls(message: AIMessage): void {
     for (const [index, { words }] of callsOf(message).entries()) {
       const key = `${message.id} ${index} ${words}`;
@@ -133,7 +133,7 @@ export class RunPrinter {
   }
 
   #printResult(message: ToolMessage): void {
-    // An event tells of a placeholder.
+    // An event reports each placeholder.
     if (placeholderCauseOf(message) !== undefined) return;
     const text = textOf(message).replaceAll("\n", "\n    ");
     const key = message.id ?? `${message.tool_call_id} ${text}`;
@@ -148,13 +148,13 @@ export class RunPrinter {
   }
 }
 
-/** A text belongs to the task of a node that streams it. */
+/** A text belongs to the task of the node that streams it. */
 function taskOf(metadata: unknown): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   return "langgraph_checkpoint_ns" in metadata ? String(metadata.langgraph_checkpoint_ns) : "";
 }
 
-/** An update is of a node: its name, and what it wrote; a parallel node may write several times. */
+/** An update belongs to a node. It holds the node's name and what it wrote; a parallel node can write several times. */
 function messagesOf(data: unknown): Message[] {
   if (typeof data !== "object" || data === null) return [];
   return Object.values(data)

@@ -2,7 +2,7 @@ import type { Style } from "./style.js";
 import { textWidth } from "./text-width.js";
 import { WordWrap } from "./word-wrap.js";
 
-/** What a screen needs of a stream. */
+/** The parts of a stream that a screen needs. */
 export interface ScreenStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -12,18 +12,18 @@ export interface ScreenStream {
 export interface ScreenOptions {
   readonly stream: ScreenStream;
   readonly style: Style;
-  /** What the user has typed while a run is going. Contract: must not throw. @default nothing */
+  /** The text that the user has typed during a run. Contract: must not throw. @default nothing */
   readonly readDraft?: () => string;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 100;
-/** A shorter silence is none. */
+/** A shorter silence is not shown. */
 const SILENCE_MS = 1000;
 
 /**
- * Writes to a terminal: lines end between words, and while something is waited for, the line below the text shows
- * the seconds of silence and what the user types. Everything else, such as a file, gets the text alone.
+ * Writes to a terminal. Lines break between words. During a wait, the line below the text shows the seconds of
+ * silence and what the user types. Any other output, such as a file, gets only the text.
  */
 export class Screen {
   readonly #stream: ScreenStream;
@@ -47,7 +47,7 @@ export class Screen {
     this.#stream.write(this.#wrap.push(text));
   };
 
-  /** Shows that something is going on until the work has ended. */
+  /** Shows that something is in progress until the work has ended. */
   async whileWaiting<T>(work: () => Promise<T>): Promise<T> {
     if (this.#stream.isTTY !== true) return work();
     this.#silentSince = Date.now();
@@ -67,14 +67,14 @@ export class Screen {
     if (silence < SILENCE_MS && draft === "") return;
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const sign = `${FRAMES[this.#frame]} ${Math.floor(silence / 1000)} s`;
-    // One column less than the terminal has: a full line would be continued in the next.
+    // One column less than the terminal has, because a full line would wrap.
     const room = (this.#stream.columns ?? 80) - sign.length - 1;
     const words = this.#style("dim", sign) + endOf(draft === "" ? "" : `  ▸ ${draft}`, room);
     this.#stream.write(this.#wrap.column > 0 ? `\n${words}` : words);
     this.#hasStatus = true;
   }
 
-  /** Goes back to where the text ends. */
+  /** Moves the cursor back to the end of the text. */
   #clearStatus(): void {
     if (!this.#hasStatus) return;
     this.#hasStatus = false;

@@ -5,13 +5,13 @@ type Format = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 /** Text in a colour or a weight. */
 export type Style = (format: Format, text: string) => string;
 
-/** Colours for a terminal; plain text for files and pipes, and where `NO_COLOR` is set. */
+/** Colours for a terminal. Plain text for files and pipes, and if `NO_COLOR` is set. */
 export function createStyle(stream: { readonly isTTY?: boolean }): Style {
   const isPlain = stream.isTTY !== true || Boolean(process.env["NO_COLOR"]);
   return isPlain ? (_format, text) => text : styleText;
 }
 
-/** Columns to fill: those of the terminal, up to 100. */
+/** The number of columns to fill: those of the terminal, at most 100. */
 export function readWidth({ columns = 96 }: { readonly columns?: number }): number {
   return Math.max(40, Math.min(columns, 100));
 }

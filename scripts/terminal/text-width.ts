@@ -4,7 +4,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
 const WITHOUT_WIDTH = /\p{Mark}|\p{Default_Ignorable_Code_Point}/u;
 
-/** The columns that a text fills in a terminal; colours fill none. */
+/** The number of terminal columns that a text fills. Colours fill none. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const character of stripVTControlCharacters(text)) width += characterWidth(character);

@@ -5,7 +5,7 @@ import { type Style, toLine } from "./style.js";
 export interface ThreadLineOptions {
   readonly style: Style;
   readonly width: number;
-  /** A remark on a result that its content does not tell, such as "recovered". @default none */
+  /** A remark on a result that its content does not show, such as "recovered". @default none */
   readonly remarkOn?: (message: Message) => string | undefined;
 }
 
@@ -13,12 +13,12 @@ const NUMBER_WIDTH = 3;
 const ROLE_WIDTH = 5;
 const GAP = "  ";
 
-/** A thread in compact lines. */
+/** A thread in short lines. */
 export function threadLines(messages: readonly Message[], options: ThreadLineOptions): string[] {
   return messages.map((message, index) => threadLine(message, index + 1, options));
 }
 
-/** A message in one line: its number, its role, its text or its calls, and the status of a result. */
+/** A message in one line: its number, its role, its text or tool calls, and the status of a result. */
 export function threadLine(
   message: Message,
   number: number | undefined,

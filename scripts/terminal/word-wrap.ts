@@ -2,18 +2,18 @@ import { stripVTControlCharacters } from "node:util";
 import { isWide, textWidth } from "./text-width.js";
 
 const ESCAPE = "\u001b";
-/** Lines of a list or of a run's account continue below their words, not below their sign. */
+/** Signs of list items and of printed run steps. The next lines are indented below the words, not below the sign. */
 const SIGN = /^(?:[-*•·→←✗✓?]|\d+[.)])$/u;
 
 /**
- * Breaks a text that comes in pieces into lines, between words. A word is held back until its end is known, as it
- * may belong to the next line. Without a width, everything passes as it is.
+ * Breaks streamed text into lines between words. A word is held back until its end is known, because it may belong to
+ * the next line. Without a width, everything passes unchanged.
  */
 export class WordWrap {
   readonly #readWidth: () => number | undefined;
-  /** Columns that are filled in the current line. */
+  /** The filled columns of the current line. */
   #column = 0;
-  /** Columns that the next line of this paragraph begins with; undefined until its first word is known. */
+  /** The indentation of the paragraph's next line. Undefined until the first word is known. */
   #indent: number | undefined;
   #gap = "";
   #word = "";
@@ -27,7 +27,7 @@ export class WordWrap {
     return this.#column;
   }
 
-  /** @returns what is to be written now. */
+  /** @returns the text to write now. */
   push(text: string): string {
     if (this.#readWidth() === undefined) return text;
     let out = "";
@@ -37,7 +37,7 @@ export class WordWrap {
 
   #take(character: string): string {
     if (this.#isInEscape || character === ESCAPE) {
-      // A colour ends with a letter, and fills no column.
+      // An escape sequence of a colour ends with a letter, and fills no columns.
       this.#isInEscape = !/[a-z]/iu.test(character);
       this.#word += character;
       return "";
@@ -54,7 +54,7 @@ export class WordWrap {
       this.#gap += character;
       return out;
     }
-    // A script without spaces may be broken anywhere.
+    // Text in a script without spaces can break anywhere.
     const out = isWide(character) ? this.#placeWord() : "";
     this.#word += character;
     return isWide(character) ? out + this.#placeWord() : out;

@@ -5,8 +5,8 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { RunnableConfig } from "@langchain/core/runnables";
 
 /**
- * Tells clients of the `messages` stream that messages are gone. LangGraph leaves a `RemoveMessage` in a node's update
- * out of that stream, because it has seen its id in the state; what comes from a model it passes on.
+ * Tells clients of the `messages` stream that messages are removed. LangGraph keeps a `RemoveMessage` of a node's
+ * update out of that stream, because the state already has its id. It does pass on messages of a model.
  */
 export async function retractMessages(
   removed: readonly BaseMessage[],
@@ -16,7 +16,7 @@ export async function retractMessages(
   for await (const _ of await new Retraction(removed).stream([], config));
 }
 
-/** Takes back an answer that the history does not get. Who aborts a run may want to read what came. */
+/** Retracts a response that will not be stored. On abort it stays visible, because the user may want to read it. */
 export async function takeBack({ id }: BaseMessage, config: RunnableConfig): Promise<void> {
   if (id !== undefined && config.signal?.aborted !== true)
     await retractMessages([new RemoveMessage({ id })], config);
@@ -44,7 +44,7 @@ class Retraction extends BaseChatModel {
     run?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     for (const message of this.#removed) {
-      // The field is typed for chunks; LangGraph passes on any message.
+      // The field is typed for chunks, but LangGraph passes on any message.
       const chunk = new ChatGenerationChunk({ text: "", message: message as BaseMessageChunk });
       await run?.handleLLMNewToken("", undefined, undefined, undefined, undefined, { chunk });
       yield chunk;

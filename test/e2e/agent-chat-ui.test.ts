@@ -50,7 +50,7 @@ describe("a chat", () => {
     expect(await stateOf(ui)).toEqual(await shown(ui));
   });
 
-  it("does not take a made-up result for what a cancelled tool returned", async () => {
+  it("does not confuse a made-up result with the result of a cancelled tool", async () => {
     const ui = await open("probe");
     const cancel = async ({ event, data }: Part, runId: string) => {
       const isResult = event.startsWith("messages") && Reflect.get(Object(data), 0)?.type === "tool";
@@ -69,11 +69,11 @@ describe("a chat", () => {
       expect.stringMatching(/^tool! Tool call heedful .* a new message came before it finished/),
       "human: and now?",
     ]);
-    // What the UI hides by its id is nothing that anybody needs.
+    // The UI hides only messages that nobody needs.
     expect(await shown(ui)).toEqual(await stateOf(ui));
   });
 
-  it("answers again, and answers other words, each on a branch of its own", async () => {
+  it("regenerates a response and responds to an edited message, each on its own branch", async () => {
     const ui = await open("probe");
     await ui.send('call heedful {"label": "f1"}');
     await ui.send("hello");

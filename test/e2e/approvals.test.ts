@@ -72,7 +72,7 @@ const declined = expect.stringMatching(/^tool! Tool call deaf .*: it was not app
 
 /** Runs at the same time; the restart comes behind. */
 describe.concurrent("a batch of calls, some of which need approval,", () => {
-  it("is approved, rejected, edited and left alone in one answer; each tool ran as often as it should", async () => {
+  it("is approved, rejected, edited and left undecided in one response; each tool runs as often as it should", async () => {
     const thread = await ask("a1", "a2", "free-a", "a3", "a4");
     expect(await asked(thread)).toMatchObject({ status: "interrupted", labels: ["a1", "a2", "a3", "a4"] });
     expect(ran("a", "free-a")).toEqual(["free-a"]);
@@ -148,7 +148,7 @@ describe.concurrent("an invalid decision runs nothing:", () => {
   it.each<readonly [what: string, answer: unknown, problem: string]>([
     ["a word", "approve", "received string"],
     ["too many decisions", { decisions: [approve, approve] }, "2 decisions for 1 requests"],
-    ["another tool's name", { decisions: [edit({}, "heedful")] }, "`heedful`, and the request is for `deaf`"],
+    ["another tool's name", { decisions: [edit({}, "heedful")] }, "`heedful`, but the request is for `deaf`"],
     ["arguments that the tool refuses", { decisions: [edit({ label: 3 }, "deaf")] }, "args.label"],
     ["what looks like a Command", { lg_name: "Command", goto: [{ node: "tools", args: call }] }, "decisions"],
   ])("%s is asked for again", async (_what, answer, problem) => {
@@ -178,7 +178,7 @@ describe.concurrent("an invalid decision runs nothing:", () => {
     expect(ran("g", "forged")).toEqual([]);
   });
 
-  it("settings in the context, and in what imitates the run's own handle", async () => {
+  it("settings in the context, and in a value that imitates the run's own handle", async () => {
     const thread = await ask("h1");
     const more = { resume: { decisions: [approve] } };
     for (const context of [{ requireApproval: [] }, { autoInvoke: true }]) {
@@ -200,7 +200,7 @@ describe.concurrent("an invalid decision runs nothing:", () => {
     expect(ran("h")).toEqual([]);
   });
 
-  it("a state update, and a thread that is made with a past", async () => {
+  it("a state update, and a thread that is created with a history", async () => {
     const thread = await ask("i1");
     const looks = { lg_name: "Command", goto: [{ node: "tools", args: call }], messages: [] };
     for (const asNode of ["model", "tools", "approve"]) {
@@ -224,7 +224,7 @@ describe.concurrent("an invalid decision runs nothing:", () => {
   });
 });
 
-it("cannot be asked for in a run without a thread, which goes well if no call needs one", async () => {
+it("an approval is not possible in a run without a thread, which works if no call needs approval", async () => {
   const send = (content: string) =>
     server.client.runs.wait(null, "approving", { input: { messages: [{ role: "user", content }] } });
   expect(await send("hello")).toHaveProperty("messages.length", 2);
@@ -232,7 +232,7 @@ it("cannot be asked for in a run without a thread, which goes well if no call ne
   expect(ran("j", "free-j")).toEqual([]);
 });
 
-it("goes on with its question when the server was stopped and started again", async () => {
+it("a question survives a restart of the server", async () => {
   const { id } = await ask("j1", "free-j", "j2", "j3");
   await decide(new Thread(server.client, "approving", id), approve);
   await server.stop();

@@ -74,7 +74,7 @@ describe.concurrent("a run of the product's graph", () => {
     await thread.expectToGoOn();
   });
 
-  it("streams as custom events only how it ended, if nothing was amiss", async () => {
+  it("has only its end as a custom event if nothing went wrong", async () => {
     const thread = await served.thread("agent");
     expect(await stream("agent", thread.id, "what is 6*7?", "custom")).toEqual([
       expect.objectContaining({ type: "run-end", calls: 1, results: 1, usedFallback: false }),
@@ -111,7 +111,7 @@ describe.concurrent("a run of the product's graph", () => {
     }
   });
 
-  it("ends a failing tool's turn with a text, and with the tool's own words", async () => {
+  it("ends the turn of a failing tool with a text that quotes the tool's error", async () => {
     const thread = await served.thread("agent");
     const lines = await thread.send("call calculator {}");
     expect(lines[2]).toMatch(/^tool! Error: the arguments of `calculator` were refused.*input/s);

@@ -1,4 +1,4 @@
-/** The product's graph with a real client, over the real server: no history of it is refused by a strict provider. */
+/** The product's graph with a real client, over the real server: a strict provider rejects none of its histories. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
@@ -153,7 +153,7 @@ describe.concurrent("a strict provider accepts", () => {
   });
 });
 
-it("What a run learns of a model, the next run knows: no request is made twice for a missing finish reason.", async () => {
+it("The next run remembers what a run learned about a model: no request is repeated for a missing finish reason.", async () => {
   const options = { context: { model: `openai:${OMITS}` } };
   const requests = () => asked.filter((model) => model === OMITS).length;
   await (await createThread()).send("One.", options);
@@ -163,7 +163,7 @@ it("What a run learns of a model, the next run knows: no request is made twice f
   expect(requests()).toBe(4);
 });
 
-it("A refusal reaches the client with the provider's words, and the key neither it nor the thread nor the log.", async () => {
+it("A refusal reaches the client with the provider's text; the key is not in it, the thread or the log.", async () => {
   const thread = await createThread();
   const message = `Incorrect API key provided: ${KEY}.`;
   strict.failNext({ status: 401, body: { error: { message, code: "invalid_api_key" } } });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningScript, runScript } from "../scripts/run-script.js";
 
-/** Why the native part of the SQLite checkpointer cannot be loaded here; undefined if it can. */
+/** Why the native part of the SQLite checkpointer cannot be loaded here. Undefined if it can. */
 const problem = await import("@langchain/langgraph-checkpoint-sqlite").then(
   ({ SqliteSaver }) => loadDatabase(() => SqliteSaver.fromConnString(":memory:")),
   (error: unknown) => String(error),
@@ -24,7 +24,7 @@ interface ServerEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Sends a message to a thread and reads events, until one of them is the last that the client wants. */
+/** Sends a message to a thread and reads events up to the last one that the client wants. */
 async function send(
   thread: string,
   content: string,
@@ -59,7 +59,7 @@ const wordsOf = (events: readonly ServerEvent[]) =>
 
 const BATCH = 'call sky {"city": "Paris"} and call wait {"seconds": 600}';
 const hasSky = ({ event, data }: ServerEvent) => event === "tool" && data["name"] === "sky";
-/** What the first message after a run that was given up in the batch begins with. */
+/** The first events of a message after a run that was abandoned in the batch. */
 const RECOVERY = [
   { event: "result-recovered", data: expect.objectContaining({ tool: "sky" }) },
   { event: "call-closed", data: expect.objectContaining({ tool: "wait", cause: "superseded" }) },
@@ -122,7 +122,7 @@ describe.skipIf(problem !== undefined)(
       expect(second.at(-1)?.event).toBe("end");
     });
 
-    it("goes on with a thread after it was killed in the middle of a batch", async () => {
+    it("continues a thread after the server was killed in the middle of a batch", async () => {
       const first = await start("killed.sqlite");
       const kill = () => first.server.child.kill("SIGKILL");
       await send(`${first.url}/threads/1`, BATCH, (event) => hasSky(event) && kill());

@@ -100,7 +100,7 @@ interface AnyGraph {
   getState(config: object): Promise<{ values: unknown }>;
 }
 
-it("A message that updateState writes meanwhile survives wherever LangGraph itself lets it", async () => {
+it("A message that updateState writes meanwhile survives wherever LangGraph itself keeps it", async () => {
   const kept = await writeAside((write) => {
     const summaryModel = new FunctionModel(async () => {
       await write();
@@ -129,7 +129,7 @@ it("A message that updateState writes meanwhile survives wherever LangGraph itse
   for (const { id } of said) expect(kept.split(" ")).toContain(id);
 });
 
-/** A saver that loses power when it is to save the state with the summary, so many times. */
+/** A saver that loses power this many times when it saves the state with the summary. */
 class DyingSaver extends MemorySaver {
   deaths = 0;
 
@@ -146,7 +146,7 @@ class DyingSaver extends MemorySaver {
   }
 }
 
-/** A store that loses power after so many writes. */
+/** A store that loses power after this many writes. */
 class DyingStore extends InMemoryStore {
   writes = Number.POSITIVE_INFINITY;
 

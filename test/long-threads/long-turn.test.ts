@@ -46,7 +46,7 @@ describe("A turn of a hundred tool steps", () => {
     expect(result.filter((message) => coverageOf(message) === undefined)).toHaveLength(202);
   });
 
-  it("ends well too where the summariser always fails, which is tried few times", async () => {
+  it("ends well even if the summariser always fails, and tries it only a few times", async () => {
     const failing = new FunctionModel(() => new Error("down"));
     const { result, model } = await work(100, 100, failing);
     expect(result).toHaveLength(202);
@@ -54,7 +54,7 @@ describe("A turn of a hundred tool steps", () => {
     expect(failing.requests.length).toBeLessThan(30);
   });
 
-  it("ends well where summaries save next to nothing", async () => {
+  it("ends well if summaries save almost nothing", async () => {
     const wordy = new FunctionModel(({ text }) => text.slice(0, Math.floor(text.length * 0.85)));
     const { result, model } = await work(40, 100, wordy);
     expect(result.at(-1)?.text).toBe("all done");
@@ -64,7 +64,7 @@ describe("A turn of a hundred tool steps", () => {
 });
 
 describe("A batch of results that alone is longer than the budget", () => {
-  it("is shortened for the model, newest most readable, and is whole in the state", async () => {
+  it("is shortened for the model, the newest results least, and is complete in the state", async () => {
     const { result, model } = await work(2, 800, shortSummariser(), 5);
     const last = model.requests.at(-1)?.messages ?? [];
     expect(tokensOf(last) + toolTokens).toBeLessThanOrEqual(BUDGET);

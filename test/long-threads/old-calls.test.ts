@@ -81,7 +81,7 @@ it("With the limit 0 the model sees the calls of the current turn only", async (
   expect(stored).toEqual([1, 2, 3, 4]);
 });
 
-it("Parallel calls count one by one, and a batch may be cut", async () => {
+it("Parallel calls count one by one, and a batch can be cut", async () => {
   const batch = (turn: number) =>
     new AIMessage({
       content: "",

@@ -39,8 +39,8 @@ const expectTurns = (texts: readonly string[], turns: number) => {
 const summariesOf = (values: { messages: unknown[] }) =>
   reduceMessages([], values.messages).messages.filter((message) => coverageOf(message) !== undefined);
 
-describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages one has as %s", (kind) => {
-  it("a thread is read back whole, and restored", async () => {
+describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages set to %s", (kind) => {
+  it("a thread is read back completely, and restored", async () => {
     const { thread_id, state } = await lead(kind);
     expect(summariesOf(await state())).toHaveLength(1);
     const whole = await readFullHistory(store, thread_id, await state());

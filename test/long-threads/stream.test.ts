@@ -28,7 +28,7 @@ async function longThread(summaryModel = new FunctionModel(() => SECRET)) {
 }
 
 describe("The chat stream of a run that makes a summary", () => {
-  it.each(["invoke", "stream"])("has the answer only, where the summariser is called by %s", async (how) => {
+  it.each(["invoke", "stream"])("has only the response if the summariser is called by %s", async (how) => {
     const { graph, summariser } = await longThread();
     const texts: string[] = [];
     const streamMode =
@@ -66,7 +66,7 @@ describe("The chat stream of a run that makes a summary", () => {
     expect(messagesOf(values).at(-1)?.text).toBe("answer to hello");
   });
 
-  it("has nothing of it in the values but the summary itself", async () => {
+  it("has only the summary itself in the values", async () => {
     const { graph } = await longThread();
     const result = await graph.invoke(user("hello"), inThread("t"));
     expect(Object.keys(result)).toEqual(["messages"]);

@@ -15,7 +15,7 @@ type Kind = "keep" | "archive";
 
 const thread = inThread("t");
 
-/** A thread of so many turns with one call each, which is summarised on the way. */
+/** A thread of this many turns with one call each, which is summarised on the way. */
 async function lead(coveredMessages: Kind, turns = 8) {
   const store = new InMemoryStore();
   const checkpointer = new MemorySaver();
@@ -41,8 +41,8 @@ const expectWhole = (texts: readonly string[], turns: number) => {
   }
 };
 
-describe.each<Kind>(["keep", "archive"])("A thread whose covered messages one has as %s", (kind) => {
-  it("is read back whole and in order", async () => {
+describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to %s", (kind) => {
+  it("is read back completely and in order", async () => {
     const { whole, summariser, model } = await lead(kind);
     expect(summariser.requests.length).toBeGreaterThan(1);
     expect(model.refused).toEqual([]);
@@ -93,7 +93,7 @@ describe.each<Kind>(["keep", "archive"])("A thread whose covered messages one ha
     expect(model.refused).toEqual([]);
   });
 
-  it("keeps an answer whose id a provider gave before", async () => {
+  it("keeps a response whose id the provider used before", async () => {
     const store = new InMemoryStore();
     const answer = new FunctionModel(
       ({ index }) => new AIMessage({ id: "same", content: textOf(60, `answer ${index}`) }),
@@ -135,8 +135,8 @@ describe("Removing a kept summary", () => {
   });
 });
 
-describe("Where a thread was kept, and its graph archives from now on", () => {
-  it("nothing that is covered comes back into sight, and nothing is lost", async () => {
+describe("A thread whose graph first kept and now archives covered messages", () => {
+  it("shows no covered message again, and loses nothing", async () => {
     const { checkpointer, store, model, state } = await lead("keep");
     const covered = new Set((await state()).flatMap((message) => coverageOf(message)?.messages ?? []));
     let turn = 8;

@@ -32,7 +32,7 @@ function chat(...args: string[]): RunningScript {
 }
 
 describe("npm run chat", () => {
-  it("starts its own server, answers the lines of a pipe one after the other, and leaves no process", async () => {
+  it("starts its own server, handles the lines of a pipe one after the other, and leaves no process", async () => {
     const script = chat();
     script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");
     expect(await script.ended).toBe(0);
@@ -53,7 +53,7 @@ describe("npm run chat", () => {
     expect(await script.findProcesses()).toEqual([]);
   });
 
-  it("goes on with a thread, shows it, and begins a new one", async () => {
+  it("continues a thread, shows it, and begins a new one", async () => {
     const { thread_id } = await server.client.threads.create();
     const input = { messages: [{ role: "user", content: "what is 6*7" }] };
     await server.client.runs.wait(thread_id, "agent", { input });
@@ -62,11 +62,11 @@ describe("npm run chat", () => {
     script.child.stdin.end("/history all\n/new one\n/new\n/history\n/what now\n/quit it\n/help\n");
     expect(await script.ended).toBe(0);
     expect(script.output()).toMatch(
-      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\n\/new takes no words\. .*\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\. .*\n$/,
+      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\n\/new takes no text\. .*\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\. .*\n$/,
     );
   });
 
-  it("cancels a run on Ctrl-C and goes on; a second one ends the chat", async () => {
+  it("cancels a run on Ctrl-C and continues; a second Ctrl-C ends the chat", async () => {
     const script = chat("--url", server.url);
     script.child.stdin.write("what is 6*7 and the weather in Slowborough\n");
     await Promise.all([
@@ -80,8 +80,8 @@ describe("npm run chat", () => {
     await script.hasPrinted("/quit");
     const [, afterwards = ""] = script.output().split("✗ cancelled\n");
     expect(afterwards.split("\n").slice(0, 5)).toEqual([
-      "  · calculator: its result of the earlier run was found and kept",
-      "  · weather: closed without a result, as a new message came before it finished",
+      "  · calculator: its result was recovered from the earlier run",
+      "  · weather: closed without a result, because a new message came before it finished",
       '  → calculator(input: "5+5")',
       "  ← calculator: 10",
       "5+5 = 10",
@@ -90,9 +90,9 @@ describe("npm run chat", () => {
     expect(await script.ended).toBe(0);
   });
 
-  it("shows what waits for approval, one call at a time, and takes the decisions", async () => {
+  it("shows one call at a time that waits for approval, and takes the decisions", async () => {
     const notes = ["one", "two", "three", "four"];
-    // Of its own server, whose environment says that notes need approval.
+    // The environment of its own server says that notes need approval.
     const script = chat();
     script.child.stdin.end(
       [
@@ -110,7 +110,7 @@ describe("npm run chat", () => {
     expect(await script.ended).toBe(0);
     const waits = (text: string, more: string) => [
       `  ? save_note(text: "${text}") waits for your approval${more}`,
-      "  ? /approve, /reject, /edit or /respond; /help tells more",
+      "  ? /approve, /reject, /edit or /respond; /help explains them",
     ];
     expect(script.output().split("\n")).toEqual([
       ...notes.map((text) => `  → save_note(text: "${text}")`),
@@ -132,18 +132,18 @@ describe("npm run chat", () => {
       "- Saved the note: 2",
       "- Error: `save_note` was not approved, so it was not run. Reason: not this one",
       "- is there already",
-      "No call waits for your approval.",
+      "No tool call waits for your approval.",
       "",
     ]);
   });
 
-  it("says at once when no server answers", async () => {
+  it("says at once if no server responds", async () => {
     const script = chat("--url", "http://127.0.0.1:1");
     expect(await script.ended).toBe(1);
-    expect(script.errors()).toBe("No LangGraph server answers at http://127.0.0.1:1.\n");
+    expect(script.errors()).toBe("No LangGraph server responds at http://127.0.0.1:1.\n");
   });
 
-  it("tells a setting that cannot be used in one line", async () => {
+  it("reports an invalid setting in one line", async () => {
     env["MAX_ITERATIONS"] = "zero";
     const script = chat();
     delete env["MAX_ITERATIONS"];

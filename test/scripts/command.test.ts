@@ -31,7 +31,7 @@ describe("readDecision", () => {
     { line: "/approve", typed: { kind: "decision", decision: { type: "approve" } } },
     {
       line: "/approve but less",
-      typed: mistake("/approve takes no words. /edit changes the call, /reject says why not."),
+      typed: mistake("/approve takes no text. Use /edit to change the call, or /reject to say why not."),
     },
     {
       line: "/reject too much",
@@ -52,7 +52,7 @@ describe("readDecision", () => {
 
   it("says that nothing waits", () => {
     expect(readDecision({ name: "approve", words: "" }, undefined)).toEqual(
-      mistake("No call waits for your approval."),
+      mistake("No tool call waits for your approval."),
     );
   });
 });

@@ -41,8 +41,8 @@ describe("npm run demo", () => {
       "2. The same story with langgraph-tether: the thread goes on",
       "  ← calculator: 42",
       "  ✗ cancelled: the calculator is done, the weather is not",
-      "  · calculator: its result of the earlier run was found and kept",
-      "  · weather: closed without a result, as a new message came before it finished",
+      "  · calculator: its result was recovered from the earlier run",
+      "  · weather: closed without a result, because a new message came before it finished",
       "- Reykjavik, Iceland: light drizzle, 4.2 °C, wind 38 km/h",
       "✓ checked: 3 calls in 2 groups,",
       "✓ checked: 2 calls in 2 groups,",
@@ -110,7 +110,7 @@ describe("checkPairs", () => {
     },
     { title: "results out of call order", messages: [ai("a", "b"), result("b"), result("a"), human("hi")] },
     { title: "two results for one call", messages: [ai("a"), result("a"), result("a"), human("hi")] },
-    { title: "a result behind another message", messages: [ai("a"), human("hi"), result("a")] },
+    { title: "a result after another message", messages: [ai("a"), human("hi"), result("a")] },
     { title: "a result without a call", messages: [human("hi"), ai(), result("a")] },
     { title: "a result at the beginning", messages: [result("a"), human("hi")] },
   ])("refuses $title", ({ messages }) => {
@@ -119,7 +119,7 @@ describe("checkPairs", () => {
 });
 
 describe("compareThreads", () => {
-  it("tells what stayed, came and went, each in its place", () => {
+  it("shows kept, added and removed messages, each in its place", () => {
     const before = [human("hi"), ai("a", "b"), result("a"), result("b", "nothing"), ai()];
     const after = [human("hi"), ai("a", "b"), result("a"), result("b", "late"), ai(), human("more")];
     const signs = compareThreads(before, after).map(({ kind, number }) => `${kind} ${number ?? ""}`.trim());

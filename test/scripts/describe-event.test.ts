@@ -5,7 +5,7 @@ describe("describeEvent", () => {
   it.each<{ event: object; words: string }>([
     {
       event: { type: "model-retry", attempt: 2, maxAttempts: 5, reason: "503" },
-      words: "the model failed (request 2 of 5), and is asked again: 503",
+      words: "the model failed (request 2 of 5). The request is sent again: 503",
     },
     {
       event: { type: "summary-made", covered: ["a", "b"], tokensSaved: 120 },
@@ -13,11 +13,11 @@ describe("describeEvent", () => {
     },
     {
       event: { type: "summary-failed", reason: "disk full" },
-      words: "no summary was made, and the history stays as it was: disk full",
+      words: "no summary was made, and the history is unchanged: disk full",
     },
     {
       event: { type: "limit-reached", limit: "maxIterations" },
-      words: "the limit maxIterations is reached: the answer is made without tools",
+      words: "the limit maxIterations is reached: the model must respond without tools",
     },
     { event: { type: "of another sender" }, words: '{"type":"of another sender"}' },
   ])("says: $words", ({ event, words }) => {
@@ -25,7 +25,7 @@ describe("describeEvent", () => {
   });
 });
 
-it("The tokens of a run are told with what came in and what went out", () => {
+it("The tokens of a run are shown with its input and output tokens", () => {
   expect(describeUsage({ input_tokens: 12_000, output_tokens: 345, total_tokens: 12_345 })).toBe(
     "12,345 tokens: 12,000 in, 345 out",
   );

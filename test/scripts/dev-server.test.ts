@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 
 describe("startDevServer", () => {
-  it("serves the graphs of a config until it is stopped; another one goes on with its threads", async () => {
+  it("serves the graphs of a config until it is stopped; another server continues its threads", async () => {
     const stateDirectory = await makeDirectory();
     const first = await start({ stateDirectory, env: { ECHO_PREFIX: "you said " } });
     const { thread_id } = await first.client.threads.create();
@@ -54,7 +54,7 @@ describe("startDevServer", () => {
     expect(await contents(second, thread_id)).toEqual(["one", "you said one", "two", "echo: two"]);
   });
 
-  it("ends with the process that started it, even if that one is killed", async () => {
+  it("ends with the process that started it, even if that process is killed", async () => {
     const starter = spawn(
       process.execPath,
       [
@@ -82,14 +82,14 @@ describe("startDevServer", () => {
       .toBe("down");
   });
 
-  it("says what the server printed when a graph cannot be loaded", async () => {
+  it("reports the server's output if a graph cannot be loaded", async () => {
     const directory = await makeDirectory();
     const broken = join(directory, "langgraph.json");
     await writeFile(broken, JSON.stringify({ graphs: { missing: "./missing.ts:graph" } }));
     await expect(start({ config: broken })).rejects.toThrow(/failed to start[\s\S]*missing\.ts/);
   });
 
-  it("gives up a server that does not answer in time", async () => {
-    await expect(start({ startTimeoutMs: 1 })).rejects.toThrow("did not answer within 1 ms");
+  it("gives up on a server that does not respond in time", async () => {
+    await expect(start({ startTimeoutMs: 1 })).rejects.toThrow("did not respond within 1 ms");
   });
 });

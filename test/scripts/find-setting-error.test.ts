@@ -16,6 +16,6 @@ it.each([
   expect(findSettingError(printed(`error:   ▪ ${name}: ${message}`))).toBe(message);
 });
 
-it("Nothing is found where the server failed for another reason", () => {
+it("Nothing is found if the server failed for another reason", () => {
   expect(findSettingError(printed("error:   ▪ SyntaxError: Unexpected token"))).toBeUndefined();
 });

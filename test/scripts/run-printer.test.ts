@@ -55,7 +55,7 @@ describe("RunPrinter", () => {
       output: "Hello you\n",
     },
     {
-      title: "the same text twice where two tasks say it",
+      title: "the same text twice if two tasks write it",
       parts: [streamed(ai("a", "Yes")), returned(ai("a", "Yes")), streamed(ai("b", "Yes"), "model:2")],
       output: "Yes\nYes\n",
     },
@@ -65,41 +65,41 @@ describe("RunPrinter", () => {
       output: "Hello you\n",
     },
     {
-      title: "another text that the node has put in place of the streamed one",
+      title: "another text that the node returned instead of the streamed one",
       parts: [streamed(ai("a", "Hello ")), returned(ai("a", "Stopped."))],
       output: "Hello \nStopped.\n",
     },
     {
-      title: "a text that was taken back, and the new one",
+      title: "a retracted text, and the new one",
       parts: [
         streamed(ai("a", "Hel")),
         streamed({ type: "remove", id: "a" }),
         streamed(ai("b", "Hello")),
         returned(ai("b", "Hello")),
       ],
-      output: "Hel\n  (the text so far was taken back)\nHello\n",
+      output: "Hel\n  (the text so far was retracted)\nHello\n",
     },
     {
-      title: "the same text once more, if it was taken back to come with calls",
+      title: "the same text again, if it was retracted and returned with tool calls",
       parts: [
         streamed(ai("a", "Hello")),
         streamed({ type: "remove", id: "a" }),
         streamed(ai("b", "Hello")),
         returned(ai("b", "Hello")),
       ],
-      output: "Hello\n  (the text so far was taken back)\nHello\n",
+      output: "Hello\n  (the text so far was retracted)\nHello\n",
     },
     {
-      title: "why an answer is asked for again, and nothing of the end of a run",
+      title: "why a response is requested again, and nothing about the end of a run",
       parts: [
         { event: "custom", data: { type: "answer-broken", reason: "empty" } },
         { event: "custom", data: { type: "run-end", calls: 0, results: 0, usedFallback: true } },
       ],
       output:
-        "  · the model's answer is empty: neither text nor a tool call, and is asked for again without streaming\n",
+        "  · the model's response is empty: it has neither text nor a tool call. It is requested again without streaming\n",
     },
     {
-      title: "calls with their arguments, and bad ones as they came",
+      title: "tool calls with their arguments, and invalid arguments unchanged",
       parts: [
         returned({
           ...ai("a", "Let me see."),
@@ -110,7 +110,7 @@ describe("RunPrinter", () => {
       output: 'Let me see.\n  → look(at: "tea", times: 2)\n  → look({"at": )\n',
     },
     {
-      title: "a result once, also when a later run recovers it",
+      title: "a result once, even if a later run recovers it",
       parts: [streamed(tool({ id: "r1" })), streamed(tool({ id: "r1" }), "patch:1")],
       output: "  ← look: seen\n",
     },
@@ -120,12 +120,12 @@ describe("RunPrinter", () => {
       output: "  ✗ look: Error: dark\n",
     },
     {
-      title: "an event in words, and no placeholder beside it",
+      title: "the description of an event, without the placeholder",
       parts: [
         { event: "custom", data: { type: "call-closed", tool: "look", callId: "c1", cause: "superseded" } },
         streamed(tool({ status: "error", additional_kwargs: { tether_placeholder: "superseded" } })),
       ],
-      output: "  · look: closed without a result, as a new message came before it finished\n",
+      output: "  · look: closed without a result, because a new message came before it finished\n",
     },
     {
       title: "the parts of a subgraph, and the updates of parallel tasks",

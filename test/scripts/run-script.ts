@@ -1,4 +1,4 @@
-/** Runs a script of this repository in a process of its own, as its user does. */
+/** Runs a script of this repository in its own process, as a user does. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -8,14 +8,14 @@ import { fileURLToPath } from "node:url";
 
 export interface RunningScript {
   readonly child: ChildProcessWithoutNullStreams;
-  /** What it has printed so far. */
+  /** The output so far. */
   output(): string;
   errors(): string;
-  /** Resolves when the output has the text. */
+  /** Resolves when the output contains the text. */
   hasPrinted(text: string): Promise<void>;
   /** Resolves with the exit code when the script and its output have ended. */
   readonly ended: Promise<number | null>;
-  /** The ids of its processes that are there, also of those that have left its process group. Linux only. */
+  /** The ids of its running processes, including those that have left its process group. Linux only. */
   findProcesses(): Promise<string[]>;
 }
 
@@ -29,7 +29,8 @@ export function runScript(
 ): RunningScript {
   const mark = `${MARK}=${randomUUID()}`;
   const [key = "", value = ""] = mark.split("=");
-  // The `tsx` command kills a script that does not take a signal within 30 ms, as on a busy machine (its `cli.mjs`).
+  // The `tsx` command kills a script that does not handle a signal within 30 ms, for example on a busy machine (see
+  // its `cli.mjs`).
   const child = spawn(process.execPath, ["--import", "tsx", `scripts/${name}`, ...args], {
     cwd: repository,
     env: { ...process.env, NO_COLOR: "1", MODEL: "offline:", ...env, [key]: value },
@@ -45,7 +46,7 @@ export function runScript(
   const ended = once(child, "close").then(([code]) => code as number | null);
   const hasPrinted = async (text: string): Promise<void> => {
     while (!output.includes(text)) {
-      // One that was killed has a signal and no exit code.
+      // A killed process has a signal and no exit code.
       if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`It ended without "${text}". It printed:\n${output}${errors}`);
       await Promise.race([once(child.stdout, "data"), ended]);
@@ -61,7 +62,7 @@ export function runScript(
   };
 }
 
-/** Children inherit the environment, whatever else they leave behind. */
+/** Children inherit the environment, even if they leave the process group. */
 async function findProcessesWith(variable: string): Promise<string[]> {
   const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const environments = await Promise.all(

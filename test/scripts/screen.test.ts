@@ -9,7 +9,7 @@ function createScreen(isTTY: boolean, readDraft = () => "") {
   const written: string[] = [];
   const stream = { isTTY, columns: 20, write: (text: string) => written.push(text) };
   const screen = new Screen({ stream, style: (_format, text) => text, readDraft });
-  /** What was written since the last time. */
+  /** The output since the last call. */
   return { screen, take: () => written.splice(0).join("") };
 }
 
@@ -51,7 +51,7 @@ describe("a screen", () => {
     expect(take()).toBe(`${clearBelow(8)} three\n`);
   });
 
-  it("leaves nothing of it when the work has ended", async () => {
+  it("clears that line when the work has ended", async () => {
     const { screen, take } = createScreen(true);
     let end = () => {};
     const waiting = screen.whileWaiting(() => new Promise<void>((resolve) => (end = resolve)));

@@ -24,13 +24,13 @@ function createReader() {
     input.write(keys);
     await turns();
   };
-  /** What was written since the last time. */
+  /** The output since the last call. */
   const take = () => stripVTControlCharacters(output.read() ?? "").replaceAll("\r", "");
   return { reader, type, take, interrupts: () => interrupts };
 }
 
 describe("a reader of a terminal", () => {
-  it("gives what is typed, a line at a time", async () => {
+  it("returns typed text line by line", async () => {
     const { reader, type, take } = createReader();
     const first = reader.next();
     await type("hello\r");
@@ -38,22 +38,19 @@ describe("a reader of a terminal", () => {
     expect(take()).toMatch(/^you hello\n$/);
   });
 
-  it.each(["\r", "\n", "\r\n"])(
-    "gives lines that are pasted as one message, where they end with %j",
-    async (end) => {
-      const { reader, type, take } = createReader();
-      const message = reader.next();
-      await type(`see: ${PASTE_START}one${end}two${end}three${PASTE_END}`);
-      expect(take()).toMatch(/^you see: one\n {2}· two\n {2}· three$/);
-      await type(" four\r");
-      expect(await message).toBe("see: one\ntwo\nthree four");
-      const next = reader.next();
-      await type("five\r");
-      expect(await next).toBe("five");
-    },
-  );
+  it.each(["\r", "\n", "\r\n"])("returns pasted lines as one message if they end with %j", async (end) => {
+    const { reader, type, take } = createReader();
+    const message = reader.next();
+    await type(`see: ${PASTE_START}one${end}two${end}three${PASTE_END}`);
+    expect(take()).toMatch(/^you see: one\n {2}· two\n {2}· three$/);
+    await type(" four\r");
+    expect(await message).toBe("see: one\ntwo\nthree four");
+    const next = reader.next();
+    await type("five\r");
+    expect(await next).toBe("five");
+  });
 
-  it("keeps to itself what is typed while nothing is asked for, and shows it then", async () => {
+  it("hides text that is typed during a run, and shows it afterwards", async () => {
     const { reader, type, take } = createReader();
     const first = reader.next();
     await type("one\r");
@@ -71,7 +68,7 @@ describe("a reader of a terminal", () => {
     expect(await third).toBe("three");
   });
 
-  it("shows the lines of a paste that came while nothing was asked for", async () => {
+  it("shows the lines of a paste that came during a run", async () => {
     const { reader, type, take } = createReader();
     await type(`${PASTE_START}one\rtwo${PASTE_END}`);
     take();
@@ -82,7 +79,7 @@ describe("a reader of a terminal", () => {
     expect(await message).toBe("one\ntwo");
   });
 
-  it("throws away a draft, also one of several lines", async () => {
+  it("discards a draft, even one of several lines", async () => {
     const { reader, type } = createReader();
     const message = reader.next();
     await type(`${PASTE_START}one\rtwo${PASTE_END}`);
@@ -92,7 +89,7 @@ describe("a reader of a terminal", () => {
     expect(await message).toBe("three");
   });
 
-  it("tells of Ctrl-C, and ends with Ctrl-D", async () => {
+  it("reports Ctrl-C, and ends with Ctrl-D", async () => {
     const { reader, type, interrupts } = createReader();
     const message = reader.next();
     await type("\u0003");

@@ -5,7 +5,7 @@ import { WordWrap } from "../../scripts/terminal/word-wrap.js";
 import { runs } from "../support/law-runs.js";
 import { squeeze } from "../support/long-histories.js";
 
-/** A whole text, as it comes in these pieces. */
+/** The complete text of these pieces. */
 function wrapped(width: number | undefined, ...pieces: string[]): string {
   const wrap = new WordWrap(() => width);
   return [...pieces, "\n"].map((piece) => wrap.push(piece)).join("");

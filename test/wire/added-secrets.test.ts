@@ -1,4 +1,6 @@
-/** What the user adds to a client's requests does not come back in its errors, also where a server repeats a request. */
+/**
+ * Secrets that the user adds to a client's requests do not appear in its errors, even if a server repeats a request.
+ */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +12,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { user } from "../support/thread.js";
 
-/** Short, and without the look of a key. */
+/** Short secrets that do not look like keys. */
 const SECRETS = {
   custom: "Custom-7-value",
   proxy: "pr0xy",
@@ -52,7 +54,7 @@ const CLIENTS: readonly (readonly [name: string, make: (url: string) => BaseChat
   ],
 ];
 
-/** Repeats of the request what is secret in it, and no more: a long text would be cut. */
+/** Repeats only the secrets of the request, because a long text would be cut. */
 const mirror = createServer((request, response) => {
   request.resume();
   const { cookie = "", authorization, ...headers } = request.headers;
@@ -78,7 +80,7 @@ afterAll(async () => {
 const everythingIn = (value: unknown) =>
   inspect(value, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true, maxStringLength: null });
 
-it.each(CLIENTS)("%s tells nobody what was added to its requests", async (_name, make) => {
+it.each(CLIENTS)("%s does not reveal secrets that were added to its requests", async (_name, make) => {
   const own: unknown = await make(url)
     .invoke("hello")
     .catch((error: unknown) => error);
@@ -87,7 +89,7 @@ it.each(CLIENTS)("%s tells nobody what was added to its requests", async (_name,
     .catch((error: unknown) => error);
   expect(ours).toBeInstanceOf(ModelError);
   for (const [name, secret] of Object.entries(SECRETS)) {
-    // Else the server would have repeated nothing.
+    // Without this check, the server could have repeated nothing.
     expect(everythingIn(own), name).toContain(secret);
     expect(everythingIn(ours), name).not.toContain(secret);
     expect(everythingIn(ours), name).not.toContain(encodeURIComponent(secret));

@@ -1,4 +1,4 @@
-/** The real client of each provider, pointed at the strict one. */
+/** The real client of each provider, connected to the strict provider. */
 
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatAlibabaTongyi } from "@langchain/community/chat_models/alibaba_tongyi";

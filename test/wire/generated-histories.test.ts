@@ -1,4 +1,7 @@
-/** Generated histories with every fault, over HTTP through the real clients, to providers that refuse a bad history. */
+/**
+ * Generated histories with every fault, over HTTP through the real clients, to providers that reject an invalid
+ * history.
+ */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -17,9 +20,9 @@ import {
 import { clientOf, PROVIDERS } from "./clients.js";
 
 const RAW_RUNS = 60;
-/** Of the raw histories at least so many are refused, else the check has no teeth. */
+/** At least this many raw histories must be rejected. Otherwise the check proves nothing. */
 const REFUSED_AT_LEAST = 0.6;
-/** Some clients send a role that they do not know, and warn of it. */
+/** Some clients send an unknown role and warn about it. */
 const UNKNOWN_ROLE = /^(?:Unknown message role|Unsupported role found .*): critic$/;
 
 expectWarnings(UNKNOWN_ROLE, OLD_PACKAGES);
@@ -38,7 +41,7 @@ async function streamedText(provider: ProviderName, input: BaseMessage[]): Promi
 }
 
 describe.each(PROVIDERS)("%s", (provider) => {
-  it("never refuses a model input of its dialect", async () => {
+  it("never rejects a model input of its dialect", async () => {
     await fc.assert(
       fc.asyncProperty(foreignHistories(), async (foreign) => {
         const input = toModelInput(buildForeign(foreign), { dialect: provider });
@@ -48,11 +51,11 @@ describe.each(PROVIDERS)("%s", (provider) => {
     );
   });
 
-  it("never refuses a strict one either", async () => {
+  it("never rejects a strict model input", async () => {
     await fc.assert(
       fc.asyncProperty(foreignHistories(), async (foreign) => {
         const input = toModelInput(buildForeign(foreign), { dialect: "strict" });
-        // Pictures are what no denominator has: most hosts take them, and who takes none is known by its client.
+        // Images are excluded. Most hosts accept them, and a host without images is known by its client.
         fc.pre(
           DIALECTS[provider].media !== "none" || input.every(({ content }) => typeof content === "string"),
         );
@@ -62,7 +65,7 @@ describe.each(PROVIDERS)("%s", (provider) => {
     );
   });
 
-  it("often refuses the same histories as they are", async () => {
+  it("often rejects the same histories unchanged", async () => {
     const histories = fc.sample(foreignHistories(), { numRuns: RAW_RUNS, seed: 7 }).map(buildForeign);
     const answers = await Promise.allSettled(histories.map((history) => streamedText(provider, history)));
     const refused = answers.filter(({ status }) => status === "rejected").length;

@@ -1,4 +1,4 @@
-/** No key comes out of a failing model: neither in errors, events and streams, nor in traces, output and checkpoints. */
+/** A failing model reveals no key: not in errors, events and streams, and not in traces, output and checkpoints. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ import { createModel } from "../../src/providers/models/create-model.js";
 import { hastenRetries } from "../support/hasten-retries.js";
 import { user } from "../support/thread.js";
 
-/** Without the look of any provider's key, so that only the model itself can know it. */
+/** A key that does not look like any provider's, so only the model itself can know it. */
 const KEY = "Recognisable0Key1Of2The3Test";
 
 const MODELS: Readonly<Record<string, (url: string, key: string) => BaseChatModel | Promise<BaseChatModel>>> =
@@ -50,7 +50,7 @@ const MODELS: Readonly<Record<string, (url: string, key: string) => BaseChatMode
 const FAILURES = [400, 401, 429, 500, "a broken body", "a refused connection"] as const;
 type Failure = (typeof FAILURES)[number];
 
-/** Repeats the key that it was sent, wherever it can. */
+/** Repeats the received key wherever it can. */
 function createEcho(failure: () => Failure): Server {
   return createServer((request, response) => {
     request.resume();
@@ -86,13 +86,13 @@ afterAll(async () => {
   await new Promise((resolve) => echo.close(resolve));
 });
 
-/** Whatever a value holds, hidden fields, causes and symbols too. */
+/** All values inside a value, including hidden fields, causes and symbols. */
 function everythingIn(value: unknown): string {
   const options = { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true };
   return inspect(value, { ...options, maxStringLength: null, maxArrayLength: null });
 }
 
-/** Remembers what every handler of a run is told, except the model as it is before the run. */
+/** Records what every handler of a run receives, except the model before the run. */
 class Recorder extends BaseCallbackHandler {
   override name = "recorder";
   override awaitHandlers = true;
@@ -160,7 +160,7 @@ async function runOnce(model: BaseChatModel): Promise<Outcome> {
 }
 
 describe.each(Object.entries(MODELS))("the key of %s", (_name, make) => {
-  it.each(FAILURES)("is told to nobody after %s", async (wanted) => {
+  it.each(FAILURES)("is not revealed after %s", async (wanted) => {
     hastenRetries();
     failure = wanted;
     const model = await make(wanted === "a refused connection" ? closedUrl : url, KEY);
@@ -173,7 +173,7 @@ describe.each(Object.entries(MODELS))("the key of %s", (_name, make) => {
   });
 });
 
-it("The clients' own errors have the key in them.", async () => {
+it("The clients' own errors contain the key.", async () => {
   failure = 401;
   const model = await MODELS["ChatOpenAI"]?.(url, KEY);
   const error = await model?.invoke("hello").catch((reason: unknown) => reason);

@@ -1,4 +1,4 @@
-/** Threads that change their provider, and what only the model that wrote it can read. */
+/** Threads that change their provider, with state that only the model that wrote it can read. */
 
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ async function streamed(provider: ProviderName, messages: BaseMessage[]): Promis
   return text;
 }
 
-/** A turn with a call, as a model of each provider leaves it in the thread. */
+/** A turn with a tool call, as a model of each provider leaves it in the thread. */
 const TURNS: Readonly<Record<ProviderName, readonly BaseMessage[]>> = {
   openai: turn("call_0fypS1hVX", { response_metadata: { model_provider: "openai", model_name: "gpt-4o" } }),
   "openai-responses": turn("call_1", {
@@ -95,7 +95,7 @@ describe.each(PROVIDERS)("a thread begun with %s", (first) => {
   });
 });
 
-describe("what only its maker can read", () => {
+describe("state that only its author can read", () => {
   it("is sent to the model that wrote it", async () => {
     const read = async (provider: ProviderName, modelId: string) => {
       await streamed(

@@ -1,4 +1,7 @@
-/** DeepSeek's thinking over several rounds of calls, through the graph, at hosts that demand its reasoning and at one that refuses it. */
+/**
+ * DeepSeek's thinking over several rounds of tool calls, through the graph. Some hosts demand the reasoning, and one
+ * rejects it.
+ */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -39,7 +42,7 @@ beforeEach(() => {
 });
 afterAll(() => strict.stop());
 
-/** A host whose dialect is not known, behind OpenAI's client. */
+/** A host with an unknown dialect, used through OpenAI's client. */
 const openAI = (host: HostName, model: string, fields = {}) =>
   new ChatOpenAI({ model, apiKey: "x", configuration: { baseURL: `${strict.url(host)}/v1` }, ...fields });
 const deepSeek = () =>
@@ -60,18 +63,18 @@ interface WireMessage {
   readonly reasoning_content?: string;
 }
 
-/** What the assistant's messages of the latest request carry; undefined where the field is not there. */
+/** The reasoning of each assistant message in the latest request. Undefined where the field is missing. */
 function sentReasoning(): (string | undefined)[] {
   const { messages } = strict.lastRequest() as { messages: WireMessage[] };
   const own = messages.filter(({ role }) => role === "assistant");
-  // The blocks in which it travels do not reach the host.
+  // The blocks that carry the reasoning do not reach the host.
   for (const { content } of own) expect(typeof content).toBe("string");
   return own.map(({ reasoning_content }) => reasoning_content);
 }
 
 const refused = () => strict.requests.slice(served).filter(({ refusal }) => refusal !== undefined);
 
-/** A turn that another model wrote. */
+/** A turn written by another model. */
 const foreign: readonly BaseMessage[] = [
   new HumanMessage("hello"),
   new AIMessage({ content: "", tool_calls: [{ id: "call_1", name: "look", args: {} }] }),
@@ -87,7 +90,7 @@ describe.each([
     () => openAI("deepseek", "kimi-k2", { streaming: true }),
   ],
 ])("%s", (_, model) => {
-  it("passes the reasoning of every round back, over two turns", async () => {
+  it("sends the reasoning of every round back, over two turns", async () => {
     const thread = createThread(model());
     for (const rounds of [FIRST, SECOND]) {
       const { error } = await thread.send(chainWish(rounds));
@@ -104,7 +107,7 @@ describe.each([
     expect(refused()).toEqual([]);
   });
 
-  it("goes on where another model was", async () => {
+  it("continues a thread of another model", async () => {
     const thread = createThread(model());
     await thread.graph.updateState({ configurable: { thread_id: "1" } }, { messages: [...foreign] });
     expect((await thread.send(chainWish(SECOND))).error).toBeUndefined();
@@ -122,7 +125,7 @@ describe("An unknown host", () => {
     expect(refused()).toEqual([]);
   });
 
-  it("is not sent the field otherwise: not after a thinking model, and not for one that learned from it", async () => {
+  it("does not get the field otherwise: not after a thinking model, and not for a distilled model", async () => {
     for (const name of ["llama-3.3-70b-versatile", "deepseek-r1-distill-llama-70b"]) {
       const saver = new MemorySaver();
       expect((await createThread(deepSeek(), saver).send(chainWish(FIRST))).error).toBeUndefined();
@@ -134,7 +137,7 @@ describe("An unknown host", () => {
   });
 });
 
-it("The strict provider has teeth: without the field it refuses, and the other host refuses the field.", async () => {
+it("The test hosts are strict: one rejects requests without the field, the other rejects the field.", async () => {
   const model = openAI("deepseek", "deepseek-chat");
   await expect(model.invoke([...foreign, new HumanMessage("go on")])).rejects.toThrow("passed back");
   await expect(

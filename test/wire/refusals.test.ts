@@ -1,4 +1,4 @@
-/** What a run tells of a request that its provider has refused, over HTTP with the real clients. */
+/** The error of a run whose request was refused by the provider, over HTTP with the real clients. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -36,7 +36,7 @@ const look = tool(
   { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
 );
 
-/** A client of OpenAI's own address, where another provider answers: its requests are sent elsewhere on the way. */
+/** A client of OpenAI's address whose requests are redirected to another provider. */
 function misdirected(provider: ProviderName): ChatOpenAI {
   const baseURL = "https://api.openai.com/v1";
   return new ChatOpenAI({
@@ -56,7 +56,7 @@ const failureOf = (run: Promise<unknown>) =>
   );
 
 describe("a history that the provider refuses", () => {
-  it("fails the run after one request, which names the rule; the thread stays and goes on", async () => {
+  it("fails the run after one request and names the rule; the thread stays usable", async () => {
     const checkpointer = new MemorySaver();
     const thread = { configurable: { thread_id: "1" } };
     const agent = (model: ChatOpenAI) => createAgentGraph({ model, tools: [look], checkpointer });
@@ -78,10 +78,10 @@ describe("a history that the provider refuses", () => {
         ),
       },
     });
-    // OpenAI's client drops an answer that is not of OpenAI's form.
+    // OpenAI's client drops an error that is not in OpenAI's form.
     const { message } = error as ModelError;
     expect(message.replace(/call_[\w-]+/, "call_1")).toBe(
-      "The provider refused the request with status 400: it gave no reason (`messages[1]` breaks the rule `call-id`, which the dialect `mistral` demands: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.)",
+      "The provider refused the request with status 400: no reason given (`messages[1]` breaks the rule `call-id`, required by the dialect `mistral`: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.)",
     );
     expect((error as ModelError).cause).toMatchObject({ status: 400, name: "BadRequestError" });
     const before = ["human: How is the sky over Oslo?", "ai> look", "tool: Oslo: clear"];
@@ -108,10 +108,10 @@ const call = (id: string) =>
   new AIMessage({
     content: "",
     tool_calls: [{ id, name: "look", args: {}, type: "tool_call" }],
-    // Which DeepSeek asks for first.
+    // DeepSeek checks this first.
     additional_kwargs: { reasoning_content: "" },
   });
-/** Each breaks a rule of every provider. */
+/** Each history breaks a rule of every provider. */
 const BROKEN: readonly (readonly [rule: string, messages: BaseMessage[], index: number])[] = [
   ["missing-result", [new HumanMessage("x"), call("abcdefgh1"), new HumanMessage("y")], 1],
   [
@@ -122,7 +122,7 @@ const BROKEN: readonly (readonly [rule: string, messages: BaseMessage[], index: 
 ];
 
 describe.each(PROVIDERS)("the refusal of %s", (provider) => {
-  // Mistral's client leaves out a call without a result by itself.
+  // Mistral's client itself leaves out a call without a result.
   const broken = BROKEN.filter(([rule]) => provider !== "mistral" || rule !== "missing-result");
   it.each(broken)("names the rule %s, its own dialect and the place", async (rule, messages, index) => {
     const model = await clientOf(provider, strict);
@@ -130,7 +130,7 @@ describe.each(PROVIDERS)("the refusal of %s", (provider) => {
     const raw = await failureOf(model.invoke(messages));
     const error = toModelError(raw, { model, messages });
     expect(strict.statuses).toEqual([400]);
-    // DashScope's native client keeps the status to itself.
+    // DashScope's native client hides the status.
     expect(error).toMatchObject({
       status: provider === "dashscope-native" ? undefined : 400,
       brokenRule: { rule, index, dialect: provider },
@@ -138,7 +138,7 @@ describe.each(PROVIDERS)("the refusal of %s", (provider) => {
     expect(String(error)).toContain(`\`messages[${index}]\` breaks the rule \`${rule}\``);
   });
 
-  it("for another reason is told in the provider's words, at no length", async () => {
+  it("for another reason is reported briefly, with the provider's text", async () => {
     const model = await clientOf(provider, strict);
     const words = `The model is not there. ${"Really. ".repeat(200)}`;
     const body = { code: "ModelNotFound", message: words, error: { message: words } };

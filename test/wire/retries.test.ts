@@ -31,7 +31,7 @@ const CASES = MADE_MODELS.flatMap((made) =>
 );
 
 const QUOTA = { code: "insufficient_quota", message: "You exceeded your current quota." };
-/** By the code or the words of the provider, and by a wait that nobody has. */
+/** Exhausted quotas, recognised by the provider's code or text, and a wait that is too long. */
 const EXHAUSTED: readonly Failure[] = [
   { status: 429, body: { ...QUOTA, error: QUOTA } },
   { status: 429, headers: { "retry-after": "3600" } },
@@ -40,7 +40,7 @@ const EXHAUSTED: readonly Failure[] = [
 describe.each(CASES)("$name, asked $way,", (made) => {
   const { way } = made;
 
-  it("is asked again after a 429 without `Retry-After` and after a 503, at growing distances", async () => {
+  it("is asked again after a 429 without `Retry-After` and after a 503, with growing waits", async () => {
     const waits = hastenRetries();
     const model = await makeModel(made, strict);
     strict.failNext({ status: 429 }, { status: 503 });

@@ -1,4 +1,4 @@
-/** A run tells its client of each failed request at once, while the model's client waits to send it again. */
+/** A run reports each failed request at once, while the model's client waits to send it again. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph } from "../../src/index.js";
@@ -23,7 +23,7 @@ describe.each(MADE_MODELS)("a run with $name", (made) => {
     const model = await makeModel(made, strict);
     const graph = createAgentGraph({ model });
     strict.failNext(...failures);
-    /** Each retry, with the number of requests that the provider had answered by then. */
+    /** Each retry, with the number of requests that the provider had received by then. */
     const seen: (readonly [{ readonly attempt: number }, answered: number])[] = [];
     const begun = strict.statuses.length;
     const ended = (async () => {
@@ -40,7 +40,7 @@ describe.each(MADE_MODELS)("a run with $name", (made) => {
   };
   const busy = { attempt: expect.any(Number), maxAttempts: 5, reason: expect.stringMatching(/50\d|429/) };
 
-  it("tells of each request that is sent again, before the next one", async () => {
+  it("reports each failed request before it is sent again", async () => {
     hastenRetries();
     const { seen, outcome } = await retriesOf({ status: 429 }, { status: 503 });
     expect(outcome).toBe("answered");
@@ -50,14 +50,14 @@ describe.each(MADE_MODELS)("a run with $name", (made) => {
     ]);
   });
 
-  it("does not tell of the last request, which ends the run", async () => {
+  it("does not report the last request, which ends the run", async () => {
     hastenRetries();
     const { seen, outcome } = await retriesOf(...Array<Failure>(5).fill({ status: 500 }));
     expect(outcome).toContain("500");
     expect(seen.map(([{ attempt }]) => attempt)).toEqual([1, 2, 3, 4]);
   });
 
-  it("tells nothing of a refusal, and never a key", async () => {
+  it("does not report a refusal, and never a key", async () => {
     hastenRetries();
     expect((await retriesOf({ status: 401 })).seen).toEqual([]);
     const body = { message: `Busy: ${KEY}`, error: { message: `Busy: ${KEY}` } };

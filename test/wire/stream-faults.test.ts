@@ -1,6 +1,6 @@
 /**
- * Streams that break in each protocol, through the real clients and the graph: the answer is asked for again without
- * streaming, no call of a broken answer is run, and the client has the final text and no other.
+ * Streams that break, in each protocol, through the real clients and the graph. The response is requested again
+ * without streaming, no tool call of a broken response is run, and the client ends with the final text only.
  */
 
 import type { AIMessage } from "@langchain/core/messages";
@@ -36,7 +36,7 @@ const IN_PIECES = {
   "at the token limit, in a call": atLimit,
 } as const satisfies Record<string, Break>;
 
-/** How the calls of each protocol's streams break. */
+/** How the streamed tool calls of each protocol break. */
 const CALL_BREAKS: Readonly<Partial<Record<ProviderName, Readonly<Record<string, Break>>>>> = {
   anthropic: IN_PIECES,
   "openai-responses": IN_PIECES,
@@ -48,13 +48,13 @@ const CALL_BREAKS: Readonly<Partial<Record<ProviderName, Readonly<Record<string,
     "without a finish reason": withoutReason,
     "within an event": inEvent,
     "at the token limit, in a call": mistralAtLimit,
-    "at the token limit, behind a call": wholeAtLimit,
+    "at the token limit, after a call": wholeAtLimit,
   },
   gemini: {
     "before the finish reason": beforeFinish,
     "without a finish reason": withoutReason,
     "within an event": inEvent,
-    "at the token limit, behind a call": wholeAtLimit,
+    "at the token limit, after a call": wholeAtLimit,
     "with a malformed call": malformedCall,
   },
 };
@@ -69,7 +69,7 @@ const ROWS = Object.entries(CALL_BREAKS).flatMap(([provider, breaks]) =>
 
 let strict: StrictProvider;
 let fault: { readonly at: "call" | "answer"; readonly broken: Break } | undefined;
-/** Of the answers that come without streaming; undefined: they are whole. */
+/** The fault of the responses without streaming. Undefined: they are complete. */
 let unstreamed: Reply | undefined;
 let served = 0;
 beforeAll(async () => {
@@ -111,20 +111,23 @@ describe.each(ROWS)("$provider: $at breaks $title", ({ provider, at, broken }) =
   });
 });
 
-describe.each(Object.keys(CALL_BREAKS) as ProviderName[])("%s: what never comes whole", (provider) => {
-  it("is taken back from the client in the end, and leaves the history as it was", async () => {
-    fault = { at: "answer", broken: beforeFinish };
-    unstreamed = { text: "" };
-    const thread = await createThread(provider);
-    const { messages, parts, error, events } = await thread.send(chainWish([]));
-    expect(error).toBeInstanceOf(ModelError);
-    expect(parts.some((part) => part.type === "ai" && (part as AIMessage).text !== "")).toBe(true);
-    expect(messages.filter(({ type }) => type !== "human")).toEqual([]);
-    expect(events.map(({ type }) => type)).toEqual(Array(4).fill("answer-broken"));
-    expect(streams()).toEqual([true, false, false, false]);
-    expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
-  });
-});
+describe.each(Object.keys(CALL_BREAKS) as ProviderName[])(
+  "%s: a response that is never complete",
+  (provider) => {
+    it("is retracted from the client, and the history stays unchanged", async () => {
+      fault = { at: "answer", broken: beforeFinish };
+      unstreamed = { text: "" };
+      const thread = await createThread(provider);
+      const { messages, parts, error, events } = await thread.send(chainWish([]));
+      expect(error).toBeInstanceOf(ModelError);
+      expect(parts.some((part) => part.type === "ai" && (part as AIMessage).text !== "")).toBe(true);
+      expect(messages.filter(({ type }) => type !== "human")).toEqual([]);
+      expect(events.map(({ type }) => type)).toEqual(Array(4).fill("answer-broken"));
+      expect(streams()).toEqual([true, false, false, false]);
+      expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
+    });
+  },
+);
 
 describe("Gemini", () => {
   it("is asked again after a malformed call, even without streaming", async () => {
@@ -140,7 +143,7 @@ describe("Gemini", () => {
     expect(thread.looked).toEqual([]);
   });
 
-  it("has its own error for a prompt that it blocks, and is not asked again", async () => {
+  it("gives its own error for a blocked prompt, and is not asked again", async () => {
     fault = { at: "answer", broken: () => [] };
     unstreamed = { body: { promptFeedback: { blockReason: "SAFETY" } } };
     const { error } = await (await createThread("gemini")).send(chainWish([]));

@@ -1,4 +1,4 @@
-/** Summarisers over HTTP whose answers are not whole, through the real clients and the graph. */
+/** Summarisers over HTTP with incomplete responses, through the real clients and the graph. */
 
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -17,11 +17,11 @@ import { clientOf, PROVIDERS } from "./clients.js";
 const SUMMARY = "They spoke of this and that.";
 const ATTEMPTS = 2;
 
-/** What is no summary, and what the event says of it. */
+/** Responses that are not a summary, and the reason in the event. */
 const BROKEN: readonly (readonly [title: string, reply: Reply, reason: RegExp])[] = [
-  ["is cut off at its token limit", { text: "They spoke of", finish: "length" }, /cut off/],
-  ["is empty", { text: "" }, /nothing/],
-  ["is lost on its way", { body: '{"id":"x","choices":[{"ind' }, /did not arrive/],
+  ["that is cut off at its token limit", { text: "They spoke of", finish: "length" }, /cut off/],
+  ["that is empty", { text: "" }, /is empty/],
+  ["that is lost on its way", { body: '{"id":"x","choices":[{"ind' }, /did not arrive/],
 ];
 
 let strict: StrictProvider;
@@ -57,8 +57,8 @@ async function runOnce(provider: ProviderName) {
 
 const requests = () => strict.requests.slice(served).map(({ streams }) => streams);
 
-describe.each(PROVIDERS)("%s: a summary that", (provider) => {
-  it.each(BROKEN)("%s each time is not stored, and the history stays", async (_, reply, reason) => {
+describe.each(PROVIDERS)("%s: a summary", (provider) => {
+  it.each(BROKEN)("%s each time is not stored, and the history stays unchanged", async (_, reply, reason) => {
     replies = Array(ATTEMPTS + 1).fill(reply);
     const { before, events, after } = await runOnce(provider);
     expect(events).toMatchObject([
@@ -70,7 +70,7 @@ describe.each(PROVIDERS)("%s: a summary that", (provider) => {
     expect(requests()).toEqual(Array(ATTEMPTS + 1).fill(false));
   });
 
-  it.each(BROKEN)("%s once is asked for again, and stored", async (_, reply) => {
+  it.each(BROKEN)("%s once is requested again and stored", async (_, reply) => {
     replies = [reply];
     const { events, after } = await runOnce(provider);
     expect(events.map(({ type }) => type)).toEqual(["summary-made", "run-end"]);

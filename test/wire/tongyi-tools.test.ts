@@ -1,4 +1,4 @@
-/** Tongyi over DashScope's own protocol: it sends tools, and puts together what is streamed in pieces. */
+/** Tongyi over DashScope's native protocol: the client sends tools and joins streamed chunks. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,14 +10,14 @@ import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createModel } from "../../src/providers/models/create-model.js";
 
-/** DashScope sends the id and the name with the first piece only, and empty ones after it. */
+/** DashScope sends the id and the name only with the first chunk, and empty ones after it. */
 const PIECES = [
   { index: 0, id: "call_7", type: "function", function: { name: "weather", arguments: "" } },
   { index: 0, id: "", type: "function", function: { arguments: '{"city":' } },
   { index: 0, id: "", type: "function", function: { arguments: '"Oslo"}' } },
 ];
 
-it("Tongyi calls a tool over DashScope's own protocol.", async () => {
+it("Tongyi calls a tool over DashScope's native protocol.", async () => {
   let request = "";
   const server = createServer(async (incoming, response) => {
     for await (const chunk of incoming) request += chunk;
@@ -58,7 +58,7 @@ it("Tongyi calls a tool over DashScope's own protocol.", async () => {
   });
 });
 
-it("A character that the network cuts arrives whole.", async () => {
+it("A character that the network splits arrives intact.", async () => {
   const data = {
     request_id: "r",
     output: { choices: [{ finish_reason: "stop", message: { content: "天气" } }] },

@@ -1,6 +1,6 @@
 /**
- * Whole conversations over HTTP: two turns with several rounds of calls, streamed, through the graph and the real
- * clients, to providers that refuse a bad history.
+ * Complete conversations over HTTP: two turns with several rounds of tool calls, streamed, through the graph and the
+ * real clients, to providers that reject an invalid history.
  */
 
 import { ChatAlibabaTongyi } from "@langchain/community/chat_models/alibaba_tongyi";
@@ -92,7 +92,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS)("$title", ({ provider, model }) => {
-  it("does two turns of parallel and repeated calls, and is never refused", async () => {
+  it("completes two turns of parallel and repeated calls without a rejected request", async () => {
     const { look, looked } = createLook();
     const graph = createAgentGraph({
       model: await model(),
@@ -122,7 +122,7 @@ describe.each(ROWS)("$title", ({ provider, model }) => {
   });
 });
 
-it("A call's arguments come to the client in pieces, and whole to the tool.", async () => {
+it("The client gets a call's arguments in pieces, and the tool gets them complete.", async () => {
   const { look, looked } = createLook();
   const model = new ChatAlibabaTongyi({ model: "qwen-max", alibabaApiKey: "x", apiUrl: tongyiURL() });
   const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver() });

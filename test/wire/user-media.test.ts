@@ -1,4 +1,4 @@
-/** Pictures and files in every form that a program may write them, over HTTP, through the real clients. */
+/** Images and files in every form that a program can write, over HTTP, through the real clients. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ const CAPTION = { type: "text", text: "What is this?" };
 
 const shown = (block: object): HumanMessage => new HumanMessage({ content: [CAPTION, block] as never });
 
-/** A picture, in the words of LangChain and of each provider. */
+/** An image, in LangChain's form and in the form of each provider. */
 const PICTURES: Readonly<Record<string, HumanMessage>> = {
   "LangChain's standard form": shown({ type: "image", mimeType: "image/png", data: PICTURE }),
   "the standard form in bytes": shown({
@@ -54,7 +54,7 @@ const PICTURES: Readonly<Record<string, HumanMessage>> = {
 const chatPicture = { type: "image_url", image_url: { url: DATA_URL } };
 const WORDS = "What is this?\n[";
 
-/** What each provider is sent, and nothing else of the picture. */
+/** The form in which each provider gets the image. The request contains nothing else of it. */
 const SENT_PICTURES: Readonly<Record<ProviderName, object | string>> = {
   openai: chatPicture,
   dashscope: chatPicture,
@@ -73,7 +73,7 @@ async function send(provider: ProviderName, dialect: DialectName, message: BaseM
   return JSON.stringify(strict.lastRequest());
 }
 
-/** The fields, wherever they stand: a client may add some, and name them in another order. */
+/** Finds the fields anywhere, because a client can add fields and change their order. */
 function findPart(value: unknown, wanted: object): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   const isWanted = Object.keys(wanted).every((name) => Object.hasOwn(value, name));
@@ -93,7 +93,7 @@ function expectSent(request: string, wanted: object | string, payload: string): 
   expect(request.split(payload)).toHaveLength(2);
 }
 
-describe.each(Object.entries(PICTURES))("A picture in %s", (_, message) => {
+describe.each(Object.entries(PICTURES))("An image in %s", (_, message) => {
   it.each(PROVIDERS)("reaches %s", async (provider) => {
     expectSent(await send(provider, provider, message), SENT_PICTURES[provider], PICTURE);
   });
@@ -131,7 +131,7 @@ const SENT_PDFS: Readonly<Record<ProviderName, object | string>> = {
 };
 
 describe.each(Object.entries(PDFS))("A PDF in %s", (_, message) => {
-  it.each(PROVIDERS)("reaches %s, or is told in words", async (provider) => {
+  it.each(PROVIDERS)("reaches %s, or is replaced by a text description", async (provider) => {
     expectSent(await send(provider, provider, message), SENT_PDFS[provider], PDF);
   });
 });
@@ -144,7 +144,7 @@ it.each(PROVIDERS)("Plain text in a file is text for %s.", async (provider) => {
     expect(await send(provider, provider, shown(block))).toContain(text);
 });
 
-it("What a provider has in its own words it gets as it is.", () => {
+it("A provider gets media in its own form unchanged.", () => {
   const rows = {
     openai: { type: "image_url", image_url: { url: DATA_URL, detail: "low" } },
     anthropic: {
@@ -161,7 +161,7 @@ it("What a provider has in its own words it gets as it is.", () => {
   }
 });
 
-it("A picture that Anthropic has stored is sent by its id.", async () => {
+it("An image stored by Anthropic is sent by its id.", async () => {
   for (const block of [
     { type: "image", source: { type: "file", file_id: "file_1" } },
     { type: "image", fileId: "file_1" },

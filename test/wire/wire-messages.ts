@@ -1,4 +1,4 @@
-/** Short histories of calls and results, as a provider's client may be handed them. */
+/** Short histories of tool calls and results, as a provider's client may receive them. */
 
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 

@@ -1,15 +1,19 @@
-/** What a human is asked, in the format that Studio and agent-chat-ui show, and what may be answered. */
+/**
+ * The question to a human about tool calls, in the format of Studio and agent-chat-ui, and the decisions it accepts.
+ */
 
 import { z } from "zod";
 import { isRecord } from "../../shared/is-record.js";
 import { isToolTask, type ToolTask } from "../tools/tool-task.js";
 
-/** What the approve node is sent: the calls of one batch that need a human. JSON: it is stored in the checkpoint. */
+/**
+ * The input of the approve node: the calls of one batch that need a human. It is JSON, because checkpoints store it.
+ */
 export interface ApprovalTask {
-  /** The message of the calls. */
+  /** The id of the message with the calls. */
   readonly messageId: string;
   readonly tasks: readonly ToolTask[];
-  /** What was wrong with the last answer; it is asked again. */
+  /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
 }
 
@@ -25,9 +29,9 @@ const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
 export interface ApprovalRequest {
   /** The calls, in call order. */
   readonly action_requests: readonly ActionRequest[];
-  /** What may be decided of each of them. */
+  /** The decisions that are allowed for each call. */
   readonly review_configs: readonly ReviewConfig[];
-  /** What was wrong with the last answer. Each `description` ends with it, too. */
+  /** What was wrong with the last decision. Each `description` also ends with it. */
   readonly problem?: string;
 }
 
@@ -37,7 +41,7 @@ interface RefusedAnswer {
 }
 
 export interface ActionRequest {
-  /** The id of the call. */
+  /** The id of the tool call. */
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -50,8 +54,8 @@ export interface ReviewConfig {
 }
 
 export function approvalRequest(tasks: readonly ToolTask[], problem: string | undefined): ApprovalRequest {
-  // Chat UIs show the description and know nothing of `problem`.
-  const refusal = problem === undefined ? "" : `\n\nThe last answer was not used: ${problem}`;
+  // Chat UIs show the description but not `problem`.
+  const refusal = problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
   return {
     action_requests: tasks.map(({ call, args = {} }) => ({
       id: call.id,
@@ -75,7 +79,7 @@ const askedSchema = z.object({
 /** A call that a human was asked about. */
 export type AskedCall = Pick<ActionRequest, "id" | "name" | "args">;
 
-/** The calls that pending interrupts ask about; none if they ask for something else. */
+/** The calls that pending interrupts ask about. Empty if they ask for something else. */
 export function askedCalls(interrupts: unknown): AskedCall[] {
   return [interrupts].flat().flatMap((entry) => {
     const { data } = askedSchema.safeParse(entry);
@@ -85,7 +89,7 @@ export function askedCalls(interrupts: unknown): AskedCall[] {
 
 const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
 
-/** LangChain's own spelling of `edited_action` in JavaScript is accepted as well. */
+/** LangChain's JavaScript spelling `editedAction` is accepted too, see `inOneSpelling`. */
 const decisionSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("approve") }),
   z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
@@ -94,10 +98,10 @@ const decisionSchema = z.discriminatedUnion("type", [
 ]);
 
 /**
- * - `approve`: the call is run as it is.
- * - `edit`: it is run with other arguments; the tool stays.
- * - `reject`: it is not run; the model is told so, with the reason.
- * - `respond`: it is not run; the text is its result.
+ * - `approve`: runs the call unchanged.
+ * - `edit`: runs the call with other arguments. The tool cannot change.
+ * - `reject`: does not run the call. The model is told so, with the reason.
+ * - `respond`: does not run the call. The text is its result.
  */
 export type Decision = z.infer<typeof decisionSchema>;
 
@@ -107,7 +111,10 @@ export type ReadAnswer =
   | { readonly kind: "decisions"; readonly decisions: readonly Decision[] }
   | RefusedAnswer;
 
-/** Takes the answer as a whole, or nothing of it. `decisions[i]` answers `action_requests[i]`; there may be fewer. */
+/**
+ * Accepts all decisions or none. `decisions[i]` is for `action_requests[i]`. There can be fewer decisions than
+ * requests.
+ */
 export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAnswer {
   const { success, data, error } = answerSchema.safeParse(inOneSpelling(answer));
   if (!success) {
@@ -122,13 +129,13 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAns
     const asked = tasks[index]?.call.name;
     if (decision.type !== "edit" || decision.edited_action.name === asked) continue;
     return refuseAnswer(
-      `\`decisions.${index}.edited_action.name\` is \`${decision.edited_action.name}\`, and the request is for \`${asked}\``,
+      `\`decisions.${index}.edited_action.name\` is \`${decision.edited_action.name}\`, but the request is for \`${asked}\``,
     );
   }
   return { kind: "decisions", decisions };
 }
 
-/** After the reason: a chat UI shows the whole text, and its reader has sent no JSON. */
+/** Follows the problem. A chat UI shows the text to a user who did not write the JSON. */
 const EXPECTED =
   'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
 

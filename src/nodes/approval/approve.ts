@@ -20,9 +20,9 @@ export interface ApproveNodeOptions {
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
 /**
- * Asks a human about the calls of one batch, in one interrupt: with several of them pending, LangGraph gives the one
- * answer that a client sends to all. What is decided is done at once; what is not, or not in a form that can be
- * understood, is asked again, in an interrupt of its own.
+ * Asks a human about the calls of one batch in one interrupt. With several pending interrupts, LangGraph would give
+ * the one value that a client sends to all of them. Decided calls are handled at once. Calls without a decision, or
+ * with an invalid one, are asked about again in a new interrupt.
  */
 export function createApproveNode({ tools }: ApproveNodeOptions) {
   const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
@@ -84,7 +84,7 @@ function sendToApprove(task: ApprovalTask) {
   return new Send<"approve", ApprovalTask>("approve", task);
 }
 
-/** The message as it was edited, so that the model reads its results beside the arguments that they belong to. */
+/** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */
 function editedMessage(
   messageId: string,
   decided: readonly Decided[],
@@ -99,6 +99,6 @@ function editedMessage(
     if (call?.id !== task.call.id || call.name !== task.call.name) continue;
     if (decision?.type === "edit") message = withArguments(message, task.index, decision.edited_action.args);
   }
-  // A plain object: LangGraph would show a message instance in the chat stream once more.
+  // A plain object: LangGraph would show a message instance in the chat stream again.
   return message === asked ? [] : [toPlain(message)];
 }

@@ -1,14 +1,14 @@
 import { Validator } from "@langchain/core/utils/json_schema";
 import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
 
-/** Why a tool would refuse its arguments. */
+/** The reason why a tool would refuse its arguments. */
 export interface ArgumentIssue {
-  /** Where in the arguments; empty for the arguments as a whole. */
+  /** The path in the arguments. Empty for the arguments as a whole. */
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** The first fault that the schema of a tool finds: one of zod or, as tools of MCP servers have it, a JSON schema. */
+/** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */
 export async function findArgumentIssue(schema: unknown, args: object): Promise<ArgumentIssue | undefined> {
   if (isInteropZodSchema(schema)) {
     const { success, error } = await interopSafeParseAsync(schema, args);
@@ -17,12 +17,12 @@ export async function findArgumentIssue(schema: unknown, args: object): Promise<
   if (typeof schema !== "object" || schema === null) return undefined;
   const { valid, errors } = new Validator(schema).validate(args);
   if (valid) return undefined;
-  // The last one is the innermost; those before it say that its parents are not valid, either.
+  // The last error is the innermost. The errors before it say that its parents are invalid too.
   const { instanceLocation = "#", error = "not valid" } = errors.at(-1) ?? {};
   return { path: instanceLocation.split("/").slice(1).map(readSegment), message: error };
 }
 
-/** A JSON pointer writes `~` and `/` as `~0` and `~1`. */
+/** In a JSON pointer, `~` and `/` are written as `~0` and `~1`. */
 function readSegment(segment: string): string {
   return decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -1,4 +1,4 @@
-/** Who runs a call of the model: its tool at once, its tool when a human has approved it, or the caller of the run. */
+/** Decides who runs a tool call: its tool at once, its tool after a human's approval, or the caller of the run. */
 
 import { InvalidSettingError } from "../../errors.js";
 import type { ApprovalCall, RequireApproval } from "../../settings/require-approval.js";
@@ -12,12 +12,12 @@ export interface CallPolicy {
 export interface CallPolicyOptions {
   readonly autoInvoke: boolean;
   readonly toolNames: readonly string[];
-  /** Of tools that are declared and run by the caller. */
+  /** Names of tools that are declared to the model but run by the caller. */
   readonly additionalNames: readonly string[];
   readonly requireApproval: RequireApproval;
 }
 
-/** @throws InvalidSettingError if a tool that needs approval is not there. */
+/** @throws InvalidSettingError if a tool that needs approval does not exist. */
 export function createCallPolicy({
   autoInvoke,
   toolNames,
@@ -30,7 +30,7 @@ export function createCallPolicy({
       if (toolNames.includes(name)) continue;
       throw InvalidSettingError.expected(
         "requireApproval",
-        `names of tools (${toolNames.join(", ") || "there is none"})`,
+        `names of tools (${toolNames.join(", ") || "there are none"})`,
         name,
       );
     }
@@ -38,7 +38,7 @@ export function createCallPolicy({
   const asks = typeof requireApproval === "function" ? requireApproval : byName(new Set(requireApproval));
   return {
     isHandedOver: ({ call }) => !autoInvoke || handed.has(call.name),
-    // A call that cannot be run needs nobody's approval: it is answered with what is wrong with it.
+    // A call that cannot be run needs no approval. Its result says what is wrong with it.
     needsApproval: async ({ call, args }) =>
       args !== undefined &&
       toolNames.includes(call.name) &&
@@ -46,7 +46,7 @@ export function createCallPolicy({
   };
 }
 
-/** A predicate that forgets to answer must not let a call pass. */
+/** A predicate that forgets to return a value must not let a call pass. */
 function decided(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw InvalidSettingError.expected("requireApproval", "a function that returns true or false", answer);

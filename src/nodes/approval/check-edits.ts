@@ -7,8 +7,8 @@ import { readTextArguments } from "./read-text-arguments.js";
 type ToolsByName = ReadonlyMap<string, StructuredToolInterface>;
 
 /**
- * Arguments that the tool would refuse are asked for again: it was not the model that wrote them. Text is taken where
- * the tool wants another type, as chat UIs send every edited field as text.
+ * Asks again for edited arguments that the tool would refuse, because the human wrote them and not the model. Text is
+ * accepted where the tool expects another type, because chat UIs send every edited field as text.
  */
 export async function checkEdits(
   answer: ReadAnswer,

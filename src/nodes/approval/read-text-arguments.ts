@@ -5,9 +5,9 @@ import { findArgumentIssue } from "./argument-issue.js";
 type Arguments = Record<string, unknown>;
 
 /**
- * Edited arguments in the types that the tool wants. A form of a chat UI gives every field back as text: `"7"` for 7,
- * `"null"` for null. Text that the schema refuses is read as JSON. A field that was not edited, so that its text says
- * what it was before, keeps its former value. All other text stays text.
+ * Converts edited arguments to the types that the tool expects. A form of a chat UI returns every field as text:
+ * `"7"` for 7, `"null"` for null. Text that the schema refuses is parsed as JSON. A field whose text equals its
+ * former value was not edited, and keeps that value. All other text stays text.
  *
  * @param former The arguments before the edit.
  */
@@ -34,13 +34,13 @@ export async function readTextArguments(
   return args;
 }
 
-/** Whether a form that shows the value as text, and gives it back unchanged, gives back this text. */
+/** Whether this text is what a form returns if it shows the value as text and the user does not edit it. */
 function isTextOf(text: unknown, value: unknown): boolean {
   if (typeof text !== "string" || typeof value === "string" || value === undefined) return false;
   return text === toJson(value) || text === JSON.stringify(value, undefined, 2);
 }
 
-/** The same with the text at a path read as JSON; undefined if there is no text, or it is not JSON. */
+/** The value with the text at a path parsed as JSON. Undefined if there is no text, or it is not JSON. */
 function withJsonAt(value: unknown, path: readonly PropertyKey[]): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return readJson(value);
@@ -58,7 +58,7 @@ function readJson(text: unknown): unknown {
   if (typeof text !== "string") return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    // A quoted text would be the same fault once more.
+    // A JSON string in the text would be refused again.
     return typeof value === "string" ? undefined : value;
   } catch {
     return undefined;

@@ -1,4 +1,4 @@
-/** One request to the model: what it is sent, what it is offered, and its whole answer. */
+/** One model request: its messages, its tools, and its complete response. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
@@ -42,16 +42,16 @@ export interface ModelRequest {
   readonly input: Omit<ModelInputOptions, "dialect" | "modelId">;
   readonly tools: readonly BindToolsInput[];
   readonly toolChoice: ToolChoice;
-  /** How often a broken answer is asked for again, without streaming. */
+  /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
 }
 
 export interface ModelAnswer extends ChatOutcome {
-  /** As it was sent: a chat middleware may have changed it. */
+  /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
 }
 
-/** @throws ModelError if no whole answer comes, and what a chat middleware throws. */
+/** @throws ModelError if there is no complete response, and any error of a chat middleware. */
 export async function askModel(
   request: ModelRequest,
   config: LangGraphRunnableConfig<RunContext>,
@@ -65,7 +65,7 @@ export async function askModel(
     return { message, isTerminated: false, toolChoice };
   }
   const context = new ChatContext({
-    // Copies: what a middleware writes into a message must not reach the history.
+    // Copies, so that changes of a middleware do not reach the history.
     messages: messages.map(cloneMessage),
     options: { toolChoice, parameters: {} },
     model,
@@ -75,13 +75,13 @@ export async function askModel(
   let chosen = toolChoice;
   const call: ModelCall = async (changed, settle) => {
     const { options } = changed;
-    // Where tools are off they stay off.
+    // If tools are off, a middleware cannot turn them on.
     chosen =
       toolChoice === "none" ? "none" : readToolChoice(options.toolChoice ?? toolChoice, tools.map(toolName));
-    // Options that were replaced as a whole need not repeat what they leave as it is.
+    // A middleware that replaces all options can leave out those that it does not change.
     const { parameters: given = {} } = options;
     const parameters = asObject("context.options.parameters", given);
-    // Projected once more: what a middleware has put in must pass the provider's rules as well.
+    // Projected again: messages of a middleware must keep the provider's rules too.
     const input = toModelInput(parseMessages(changed.messages), identity);
     const sent = { messages: input, toolChoice: chosen, parameters };
     return streamAnswer(request, sent, settle, config);
@@ -96,7 +96,7 @@ interface Sent {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** Streams, whether or not anybody listens: `invoke` of some clients downloads a tokenizer when they stream. */
+/** Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer. */
 async function streamAnswer(
   request: ModelRequest,
   { messages, toolChoice, parameters }: Sent,
@@ -112,7 +112,7 @@ async function streamAnswer(
     !isAIMessage(message) ||
     (callsOf(message).length === 0 && isBlankMessage(message))
   ) {
-    throw new ModelError("The model answered nothing: neither text nor a tool call.");
+    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   }
   return message;
 }
@@ -121,15 +121,16 @@ function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], tool
   if (tools.length === 0) return model;
   if (model.bindTools === undefined) {
     throw new ModelError(
-      "This model cannot call tools: it has no `bindTools`. Choose another one, or no tools.",
+      "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
     );
   }
-  // The tools stay declared: some providers refuse a history with calls where no tool is.
+  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
+  // tools.
   const choice = wordFor(toolChoice);
   return model.bindTools([...tools], choice === undefined ? {} : { tool_choice: choice });
 }
 
-/** In the words that LangChain's clients share. */
+/** The value that LangChain's clients share. */
 function wordFor(toolChoice: ToolChoice): string | undefined {
   if (toolChoice === "auto") return undefined;
   if (afterRequired(toolChoice) === undefined) return "none";

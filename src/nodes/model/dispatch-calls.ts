@@ -1,4 +1,4 @@
-/** What is done with the calls of an answer: run, put before a human, left to the caller, or refused. */
+/** Decides what happens to the tool calls of a response: run, ask a human, leave to the caller, or refuse. */
 
 import { type AIMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, END, Send } from "@langchain/langgraph";
@@ -19,7 +19,7 @@ export type ModelCommand = Command<
 
 export interface Dispatched {
   readonly command: ModelCommand;
-  /** How many calls were answered here. */
+  /** How many calls got a refusal as their result. */
   readonly refused: number;
   readonly isEnd: boolean;
 }
@@ -33,7 +33,7 @@ export interface DispatchOptions {
 }
 
 /**
- * Free calls run at once, beside the one question about those that need a human.
+ * Runs calls without approval at once, and asks one question about all calls that need a human.
  *
  * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
  */
@@ -55,7 +55,7 @@ export async function dispatchCalls(
     ...free.map((task) => new Send("tools", task)),
     ...(waiting.length > 0 ? [new Send("approve", question)] : []),
   ];
-  // Whoever completes a group wants the model to go on.
+  // A caller who supplies the missing results wants the model to continue.
   const follows = own.length < tasks.length ? "auto" : afterRequired(toolChoice);
   const next: Turn = {
     ...turn,
@@ -70,7 +70,7 @@ export async function dispatchCalls(
   };
 }
 
-/** A batch that would exceed the budget is answered instead of run, and the model closes the turn. */
+/** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
 function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
   const refusals = refuse(message, "Not run: the limit of tool calls for one turn is reached.");
   const closed: Turn = { ...turn, closing: "max-tool-calls" };
@@ -81,7 +81,7 @@ function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
   };
 }
 
-/** A middleware has ended the run with a message that has calls. */
+/** A middleware ended the run with a message that has tool calls. */
 export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatched {
   const refusals = refuseEnded(message);
   return {
@@ -92,7 +92,7 @@ export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatch
 }
 
 export function refuseEnded(message: AIMessage): ToolMessage[] {
-  return refuse(message, "Not run: the run was ended before it.").map(endingRun);
+  return refuse(message, "Not run: the run was ended before this call.").map(endingRun);
 }
 
 function refuse(message: AIMessage, content: string): ToolMessage[] {

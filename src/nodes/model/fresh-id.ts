@@ -6,7 +6,7 @@ import { coverageOf } from "../../history/summary.js";
 import { isArchived } from "../summary/archive.js";
 
 /**
- * Ids of streamed messages come from the provider; one that repeats an id must not overwrite an earlier message, be it
+ * Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier message
  * in the state or in the archive.
  */
 export async function withFreshId<Message extends BaseMessage>(

@@ -1,6 +1,6 @@
 /**
- * Decides on the complete state whether the model is called. It stands at the beginning of the model node, because
- * an edge behind parallel tasks is evaluated once for each task and sees that task's write only.
+ * Decides on the complete state whether the model is called. The decision is at the beginning of the model node,
+ * because an edge after parallel tasks is evaluated once for each task, and sees only that task's write.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -15,19 +15,19 @@ import { STEPS_OF_A_ROUND, STEPS_OF_A_SUMMARY } from "../run/superstep-budget.js
 import { shouldSummarize } from "../summary/summary-due.js";
 
 export type GateDecision =
-  /** Calls of the open group are in flight, or there is nothing to answer. */
+  /** Calls of the open group are in flight, or there is nothing to respond to. */
   | { readonly kind: "wait" }
-  /** The group is complete, and the run ends with it: a middleware said so, or the required call was made. */
+  /** The group is complete and the run ends: a middleware said so, or the required call was made. */
   | { readonly kind: "end" }
   | { readonly kind: "summarize" }
   | { readonly kind: "call"; readonly turn: Turn }
-  /** Called with tools off, for a closing answer. */
+  /** The model is called with tools off, for a final response. */
   | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
 
 export interface GateLimits {
   readonly limits: LoopLimits;
   readonly policy: SummaryPolicy;
-  /** Supersteps that the run may take after this one. */
+  /** Supersteps that the run can take after this one. */
   readonly stepsLeft: number;
 }
 
@@ -61,7 +61,7 @@ function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): Closi
   return undefined;
 }
 
-/** The turn with the outcome of the round that has just ended, if one has. */
+/** The turn, updated with the outcome of the round that has just ended, if any. */
 function countRound(turn: Turn, { messages }: AgentState): Turn {
   const last = messages.at(-1);
   if (last === undefined || !isResult(last)) return turn;

@@ -28,14 +28,14 @@ import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
 export interface ModelNodeOptions {
-  /** What the model is offered: the tools of the graph, and the additional ones. */
+  /** The tools that the model is offered: the tools of the graph, and the additional ones. */
   readonly offered: readonly BindToolsInput[];
   readonly callPolicy: CallPolicy;
   readonly limits: LoopLimits;
   readonly toolChoice: ToolChoice;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
-  /** How often a broken answer is asked for again, without streaming. */
+  /** How often a broken response is requested again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
   readonly summaryPolicy: SummaryPolicyOf;
   /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
@@ -44,7 +44,7 @@ export interface ModelNodeOptions {
 
 type Config = LangGraphRunnableConfig<RunContext>;
 
-/** Passes the gate, asks the model, and sends its calls where they belong. */
+/** Passes the gate, calls the model, and dispatches its tool calls. */
 export function createModelNode(options: ModelNodeOptions) {
   async function ask(
     state: AgentState,
@@ -115,7 +115,7 @@ export function createModelNode(options: ModelNodeOptions) {
 
   return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
     const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
-      // LangGraph writes a field on what a node throws; what it cannot write on goes around it.
+      // LangGraph adds a field to a thrown value. A primitive or frozen value cannot take it, so the run handle keeps it.
       if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
       return wait();
     });
@@ -127,7 +127,7 @@ export function createModelNode(options: ModelNodeOptions) {
   };
 }
 
-/** What the settings of graph and run come to. */
+/** The limits and the summary policy of a run, from the settings of the graph and the run. */
 type RunLimits = Pick<GateLimits, "limits" | "policy">;
 
 type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
@@ -151,7 +151,7 @@ function toolsOffReason(
   return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
 }
 
-/** What is required is required once in a turn. */
+/** A required call is required once per turn. */
 function toolChoiceOf(turn: Turn, { toolChoice }: ModelNodeOptions, context: RunContext): ToolChoice {
   return turn.afterRequired === undefined ? (context.toolChoice ?? toolChoice) : "auto";
 }

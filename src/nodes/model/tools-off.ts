@@ -1,4 +1,4 @@
-/** Why the model may call no tool. Whatever the reason, a call that it makes all the same is removed, not run. */
+/** Why the model must not call tools. A call that it makes anyway is removed, not run. */
 
 import { type AIMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -10,25 +10,25 @@ import type { ClosingReason } from "../run/agent-state.js";
 
 export type ToolsOffReason =
   | ClosingReason
-  /** The required calls have their results, and `afterRequired` asks for an answer. */
+  /** The required calls have their results, and `afterRequired` asks for a text response. */
   | "after-required"
-  /** `toolChoice: "none"`, of the graph, the run or a chat middleware. */
+  /** `toolChoice: "none"` of the graph, the run or a chat middleware. */
   | "tool-choice"
-  /** The graph has none. */
+  /** The graph has no tools. */
   | "no-tools";
 
-/** What the user reads if an answer has no text of its own. */
+/** The text for the user if the response has no text of its own. */
 const TEXTS: Readonly<Record<ToolsOffReason, string>> = {
   "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
   "max-tool-calls": "I stopped here: the limit of tool calls for one turn is reached.",
   "max-consecutive-errors": "I stopped here: the tools failed several times in a row.",
   "recursion-limit": "I stopped here: the run's recursion limit is reached.",
-  "after-required": "I stopped here: the required tool was called, and no other may be.",
-  "tool-choice": "I stopped here: tools are off for this answer.",
-  "no-tools": "I stopped here: there is no tool that I could call.",
+  "after-required": "I stopped here: the required tool was called, and no other call is allowed.",
+  "tool-choice": "I stopped here: tools are off for this response.",
+  "no-tools": "I stopped here: there is no tool to call.",
 };
 
-/** Clients have been sent the calls already: that message is taken back, and the rest comes under an id of its own. */
+/** Clients have already received the calls. So that message is retracted, and the rest is sent under a new id. */
 export async function withoutStrayCalls(
   message: AIMessage,
   reason: ToolsOffReason,

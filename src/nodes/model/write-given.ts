@@ -1,4 +1,4 @@
-/** What the model node writes where an agent middleware has given the answer. */
+/** Writes the response that an agent middleware set as the result of a run. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -9,8 +9,8 @@ import { refuseEnded } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 
 /**
- * A message that takes the place of another is a new one, under an id of its own: clients join what they are streamed
- * by id. Calls in it are not run, so they are answered here; but those that the caller is to answer still wait.
+ * A message that replaces another one gets a new id, because clients join streamed messages by id. Its tool calls are
+ * not run, so they get results here, except calls that the caller will answer.
  */
 export async function writeGiven(
   { messages }: GivenMessages,

@@ -10,9 +10,9 @@ import { pendingApprovals } from "./pending-approvals.js";
 import { recoverCalls } from "./recover-calls.js";
 
 /**
- * Closes dangling calls: with the result that the tool had returned before its run ended, if it can still be
- * found, else with a placeholder that says what is known and no more. A call of the open group gets only a result
- * that was found; if it waited for a human, it is asked about again. Runs no tool.
+ * Closes dangling calls. A call gets the result that its tool returned before its run ended, if it can be found.
+ * Otherwise it gets a placeholder that says what is known. A call of the open group only gets a result that was
+ * found. If it waited for a human, the question is repeated. This node runs no tool.
  */
 export async function patch(
   { messages }: AgentState,

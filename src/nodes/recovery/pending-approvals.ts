@@ -6,9 +6,10 @@ import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
 import type { Remains } from "./recover-calls.js";
 
 /**
- * What is still to be asked of the open group: its caller gave results of other calls, and that was no answer.
+ * The questions of the open group that are still pending. Its caller may have given results of other calls, which
+ * decides nothing about these.
  *
- * @param found What was found of each of the pending calls.
+ * @param found The finding for each of the pending calls.
  */
 export function pendingApprovals(
   pending: readonly UnansweredCall[],
@@ -23,7 +24,7 @@ export function pendingApprovals(
   return tasks.length === 0 ? undefined : { messageId: pending[0]?.group.head.id ?? "", tasks };
 }
 
-/** A client may have replaced the message since: only what the model has called is asked about. */
+/** A client may have replaced the message since. Only calls that the model made are asked about. */
 function isSame({ call, args }: ToolTask, asked: AskedCall): boolean {
   return call.id === asked.id && call.name === asked.name && toJson(args) === toJson(asked.args);
 }

@@ -1,7 +1,7 @@
 /**
- * Finds what a run left behind when it ended before its calls had: results that tools had returned, and calls that
- * waited for a human. LangGraph has saved each finished task, and each interrupt, as a pending write of the checkpoint;
- * new input discards those writes, so they are read from that checkpoint itself.
+ * Finds what an ended run left behind: results that tools had returned, and calls that waited for a human. LangGraph
+ * saves each finished task and each interrupt as a pending write of the checkpoint. New input discards these writes,
+ * so they are read from that checkpoint itself.
  */
 
 import type { ToolMessage } from "@langchain/core/messages";
@@ -13,7 +13,7 @@ import { resumedTasks } from "../../langgraph/resumed-tasks.js";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 
-/** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
+/** A run that died before it patched leaves one checkpoint. A limit, because many in a row are not expected. */
 const CHECKPOINTS_TO_READ = 20;
 
 /** What was found of a call: the result of its tool, or the question whether it may be run. */
@@ -22,8 +22,8 @@ export type Remains =
   | { readonly kind: "question"; readonly asked: AskedCall };
 
 /**
- * What was found of the given calls, each in its place; undefined where nothing was. Only writes that were never
- * applied count: a result that was applied and removed since stays removed.
+ * The findings for the given calls, in the same order. Undefined where nothing was found. Only writes that were never
+ * applied count: a result that was applied and later removed stays removed.
  */
 export async function recoverCalls(
   calls: readonly UnansweredCall[],
@@ -31,7 +31,7 @@ export async function recoverCalls(
 ): Promise<(Remains | undefined)[]> {
   const found = new Array<Remains | undefined>(calls.length).fill(undefined);
   let checkpoint = checkpoints?.abandoned;
-  /** What took the place of the checkpoint: the run's own input, at first. */
+  /** What replaced the checkpoint. At first, it is the run's own input. */
   let successor: string | undefined = "input";
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     const stored = storedIds(checkpoint);
@@ -41,7 +41,7 @@ export async function recoverCalls(
       const results = messagesWritten(checkpoint).filter(isResult);
       fillInOrder(found, calls, stored, results.filter(isReal).map(toRemains));
     }
-    // An update of the state takes the results over, and drops the question.
+    // An update of the state takes over the results and drops the question.
     if (successor === "input" || successor === "update") {
       fillInOrder(found, calls, stored, unansweredQuestions(checkpoint));
     }
@@ -52,13 +52,13 @@ export async function recoverCalls(
   return found;
 }
 
-/** The ids of the history that the checkpoint holds. */
+/** The ids of the messages in the checkpoint's history. */
 function storedIds({ checkpoint }: CheckpointTuple): ReadonlySet<unknown> {
   const messages: unknown = checkpoint.channel_values["messages"];
   return new Set(Array.isArray(messages) ? messages.map((message) => message?.id) : []);
 }
 
-/** What the checkpoint's tasks wrote to the messages channel. */
+/** The writes of the checkpoint's tasks to the messages channel. */
 function messagesWritten({ pendingWrites = [] }: CheckpointTuple): ReturnType<typeof readWrite> {
   return pendingWrites.flatMap(([, channel, value]) => (channel === "messages" ? readWrite(value) : []));
 }
@@ -89,7 +89,10 @@ function unansweredQuestions(checkpoint: CheckpointTuple): Found[] {
     .map((asked) => ({ callId: asked.id, remains: { kind: "question", asked } }));
 }
 
-/** The writes of a checkpoint answer the last group of its history, and so the latest of several equal ids. */
+/**
+ * The writes of a checkpoint belong to the last group of its history. So among equal ids, the latest call gets the
+ * result.
+ */
 function fillInOrder(
   found: (Remains | undefined)[],
   calls: readonly UnansweredCall[],

@@ -17,22 +17,22 @@ import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
 
 export interface SummarizeNodeOptions {
-  /** Contract: resolves to the model that writes summaries in a run that names this model. */
+  /** Contract: resolves to the model that writes the summaries of a run that names this model. */
   readonly resolveSummaryModel: (name: string | undefined) => Promise<BaseChatModel>;
   readonly summaryPolicy: SummaryPolicyOf;
   readonly summaryWording: SummaryWording;
   readonly summaryTimeoutMs: number;
-  /** How often the summariser is asked again if its answer is not whole. */
+  /** How often a response of the summariser that is not complete is requested again. */
   readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
 }
 
-/** A summariser reads at least so much at a time, however small the budget of the thread is. */
+/** The least that a summariser reads at a time, even if the thread has a small budget. */
 const LEAST_TOKENS_PER_STEP = 4000;
 
 /**
- * Lets one summary stand for the earlier part of the history. If that fails, for whatever reason, the history stays
- * as it was, an event says so, and the run goes on.
+ * Replaces the earlier part of the history by one summary. If that fails for any reason, the history stays unchanged,
+ * an event says so, and the run continues.
  */
 export function createSummarizeNode(options: SummarizeNodeOptions) {
   return async function summarize(
@@ -89,7 +89,8 @@ async function archive(
     throw new Error('`coveredMessages: "archive"` needs a store and a thread');
   }
   const covered = new Set(coverage.messages);
-  // The store first: if the process dies before the state is written, the same is written again.
+  // The store is written first. If the process dies before the state is written, the next attempt writes the same
+  // again.
   const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
   await archiveMessages(store, threadId, leaving);
 }

@@ -2,12 +2,12 @@ import { measureInput } from "../../history/measure-input.js";
 import { isSummaryDue, type SummaryPolicy } from "../../history/plan-summary.js";
 import { type AgentState, turnOf } from "../run/agent-state.js";
 
-/** By how much the input must have grown before a summary is tried again in the same turn. */
+/** How much the input must grow before another summary is tried in the same turn, as a fraction. */
 const GROWTH = 0.25;
 
 /**
- * Whether the run is to pass the summarize node now. After an attempt, also one that failed or found nothing to
- * cover, the next is made in another turn or when the input has grown: never at every step.
+ * Whether the run makes a summary now. After an attempt, even a failed one or one without messages to cover, the next
+ * attempt waits for another turn or for a larger input. It is never made at every step.
  */
 export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boolean {
   if (!isSummaryDue(state.messages, policy)) return false;

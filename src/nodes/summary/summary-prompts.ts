@@ -1,4 +1,4 @@
-/** What a summariser is told, and the heading under which its text stands. */
+/** The instructions of a summariser, and the heading of its summary. */
 
 import type { SummaryLanguage } from "../../settings/summary-settings.js";
 
@@ -28,7 +28,7 @@ const PROMPTS = {
 export interface SummaryWording {
   readonly heading: string;
   readonly instructions: string;
-  /** Contract: the text of one request to the summariser. The parts are put in literally. */
+  /** Contract: returns the text of one request to the summariser. The parts are inserted literally. */
   readonly request: (previous: string, transcript: string) => string;
 }
 

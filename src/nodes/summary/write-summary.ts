@@ -16,22 +16,24 @@ import type { SummaryWording } from "./summary-prompts.js";
 export interface SummaryWriter {
   readonly model: BaseChatModel;
   readonly wording: SummaryWording;
-  /** Of the conversation, the summariser reads so many tokens at a time. */
+  /** How many tokens of the conversation the summariser reads at a time. */
   readonly tokensPerStep: number;
-  /** A longer summary is refused: it would leave no room for what comes. */
+  /** A longer summary is rejected, because it would leave no room for new messages. */
   readonly mostTokens: number;
   readonly timeoutMs: number;
-  /** How often an answer that is empty, cut off or lost on its way is asked for again. */
+  /** How often a response that is empty, cut off or lost is requested again. */
   readonly maxFallbackAttempts: number;
 }
 
-/** LangGraph shows no tokens of a model with this tag in the chat stream. */
+/** LangGraph does not show the tokens of a model with this tag in the chat stream. */
 const HIDDEN = ["nostream", "langsmith:nostream"];
 
 /**
- * Has all of the plan read, in steps where it is long; each step folds in the summary so far.
+ * Lets the summariser read the plan's messages, in several steps if they are long. Each step includes the summary so
+ * far.
  *
- * @throws Error if the summariser throws, takes too long, is cut off, answers nothing, or makes it not short enough.
+ * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes a summary that is
+ *   too long.
  */
 export async function writeSummary(
   { summaries, lateResults, covered }: SummaryPlan,
@@ -49,9 +51,11 @@ export async function writeSummary(
   const length = countTextTokens(text);
   const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
   if (length >= replaced)
-    throw new Error(`the summary is no shorter (${length} tokens) than what it covers (${replaced})`);
+    throw new Error(
+      `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`,
+    );
   if (length > writer.mostTokens) {
-    throw new Error(`the summary has ${length} tokens, more than the ${writer.mostTokens} that it may have`);
+    throw new Error(`the summary has ${length} tokens, more than the limit of ${writer.mostTokens}`);
   }
   return text;
 }
@@ -78,11 +82,11 @@ async function askSummariser(
     {
       signal: config.signal,
       timeoutMs,
-      timeoutError: (milliseconds) => new Error(`the summariser did not answer within ${milliseconds} ms`),
+      timeoutError: (milliseconds) => new Error(`the summariser did not respond within ${milliseconds} ms`),
     },
   );
   const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
-  if (text === "") throw new Error("the summariser answered nothing");
+  if (text === "") throw new Error("the summariser's response has no text");
   return text;
 }
 

@@ -1,4 +1,7 @@
-/** What the client of a run is shown of one model answer, while it comes and when it has to be made good. */
+/**
+ * The part of a response that the client of a run sees while it streams, and how it is corrected if the response
+ * breaks.
+ */
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import {
@@ -11,9 +14,10 @@ import {
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 
 /**
- * Chunks go to the handlers of the model's run, from where LangGraph sends them on its `messages` stream. Clients join
- * them by id and never overwrite. So all chunks of an answer have one id, which no message of the thread has; an answer
- * that continues what was sent brings the rest under that id; any other takes the id back and comes under a new one.
+ * Chunks go to the handlers of the model's run, and from there LangGraph sends them on its `messages` stream. Clients
+ * join chunks by id and never overwrite. So all chunks of a response have one id that no message of the thread has. A
+ * response that continues the sent text sends the rest under the same id. Any other response removes the sent message
+ * and comes under a new id.
  */
 export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
@@ -26,7 +30,7 @@ export class ClientStream {
     this.#isTaken = isTaken;
   }
 
-  /** All that was sent, as one chunk. */
+  /** All sent chunks, joined into one. */
   get sent(): ChatGenerationChunk | undefined {
     return this.#sent;
   }
@@ -36,13 +40,13 @@ export class ClientStream {
     const { message } = chunk;
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
     if (this.#id !== undefined) message._updateId(this.#id);
-    // As LangChain does it for the chunks that it hands on itself.
+    // LangChain does the same for the chunks that it passes on itself.
     message.response_metadata = { ...chunk.generationInfo, ...message.response_metadata };
     this.#sent = this.#sent === undefined ? chunk : this.#sent.concat(chunk);
     await this.#send(chunk.text, message);
   }
 
-  /** Makes good what was sent, so that the client has the given answer and nothing else. Returns it with its id. */
+  /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
   async replaceBy(answer: AIMessage): Promise<AIMessageChunk> {
     const sent = this.#sent?.message;
     if (sent !== undefined && isContinuedBy(sent, answer)) {
@@ -52,7 +56,7 @@ export class ClientStream {
       await this.#send(rest.text, rest);
       return toChunk(answer, this.#id);
     }
-    // Taken back only now: as long as nothing better is there, the reader keeps what came.
+    // Removed only now: until a better response exists, the reader keeps the partial one.
     await this.takeBack();
     this.#id = this.#freshId(answer.id);
     const whole = toChunk(answer, this.#id);
@@ -60,22 +64,22 @@ export class ClientStream {
     return toChunk(answer, this.#id);
   }
 
-  /** Removes what was sent. */
+  /** Removes the sent message from the client. */
   async takeBack(): Promise<void> {
     if (this.#id !== undefined && this.#sent !== undefined)
       await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
   async #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {
-    // The field is typed for chunks; LangGraph passes on any message.
+    // The field is typed for chunks, but LangGraph passes on any message.
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
     await this.#run?.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
 
-  /** An id that the client has not seen. Some providers repeat theirs, and some give none. */
+  /** An id that the client has not seen. Some providers repeat their ids, and some give none. */
   #freshId(given: string | undefined): string | undefined {
-    // Not the id of the run where another was shown: LangGraph would send it under that one.
+    // If another id was shown, the id of the run cannot be used: LangGraph would send the chunk under the shown id.
     const base = given ?? this.#id ?? (this.#run === undefined ? undefined : `run-${this.#run.runId}`);
     if (base === undefined) return undefined;
     const isSeen = (id: string) => id === this.#id || this.#isTaken(id);
@@ -85,7 +89,7 @@ export class ClientStream {
   }
 }
 
-/** OpenAI's client makes a message without a class of its own of a stream whose server leaves out the role. */
+/** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
 function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
   const { message, text, generationInfo } = chunk;
   if (AIMessageChunk.isInstance(message)) return chunk;
@@ -99,7 +103,7 @@ function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
   return new ChatGenerationChunk({ text, message: answer, ...(generationInfo && { generationInfo }) });
 }
 
-/** Whether the answer can be shown as one more chunk of what was sent: pieces of calls and of reasoning cannot grow on. */
+/** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
 function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
   const hasCalls = AIMessageChunk.isInstance(sent) && sent.tool_call_chunks?.length !== 0;
@@ -107,12 +111,12 @@ function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
   return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
 }
 
-/** Joining adds texts and numbers up, so what the client has is not sent again. */
+/** Joining concatenates texts and adds numbers, so fields that the client has are not sent again. */
 function withoutFields(fields: object, known: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(known, name)));
 }
 
-/** Without `tool_call_chunks`: they would be parsed anew, and by a lenient parser. */
+/** Without `tool_call_chunks`, because they would be parsed again by a lenient parser. */
 function toChunk(answer: AIMessage, id: string | undefined): AIMessageChunk {
   const { content, name, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata } = answer;
   const chunk = new AIMessageChunk({
@@ -124,7 +128,7 @@ function toChunk(answer: AIMessage, id: string | undefined): AIMessageChunk {
     ...(name !== undefined && { name }),
     ...(answer.usage_metadata !== undefined && { usage_metadata: answer.usage_metadata }),
   });
-  // The constructor empties them.
+  // The constructor empties this field.
   chunk.invalid_tool_calls = invalid_tool_calls ?? [];
   return chunk;
 }

@@ -1,20 +1,23 @@
-/** Why a model stopped, in the words of each provider, sorted into the few kinds that matter here. */
+/** Sorts the finish reasons of all providers into the few kinds that matter here. */
 
 import { isRecord } from "../../shared/is-record.js";
 
 export type FinishKind =
-  /** The model said what it had to say. */
+  /** The model finished its response. */
   | "done"
-  /** It stopped to have calls run. */
+  /** The model stopped so that its tool calls can run. */
   | "calls"
-  /** It was cut off at a token limit. */
+  /** The response was cut off at a token limit. */
   | "limit"
-  /** The provider held back the rest. */
+  /** The provider withheld the rest. */
   | "withheld"
-  /** The provider gave up in the middle. */
+  /** The provider stopped in the middle of the response. */
   | "interrupted";
 
-/** Lower case. What is not listed counts as `done`: a new word must not turn sound answers into broken ones. */
+/**
+ * In lower case. An unknown reason counts as `done`, so that a new word does not turn good responses into broken
+ * ones.
+ */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(
   Object.entries({
     calls: [
@@ -61,10 +64,10 @@ const KINDS: ReadonlyMap<string, FinishKind> = new Map(
 
 /**
  * OpenAI, DeepSeek, Tongyi, Mistral, Groq: `finish_reason`. Gemini: `finishReason`. Anthropic: `stop_reason`.
- * Bedrock: `stopReason`, of a stream within `messageStop`. Ollama: `done_reason`.
+ * Bedrock: `stopReason`, in a stream within `messageStop`. Ollama: `done_reason`.
  */
 const FIELDS = ["finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason"];
-/** Of the Responses API. Other clients may use the field for something else. */
+/** Statuses of the Responses API. Other clients may use the field for something else. */
 const STATUSES: ReadonlySet<unknown> = new Set([
   "completed",
   "incomplete",
@@ -78,8 +81,8 @@ export function finishKindOf(reason: string): FinishKind {
 }
 
 /**
- * The reason that one of these records gives, the first that has one: a generation's info, and a message's
- * `response_metadata` and `additional_kwargs` (where Anthropic's client puts it in a stream).
+ * The first finish reason in these records: a generation's info, and a message's `response_metadata` and
+ * `additional_kwargs` (Anthropic's client puts it there in a stream).
  */
 export function readFinishReason(...records: readonly unknown[]): string | undefined {
   for (const record of records) {

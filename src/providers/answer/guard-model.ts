@@ -14,12 +14,12 @@ import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with tools bound to it, whose `stream` gives whole answers only; see `guardedChunks`. The parameters
- * are those of this request; see `withParameters`.
+ * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedChunks`. The
+ * parameters apply to this request; see `withParameters`.
  *
- * It is the model itself, with one method replaced, and not a model around it: so its default options, the options
- * that it takes, what it is called in traces and how it is serialized stay its own. (`ChatOpenAI` keeps bound tools in its
- * defaults and adds them in `stream` alone; a model around it would fall back to a request without tools.)
+ * The result is the model itself with one method replaced, not a wrapper. So it keeps its default options, its call
+ * options, its name in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
+ * only in `stream`. With a wrapper, its request would have no tools.)
  */
 export async function guardModel(
   model: Askable,
@@ -31,14 +31,14 @@ export async function guardModel(
     const bound = await guardModel(model.bound, guard, config, parameters);
     return Object.create(model, { bound: { value: bound, enumerable: true } });
   }
-  // What `initChatModel` returns makes the model that it stands for when it is asked.
+  // `initChatModel` returns an object that makes the actual model when it is called.
   const resolve: unknown = Reflect.get(model, "_getModelInstance");
   if (typeof resolve === "function")
     return guardModel(await resolve.call(model, config), guard, config, parameters);
   return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
 }
 
-/** @param made As it was made: a view of it is not known for its provider. */
+/** @param made The model as it was made. The provider of a view cannot be recognised. */
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
   const asked = catchGeminiResponse(sendReasoning(model));
   const chunks = (
@@ -54,7 +54,7 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;
-      // A model that does not stream is asked by the guard too.
+      // The guard also handles a model that does not stream.
       if (name === "disableStreaming") return false;
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;

@@ -1,9 +1,9 @@
 /**
- * Tool calls that a provider failed to parse, and that reach the reader as the model's own markup. They never become
- * calls, so the turn would end with what looks like work that was done.
+ * Tool calls that a provider failed to parse, and that appear in the text as the model's own markup. They never
+ * become tool calls, so the turn would end as if the work had been done.
  */
 
-/** The bars and blanks are written in several ways, also by one model. */
+/** Bars and spaces are written in several ways, even by the same model. */
 const BAR = "[|｜‖]";
 const GAP = "[\\s_▁]";
 
@@ -12,11 +12,13 @@ const OPENINGS: readonly RegExp[] = [
   new RegExp(`<${BAR}tool${GAP}calls?(?:${GAP}section)?${GAP}begin${BAR}>`, "gu"),
   /** DeepSeek since V3.2: `<｜DSML｜tool_calls>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name="…">`. */
   new RegExp(`<\\s?${BAR}{1,2}\\s?DSML\\s?${BAR}{1,2}\\s?(?:tool|function|invoke)`, "gu"),
-  /** Qwen, Hermes. The bare tag is a word that an answer may use. */
+  /** Qwen, Hermes. The bare tag is not enough, because a text can mention it. */
   /<tool_call>\s*(?:\{\s*"|<function=)/gu,
 ];
 
-/** Whether a text holds the beginning of a call. One that is quoted as code is what the model meant to say. */
+/**
+ * Whether a text contains the beginning of a tool call. Markup that is quoted as code is intended and does not count.
+ */
 export function hasLeakedMarkup(text: string): boolean {
   return OPENINGS.some((opening) =>
     [...text.matchAll(opening)].some(({ index }) => !isQuoted(text.slice(0, index))),

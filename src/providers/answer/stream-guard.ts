@@ -1,4 +1,4 @@
-/** Takes only whole answers from a model: a broken stream is asked for again, without streaming. */
+/** Accepts only complete responses from a model. A broken response is requested again, without streaming. */
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -27,27 +27,27 @@ import {
 import { mayStream, unstreamed } from "./unstreamed.js";
 
 export interface StreamGuardOptions {
-  /** How often a broken answer is asked for again. 0: never. */
+  /** How often a broken response is requested again. 0: never. */
   readonly maxFallbackAttempts: number;
   readonly habit: FinishHabit;
-  /** A `whole-text` is asked for without streaming from the first, and must not end at a token limit. @default "answer" */
+  /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
   readonly wants?: "answer" | "whole-text";
   /** Whether a message of the thread has this id. */
   readonly isTaken: (id: string) => boolean;
   /**
-   * Contract: is handed the whole answer before the client has any of it; resolves to what the client gets in its
-   * place. Undefined: the answer goes to the client while it comes.
+   * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
+   * client gets instead. Undefined: the response is streamed to the client.
    */
   readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
-  /** Contract: is told of every broken answer before it is asked for again; must not throw. */
+  /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
-  /** Contract: is told of every failed request that the client will send again, before it waits; must not throw. */
+  /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
   readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
 
 export interface BrokenAnswer {
   readonly reason: BrokenReason;
-  /** What the provider said that it cost. */
+  /** The token usage that the provider reported. */
   readonly usage: UsageMetadata | undefined;
   readonly cause?: unknown;
 }
@@ -61,13 +61,14 @@ type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
 /**
- * The model's `_streamResponseChunks`, guarded: its stream goes on to the client while it comes, and one chunk with the
- * whole answer comes out in the end. No tool has run by then, so asking again repeats nothing.
+ * The model's `_streamResponseChunks` with a guard. The stream is passed on to the client as it arrives, and the
+ * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
+ * call.
  *
- * It goes straight through: what the provider refuses (429 and 5xx are retried by the model's client), what fails
- * before an answer began, and the abort of the run.
+ * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), failures before a
+ * response began, and the abort of the run.
  *
- * @throws ModelError if no whole answer came in as many attempts as there may be.
+ * @throws ModelError if all attempts give broken responses.
  */
 export async function* guardedChunks(
   model: BaseChatModel,
@@ -78,7 +79,8 @@ export async function* guardedChunks(
 ): AsyncGenerator<ChatGenerationChunk> {
   const { settle } = guard;
   const client = new ClientStream(settle === undefined ? run : undefined, guard.isTaken);
-  // Without the manager of the run: with it, the chunks would go to the client past us, and `_generate` might stream.
+  // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
+  // stream.
   const ask = () =>
     tellRetries(model, guard.onRetry, () => askWhole(unstreamed(model), guard, messages, options));
   const answer = await insistOnWhole(guard, options.signal, {
@@ -88,7 +90,7 @@ export async function* guardedChunks(
         : ask(),
     again: ask,
   }).catch(async (error: unknown) => {
-    // Who aborts a run may want to read what came.
+    // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   });
@@ -105,11 +107,12 @@ async function finish(answer: WholeAnswer, client: ClientStream): Promise<AIMess
 
 function storedForm(answer: AIMessage): AIMessage {
   const stored = coerceMessage(answer);
-  if (stored === undefined || !isAIMessage(stored)) throw new ModelError("The model's answer is no message.");
+  if (stored === undefined || !isAIMessage(stored))
+    throw new ModelError("Expected the model's response to be an AI message.");
   return stored;
 }
 
-/** Asks, and asks again while the answer is broken. */
+/** Requests a response, and requests it again while it is broken. */
 async function insistOnWhole(
   { maxFallbackAttempts, onBroken }: StreamGuardOptions,
   signal: AbortSignal | undefined,
@@ -139,7 +142,7 @@ async function askStreaming(
       chunks.push(chunk);
       await client.forward(chunk);
     }
-    // Clients end their stream without a word when it is aborted.
+    // When a client is aborted, it ends its stream without an error.
     options.signal?.throwIfAborted();
   } catch (error) {
     const isLost = chunks.length > 0 || (isTransportError(error) && !isConnectError(error));
@@ -153,7 +156,7 @@ async function askStreaming(
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
   const reason = finishReasonOf(message, streamed);
   habit.note(reason, false);
-  // Joined, it may read "nullnullstop".
+  // Joined chunks can read "nullnullstop".
   if (message.response_metadata["finish_reason"] !== undefined)
     message.response_metadata = { ...message.response_metadata, finish_reason: reason };
   return { kind: "streamed", message };
@@ -195,14 +198,13 @@ function usageOf(message: BaseMessage | undefined): UsageMetadata | undefined {
 }
 
 function noWholeAnswer({ reason, cause }: BrokenAnswer, attempts: number): ModelError {
-  const answer = reason === "empty" ? "The model answered nothing: its answer" : "The model's answer";
   const again =
     attempts === 0
-      ? "It was not asked again."
-      : `It was asked again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
-  const advice = reason === "cut-off-calls" ? " Let it write more tokens, or ask for less at once." : "";
+      ? "It was not requested again."
+      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
+  const advice = reason === "cut-off-calls" ? " Raise the model's token limit, or ask for less at once." : "";
   return new ModelError(
-    `${answer} ${BROKEN_REASONS[reason]}. ${again}${advice} No tool was run, and the history is as it was.`,
+    `The model's response ${BROKEN_REASONS[reason]}. ${again}${advice} No tool was run, and the history is unchanged.`,
     ...(cause === undefined ? [] : [{ cause }]),
   );
 }

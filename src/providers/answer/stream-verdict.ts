@@ -1,4 +1,6 @@
-/** Whether an answer is whole. Decided on the finished message: text before a call is not an end. */
+/**
+ * Decides whether a response is complete. It reads the finished message, because a text before a call is not an end.
+ */
 
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
@@ -7,17 +9,17 @@ import { isBlankMessage } from "../../history/without-calls.js";
 import { finishKindOf, readFinishReason } from "./finish-reason.js";
 import { hasLeakedMarkup } from "./leaked-markup.js";
 
-/** Why an answer cannot be used, and the words that say so after "The model's answer". */
+/** Why a response cannot be used. Each text follows "The model's response". */
 export const BROKEN_REASONS = {
   "no-finish-reason": "ended before it was finished",
-  "cut-off-arguments": "ended in the middle of a call's arguments",
-  "cut-off-calls": "was cut off at its token limit or by a filter, and calls tools",
+  "cut-off-arguments": "ended in the middle of a tool call's arguments",
+  "cut-off-calls": "has tool calls and was cut off at its token limit or by a filter",
   "cut-off-text": "was cut off at its token limit or by a filter",
-  "missing-calls": "announced tool calls and has none",
-  empty: "is empty: neither text nor a tool call",
+  "missing-calls": "announced tool calls but has none",
+  empty: "is empty: it has neither text nor a tool call",
   "leaked-markup": "has tool calls as markup in its text",
-  interrupted: "was given up by the provider in the middle",
-  "transport-error": "did not arrive: the connection failed",
+  interrupted: "was stopped by the provider in the middle",
+  "transport-error": "did not arrive completely: the connection failed",
 } as const;
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
@@ -27,16 +29,16 @@ export type Verdict =
   | { readonly kind: "broken"; readonly reason: BrokenReason };
 
 export interface StreamedAnswer {
-  /** The chunks as they came; a concatenated message may hold "nullnullstop". */
+  /** The chunks as they arrived. A joined message can hold "nullnullstop". */
   readonly chunks: readonly ChatGenerationChunk[];
-  /** Whether the model is known to answer without a finish reason; see `FinishHabit`. */
+  /** Whether the model is known to omit the finish reason; see `FinishHabit`. */
   readonly omitsFinishReason: boolean;
 }
 
 /**
- * @param message The whole answer.
- * @param streamed How it came, if it was streamed. What came as one body of JSON was parsed to its end: it needs no
- *   finish reason, and its arguments were read strictly by the client.
+ * @param message The complete message.
+ * @param streamed The stream, if the response was streamed. A response in one JSON body was parsed to its end. It
+ *   needs no finish reason, and the client parsed its arguments strictly.
  */
 export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: StreamedAnswer): Verdict {
   const reason = finishReasonOf(message, streamed);
@@ -44,7 +46,7 @@ export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: Stre
   const hasCalls = callsOf(message).length > 0;
   if (finish === "interrupted") return broken("interrupted");
   if (hasCalls) {
-    // Also if every argument can be read: nobody knows what else it was going to say.
+    // Even if all arguments are valid: the rest of the response is unknown.
     if (finish === "limit" || finish === "withheld") return broken("cut-off-calls");
     if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
       return broken("cut-off-arguments");
@@ -57,7 +59,7 @@ export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: Stre
   return { kind: "complete" };
 }
 
-/** The same for a text that is kept only if it is whole, as a summary is. It comes as one body. */
+/** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
 export function judgeWholeText(message: AIMessage): Verdict {
   const reason = finishReasonOf(message);
   const finish = reason === undefined ? undefined : finishKindOf(reason);
@@ -65,7 +67,7 @@ export function judgeWholeText(message: AIMessage): Verdict {
   return judgeAnswer(message);
 }
 
-/** What the last chunk that gives a reason says, or the whole message. */
+/** The last finish reason of the stream, or the finish reason of the message. */
 export function finishReasonOf(
   message: AIMessage | AIMessageChunk,
   streamed?: StreamedAnswer,
@@ -83,10 +85,10 @@ function broken(reason: BrokenReason): Verdict {
 }
 
 /**
- * Whether a finish reason would have come with a whole answer. Not every model gives one: LangChain's fakes and scripted
- * models do not, nor do some compatible servers. Clients of real providers say on every chunk whom they speak with, so
- * where nobody says so, the absence means nothing. Where somebody does, it means a cut, until a whole answer of the same
- * model has come without one.
+ * Whether a complete response would have a finish reason. Not every model gives one: LangChain's fakes, scripted
+ * models and some compatible servers do not. Clients of real providers name the provider or the model on every chunk.
+ * Without such a name, a missing finish reason means nothing. With it, a missing reason means that the stream was
+ * cut, unless the same model has given a complete response without a reason.
  */
 function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boolean {
   if (omitsFinishReason) return false;
@@ -96,10 +98,10 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boole
 }
 
 /**
- * Whether the arguments of every call are JSON to the end. Clients read a stream's arguments with a lenient parser, which
- * makes a valid call of `{"amount": 10`. What that parser refuses is no beginning of JSON but the model's own mistake: it
- * is an invalid call, which is never run and which the model is told of. No arguments at all are those of a call that
- * takes none, if the message is known to be finished.
+ * Whether the arguments of every call are complete JSON. Clients parse the arguments of a stream leniently, so
+ * `{"amount": 10` would become a valid call. Arguments that even this parser rejects are the model's own mistake.
+ * They make an invalid call, which never runs and about which the model is told. Empty arguments are valid for a call
+ * without arguments, if the message is known to be finished.
  */
 function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
   const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];

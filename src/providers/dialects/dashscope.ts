@@ -1,14 +1,14 @@
-/** The rules of Alibaba's DashScope (Qwen): its OpenAI-compatible endpoint, and its own. */
+/** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
 import { IGNORED_BY_CHAT_CLIENT } from "./openai.js";
 import { confirmed, type Dialect, inferred } from "./rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 
-/** The compatible endpoint, through an OpenAI client. */
+/** The OpenAI-compatible endpoint, through an OpenAI client. */
 export const dashscope = {
   rules: {
-    // It names an index where OpenAI lists ids.
+    // The error names an index where OpenAI lists ids.
     // https://github.com/QwenLM/qwen-code/issues/606
     "missing-result": confirmed(
       `${PREFIX} An assistant message with "tool_calls" must be followed by tool messages responding to each "tool_call_id". The following tool_call_ids did not have response messages: message[{next}].role`,
@@ -52,5 +52,5 @@ export const dashscope = {
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 
-/** DashScope's own protocol. `ChatAlibabaTongyi` throws for content that is no string. */
+/** DashScope's native protocol. `ChatAlibabaTongyi` throws for content that is not a string. */
 export const dashscopeNative = { ...dashscope, blocksIn: [], media: "none" } as const satisfies Dialect;

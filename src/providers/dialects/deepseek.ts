@@ -13,12 +13,13 @@ export const deepseek = {
     "orphan-result": confirmed(
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     ),
-    // Its title only is known, not the body of the answer.
+    // Only the title is known, not the body of the error.
     // https://github.com/HKUDS/nanobot/issues/3945
     "duplicate-result": confirmed("Duplicate value for 'tool_call_id'"),
     // https://github.com/carlrobertoh/ProxyAI/issues/830
     "empty-assistant": confirmed("Invalid assistant message: content or tool_calls must be set"),
-    // The documentation asks for it in turns with calls; reports say that plain answers after them need it too.
+    // The documentation demands it in turns with tool calls. According to reports, plain responses after them need it
+    // too.
     // https://github.com/qwersyk/Newelle/issues/404
     "missing-reasoning": confirmed(
       "The `reasoning_content` in the thinking mode must be passed back to the API.",

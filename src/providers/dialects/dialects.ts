@@ -22,7 +22,7 @@ export const DIALECTS = {
   strict,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
-/** The message rules of one provider family, by name. `"strict"` is what every provider accepts. */
+/** The message rules of one provider family, by name. Every provider accepts a history in the `"strict"` dialect. */
 export type DialectName = keyof typeof DIALECTS;
 
 /**
@@ -37,8 +37,8 @@ export function dialectNamed(name: DialectName): Dialect {
   throw InvalidSettingError.expected("dialect", `one of ${known.join(", ")}`, name, hint);
 }
 
-/** Fields that some provider's models write for themselves. Another provider's client may send them all the same. */
+/** Fields that the models of one provider write for themselves. The client of another provider may still send them. */
 export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
 
-/** Blocks that some provider's models write for themselves, of all dialects together. */
+/** Blocks that the models of one provider write for themselves, of all dialects together. */
 export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);

@@ -16,7 +16,8 @@ export const gemini = {
     "duplicate-result": confirmed(
       "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     ),
-    // Up to Gemini 2.5 results are matched by place, as the client sends no ids; that place is the call order is inferred.
+    // Up to Gemini 2.5 results are matched by position, because the client sends no ids. That this position is the
+    // call order is inferred.
     // https://github.com/google-gemini/gemini-cli/issues/7869
     "tool-name": confirmed(
       "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.",
@@ -62,7 +63,7 @@ export const gemini = {
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
   assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
   ignoredBlocks: [],
-  // Thoughts may be sent, and need not be: they are not kept, as a `thinking` block may be Anthropic's.
+  // Thoughts can be sent but need not be. They are dropped, because a `thinking` block may come from Anthropic.
   stateBlocks: ["executableCode", "codeExecutionResult", "functionCall"],
   stateFields: [
     { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },

@@ -1,6 +1,6 @@
 /**
- * The rules of Mistral, as its own validator has them; vLLM uses the same for Mistral's models. What is `fromSource` was
- * read there:
+ * The rules of Mistral's own validator. vLLM uses the same validator for Mistral's models. The texts in `fromSource`
+ * were read there:
  * https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py
  */
 

@@ -2,7 +2,7 @@
 
 import { confirmed, type Dialect, inferred, type Rules } from "./rule.js";
 
-/** What `@langchain/openai` leaves out of a chat message. */
+/** Content blocks that `@langchain/openai` leaves out of a chat message. */
 export const IGNORED_BY_CHAT_CLIENT = [
   "tool_use",
   "tool_call",
@@ -28,7 +28,7 @@ const chatRules = {
   "duplicate-result": confirmed(
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
   ),
-  // The length is confirmed; that other characters are refused is not.
+  // The length is confirmed. That other characters are rejected is not.
   // https://github.com/BerriAI/litellm/issues/17343
   "call-id": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
@@ -59,7 +59,7 @@ export const openai = {
   ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
   stateBlocks: [],
   stateFields: [],
-  // A list in a result may have texts only; as one text it says the same.
+  // A list in a tool result can hold only texts, so a single text says the same.
   blocksIn: ["human", "ai"],
   media: "openai",
   makers: ["openai"],

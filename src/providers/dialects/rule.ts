@@ -1,35 +1,35 @@
-/** What a provider refuses in a history, and how well we know it. */
+/** Rules that a provider applies to a history, and how well we know them. */
 
 import type { MediaFormName } from "../input/media/media-forms.js";
 
 /** Each rule, with the histories that break it. */
 const RULES = {
-  "empty-history": "There is nothing but system messages.",
-  "missing-result": "A call has no result directly behind its message.",
-  "orphan-result": "A result answers no call of the message before it.",
+  "empty-history": "There are no messages except system messages.",
+  "missing-result": "A tool call has no result directly after its message.",
+  "orphan-result": "A result does not belong to a call of the message before it.",
   "duplicate-result": "A call has two results.",
-  "result-order": "Results do not stand in call order.",
+  "result-order": "The results are not in call order.",
   "call-id": "The id of a call or of its result has the wrong form.",
-  "repeated-call-id": "Two calls of the history have one id.",
+  "repeated-call-id": "Two calls of the history have the same id.",
   "tool-name": "The name of a called tool has the wrong form.",
   "message-name": "The name of a message has the wrong form.",
-  arguments: "The arguments of a call are no JSON object.",
-  "empty-calls": "The client would send a list of calls that is empty.",
+  arguments: "The arguments of a call are not a JSON object.",
+  "empty-calls": "The client would send an empty list of calls.",
   role: "A message has a role that the provider does not know.",
   "content-form":
     "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
-  "foreign-block": "A content block is one that the provider or its client does not know.",
+  "foreign-block": "The provider or its client does not know a content block.",
   "empty-assistant": "An assistant message has neither text nor calls.",
   "blank-text": "A text, or a text block, is empty or blank.",
   "blank-user": "A user message says nothing.",
   "blank-result": "A result says nothing.",
-  "text-after-call": "Text stands behind a call within one message.",
-  "system-position": "A system message stands elsewhere than alone at the front.",
-  "first-user": "The first message behind the system message is not the user's.",
+  "text-after-call": "Within one message, text follows a call.",
+  "system-position": "A system message is not the only one, or not at the front.",
+  "first-user": "The first message after the system message is not the user's.",
   "assistant-last": "The last message is the assistant's.",
   "user-after-tool": "A user message follows a result.",
   alternation: "Two messages of the same role follow one another.",
-  "call-position": "A message with calls follows a message of the assistant.",
+  "call-position": "A message with calls follows an assistant message.",
   "foreign-state": "A message carries signed or stored state that another model made.",
   "item-id": "The ids of stored items do not fit the calls or the messages that carry them.",
   "missing-reasoning": "An assistant message lacks the reasoning that must be passed back.",
@@ -38,32 +38,33 @@ const RULES = {
 export type RuleName = keyof typeof RULES;
 
 /**
- * - `confirmed`: the provider's own error text is quoted in the source, or somebody tried it live.
- * - `source`: read in the validator's source code. `documented`: the provider's documentation says so.
- * - `inferred`: nobody has shown it. We keep to it because it costs nothing, and it is not to be quoted as a fact.
+ * - `confirmed`: the source quotes the provider's error text, or somebody tried it live.
+ * - `source`: read in the validator's source code.
+ * - `documented`: the provider's documentation says so.
+ * - `inferred`: not shown by anybody. We follow the rule because it costs nothing. Do not quote it as a fact.
  */
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
 export interface Rule {
-  /** What the provider answers. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are the places of the fault. */
+  /** The error of the provider. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
   readonly text: string;
   readonly grade: Grade;
 }
 
 export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 
-/** A comment before each rule says where it was seen. A field would make every bundle longer. */
+/** A comment before each rule names its source. A field would make every bundle longer. */
 export const confirmed = (text: string): Rule => ({ text, grade: "confirmed" });
 export const fromSource = (text: string): Rule => ({ text, grade: "source" });
 export const documented = (text: string): Rule => ({ text, grade: "documented" });
-/** Rules in our words, which all dialects share: no provider has said so. */
+/** Rules in our own words, shared by all dialects: no provider has stated them. */
 export function inferred<const Name extends keyof typeof INFERRED>(
   ...names: readonly Name[]
 ): Readonly<Record<Name, Rule>> {
   return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred" }));
 }
 
-/** Rules that another dialect has, too. */
+/** Rules that another dialect also has. */
 export function taken<const Name extends RuleName>(
   from: Readonly<Record<Name, Rule>>,
   ...names: readonly Name[]
@@ -90,18 +91,18 @@ const INFERRED = {
   "system-position": "A system message must be the first message.",
 } as const satisfies Partial<Record<RuleName, string>>;
 
-/** Where in a message the LangChain client of a provider finds the calls that it sends. */
+/** Where in a message the LangChain client of a provider finds the tool calls that it sends. */
 export type CallPlace =
-  /** `tool_calls`. What is in `invalid_tool_calls` no client sends. */
+  /** `tool_calls`. No client sends the entries of `invalid_tool_calls`. */
   | "listed"
   /** `additional_kwargs.tool_calls`, and only if `tool_calls` is empty. */
   | "raw"
   /** `tool_use` blocks of the content that are not listed. */
   | "block"
-  /** Items of the stored answer, `response_metadata.output`, which are sent in place of the message. */
+  /** Items of the stored response, `response_metadata.output`, which are sent in place of the message. */
   | "output";
 
-/** A field that holds what only the model that wrote it can read: signatures, ids of stored items. */
+/** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
@@ -112,17 +113,17 @@ export interface Dialect {
   readonly callPlaces: readonly CallPlace[];
   readonly callId: RegExp;
   readonly toolName: RegExp;
-  /** Blocks of an assistant's content that may be sent. Others become text, or go if they say nothing. */
+  /** Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. */
   readonly assistantBlocks: readonly string[];
-  /** Other blocks that the client leaves out without a word; `"all"`: it leaves out what it does not know. */
+  /** Other blocks that the client leaves out silently. `"all"`: it leaves out every block that it does not know. */
   readonly ignoredBlocks: readonly string[] | "all";
-  /** Assistant blocks that only their maker can read. A subset of `assistantBlocks`. */
+  /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
   readonly stateBlocks: readonly string[];
-  /** Fields that only their maker can read, and that its client sends. */
+  /** Fields that only the model that wrote them can read, and that its client sends. */
   readonly stateFields: readonly StateField[];
-  /** In which messages content may be a list of blocks. */
+  /** Types of messages whose content can be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
-  /** How a user's pictures and files are written. Other blocks than those and text are told in words. */
+  /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */
   readonly media: MediaFormName;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];

@@ -1,10 +1,10 @@
 /**
- * The common denominator: a history that breaks none of these rules is accepted by every provider of the table, and
- * by the hosts that have no entry of their own (Bedrock, Kimi, GLM, MiniMax, vLLM). Used where the provider is not
- * known. Each rule names a provider that demands it.
+ * The common denominator. Every provider of the table accepts a history that breaks none of these rules, and so do
+ * the hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is used where the provider is not known. Each
+ * rule names a provider that demands it.
  *
- * Pictures are the exception: they are sent in the form that most hosts take, though some take none. Those are known by
- * their clients.
+ * Images are the exception. They are sent in the form that most hosts accept, though some accept no images. Those
+ * hosts are known by their clients.
  */
 
 import { anthropic } from "./anthropic.js";
@@ -57,7 +57,7 @@ export const strict = {
   assistantBlocks: ["text"],
   ignoredBlocks: [],
   stateBlocks: [],
-  // No maker is known, so nobody may send what only a maker can read.
+  // Without a known provider, state that only one provider can read must not be sent.
   stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
   media: "image-url",

@@ -12,21 +12,21 @@ import { toSentMessages } from "./validation/sent-message.js";
 /** A rule of a provider that a message breaks. */
 export interface Violation {
   readonly rule: RuleName;
-  /** The place in the list. A provider may count otherwise: without the system message, or after merging. */
+  /** The index in the message list. A provider may count differently: without the system message, or after merging. */
   readonly index: number;
-  /** What the provider would answer; its own words where they are known. */
+  /** The error of the provider, in its own words where they are known. */
   readonly message: string;
-  /** How well it is known that the provider refuses this. */
+  /** How well it is known that the provider rejects this. */
   readonly grade: Grade;
 }
 
 const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
 
 /**
- * Why a provider would reject these messages, as its LangChain client would send them: what is broken, where, and
- * what the answer would be. Empty if it would not.
+ * Lists the reasons why a provider would reject these messages, as its LangChain client would send them: the broken
+ * rule, its place, and the error of the provider. The list is empty if the provider accepts them.
  *
- * @throws InvalidSettingError for a dialect that is not known.
+ * @throws InvalidSettingError for an unknown dialect.
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);

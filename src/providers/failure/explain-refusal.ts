@@ -1,30 +1,32 @@
-/** Why a provider may have refused a list of messages. */
+/** Explains why a provider may have refused a list of messages. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
 import { DIALECTS, type DialectName } from "../dialects/dialects.js";
 import { validateHistory } from "../dialects/validate-history.js";
 
-/** Statuses with which providers refuse what a request says. */
+/** Statuses with which providers refuse the content of a request. */
 const BAD_REQUEST: ReadonlySet<number> = new Set([400, 422]);
 
 export interface Refusal {
-  /** Undefined where the client keeps it to itself: then only the provider's words can tell. */
+  /** Undefined where the client does not expose it. Then only the provider's text can tell. */
   readonly status: number | undefined;
-  /** What the provider answered. */
+  /** The text of the provider's error. */
   readonly text: string;
-  /** What was sent. */
+  /** The messages that were sent. */
   readonly messages: readonly BaseMessage[];
-  /** Whose rules the messages were made to keep. */
+  /** The dialect for which the messages were prepared. */
   readonly dialect: DialectName;
 }
 
 /**
- * The rule that the messages break: one in whose words the provider answered, for the host behind an address may be
- * another than its client's; else the first of their own dialect; else the first of any known provider, which is no more
- * than a possibility.
+ * The rule that the messages break. The order of preference:
  *
- * @returns Undefined for a status that has nothing to do with messages, or if no rule is broken.
+ * 1. A rule whose text the provider used. The host at an address may belong to another provider than its client.
+ * 2. The first broken rule of the messages' own dialect.
+ * 3. The first broken rule of any known provider, which is only a possibility.
+ *
+ * @returns Undefined for a status that does not concern messages, or if no rule is broken.
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
   if (status !== undefined && !BAD_REQUEST.has(status)) return undefined;
@@ -46,14 +48,14 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
   );
   if (inItsWords !== undefined || status === undefined) return inItsWords;
   if (possible?.dialect !== "strict") return possible;
-  // `strict` has its rules from others.
+  // `strict` takes its rules from the other dialects.
   return (
     ofProviders.find(({ message, index }) => message === possible.message && index === possible.index) ??
     possible
   );
 }
 
-/** Places are counted differently, so they do not count. */
+/** Providers count positions differently, so numbers are ignored. */
 function comparable(text: string): string {
   return text.replace(/\d+/g, "#").replace(/\s+/g, " ").toLowerCase();
 }

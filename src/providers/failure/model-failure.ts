@@ -1,4 +1,4 @@
-/** What becomes of an error that comes from a model: one error of ours, and no key in it. */
+/** Turns an error of a model into a `ModelError` without keys. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
@@ -12,12 +12,12 @@ import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
 
 export interface FailedRequest {
   readonly model: object;
-  /** What was sent. */
+  /** The messages that were sent. */
   readonly messages: readonly BaseMessage[];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The same chunks; what fails, fails with {@link toModelError}. */
+/** Passes the chunks on. An error is turned into one by {@link toModelError}. */
 export async function* withModelErrors<Chunk>(
   chunks: AsyncIterable<Chunk>,
   request: FailedRequest,
@@ -30,11 +30,11 @@ export async function* withModelErrors<Chunk>(
 }
 
 /**
- * A `ModelError` that says what the provider answered and, for a refused history, which rule it breaks. An abort, a
- * signal of LangGraph and our other errors come back as they are.
+ * Turns an error of a model into a `ModelError` with the provider's text and, for a refused history, the rule that it
+ * breaks. An abort, a LangGraph signal and our other errors are returned unchanged.
  *
- * Clients put their request into their errors, and providers repeat keys in their texts: so nothing of the given
- * error is kept but its texts and codes, without what is or looks like a key.
+ * Clients put the request into their errors, and providers repeat keys in their texts. So only the texts and codes of
+ * the error are kept, without known keys and without anything that looks like a key.
  */
 export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
@@ -42,7 +42,7 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (TetherError.isInstance(error) && error.cause === undefined) return error;
   const redact = createRedact(model);
   const cause = toPlainError(error, redact);
-  // One of ours, whose message we know, with a client's error behind it.
+  // Our own error with a known message, caused by a client's error.
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
   const address = isUnreachable(error) ? addressOf(model) : undefined;
   const text = address === undefined ? providerTextOf(cause) : connectionText(cause, redact(address));
@@ -52,12 +52,12 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   return new ModelError(message, { cause, status, brokenRule });
 }
 
-/** What a client's error says, in a line without keys. */
+/** A client's error in one line without keys. */
 export function describeFailure(error: unknown, model: object): string {
   return `${headline(statusOf(error))}: ${providerTextOf(toPlainError(error, createRedact(model)))}`;
 }
 
-/** What keeps a client from its model is mostly a wrong address. */
+/** The usual reason why a client cannot reach its model is a wrong address. */
 function connectionText(cause: Error, address: string): string {
   return `Connection error (${address}): ${rootOf(cause).message}`;
 }
@@ -71,5 +71,5 @@ function explain(broken: BrokenRule | undefined, text: string): string {
   if (broken === undefined) return "";
   const { dialect, rule, index, message } = broken;
   const words = text.includes(message) ? "" : `: ${message}`;
-  return ` (\`messages[${index}]\` breaks the rule \`${rule}\`, which the dialect \`${dialect}\` demands${words})`;
+  return ` (\`messages[${index}]\` breaks the rule \`${rule}\`, required by the dialect \`${dialect}\`${words})`;
 }

@@ -1,17 +1,17 @@
-/** What of a client's error may be kept and shown. */
+/** The parts of a client's error that can be kept and shown. */
 
 import type { Redact } from "./redact.js";
 
-/** Fields that say what kind of error it is. All others may hold the request, its headers or the client. */
+/** Fields with the kind of the error. All other fields may hold the request, its headers or the client. */
 const CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;
 
 const LONGEST_CHAIN = 5;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
-/** What OpenAI's client says to a body that is not of OpenAI's form. */
+/** The text of OpenAI's client for a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
 
-/** A copy of an error, and of what caused it: name, texts and codes without keys, and where it was thrown. */
+/** A copy of an error and of its causes: name, texts and codes without keys, and stack. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   const read = (field: string): unknown => Reflect.get(Object(error), field);
   const isObject = typeof error === "object" && error !== null;
@@ -22,7 +22,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
     shorten(redact(message), LONGEST_MESSAGE),
     hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},
   );
-  // The OpenAI client leaves `name` as "Error" and names its classes.
+  // The OpenAI client leaves `name` as "Error"; the name is in the class.
   const name = read("name") === "Error" ? Object(error).constructor?.name : (read("name") ?? "Error");
   const frames = String(read("stack"))
     .split("\n")
@@ -39,7 +39,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   return plain;
 }
 
-/** What the provider said, as one line: some clients show its JSON, some put words of their own around it. */
+/** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
   const { message } = error;
   const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
@@ -47,18 +47,18 @@ export function providerTextOf(error: Error): string {
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
   const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
-  const own = words === NO_BODY ? "it gave no reason" : words;
+  const own = words === NO_BODY ? "no reason given" : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
   return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
 }
 
-/** The first cause of an error, which tells most. */
+/** The first cause of an error. It says most. */
 export function rootOf(error: Error): Error {
   return error.cause instanceof Error ? rootOf(error.cause) : error;
 }
 
-/** The message in an answer's JSON. It is called so, or `detail`, and may stand in an `error`. */
+/** The message in the JSON of an error. It is in `message` or `detail`, possibly within `error`. */
 function findMessage(answer: unknown): string | undefined {
   if (typeof answer !== "object" || answer === null) return undefined;
   const read = (field: string): unknown => Reflect.get(answer, field);

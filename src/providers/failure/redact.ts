@@ -1,10 +1,10 @@
-/** Takes keys out of texts: providers repeat them in what they answer. */
+/** Removes keys from texts. Providers repeat keys in their errors. */
 
 import { LEAST_LENGTH, secretsOf } from "./secrets.js";
 
 const REDACTED = "[redacted]";
 
-/** What is a key by its look, wherever it comes from. */
+/** Patterns of keys. They apply wherever a key comes from. */
 const LOOKS_SECRET: readonly RegExp[] = [
   /(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{16,}/gi,
   // OpenAI, Anthropic, DeepSeek, DashScope; Groq; xAI; Google.
@@ -15,12 +15,12 @@ const LOOKS_SECRET: readonly RegExp[] = [
   /(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g,
 ];
 
-/** Contract: returns the text without the secrets and without what looks like one. */
+/** Contract: returns the text without known secrets and without anything that looks like one. */
 export type Redact = (text: string) => string;
 
-/** @param model What is asked: its own keys are known wherever it keeps them. */
+/** @param model The model of the request. Its own keys are found wherever it keeps them. */
 export function createRedact(model: object): Redact {
-  // The longest first: one may begin with another.
+  // Longest first, because one secret can begin with another.
   const secrets = [...secretsOf(model)].sort((one, other) => other.length - one.length);
   return (text) => {
     const known = secrets.reduce(withoutSecret, text);
@@ -30,7 +30,7 @@ export function createRedact(model: object): Redact {
 
 function withoutSecret(text: string, secret: string): string {
   if (secret.length >= LEAST_LENGTH) return text.replaceAll(secret, REDACTED);
-  // A short one may well be a part of some word.
+  // A short secret can also be a part of an ordinary word.
   const escaped = secret.replaceAll(
     /[^A-Za-z0-9]/g,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,

@@ -1,26 +1,30 @@
-/** Which failed requests the clients of `createModel` send again. How is their own: LangChain's `AsyncCaller` waits. */
+/**
+ * Decides which failed requests the clients of `createModel` send again. The waits are those of LangChain's
+ * `AsyncCaller`.
+ */
 
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { isAbortError, statusOf } from "./transport-error.js";
 
 /**
- * Fields of a client. Between requests it waits 1 to 2 s, then twice as long each time, so 15 to 30 s in all, or as
- * long as the provider says, up to a minute each time.
+ * Fields of a client. It waits 1 to 2 s before the first retry and doubles the wait each time, 15 to 30 s in total.
+ * If the provider names a wait, it waits that long, up to a minute each time.
  */
 export const RETRY_FIELDS = { maxRetries: 4, onFailedAttempt } as const satisfies AsyncCallerParams;
 
-/** Refusals that may be gone in a moment. All others of 400 to 499 answer the same request in the same way. */
+/** Refusals that can pass after a moment. Any other status from 400 to 499 would be the same for the same request. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Gemini's way to say how long to wait; it calls every exhausted minute an exceeded quota. */
+/** Gemini's text for how long to wait. Gemini calls every exhausted minute an exceeded quota. */
 const RETRY_IN_SECONDS = /\bretry in (\d+(?:\.\d+)?)s/i;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Contract of `AsyncCaller`: returns for what is to be sent again, throws what is not.
+ * Contract of `AsyncCaller`: returns for a request that is sent again, throws for any other.
  *
- * Its default gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps no headers; and it
- * repeats what no repetition cures, such as a 422. After a body that is no JSON, the stream guard asks again.
+ * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps
+ * no headers. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
+ * retried here, because the stream guard asks the model again.
  */
 function onFailedAttempt(error: unknown): void {
   if (isAbortError(error) || error instanceof SyntaxError) throw error;
@@ -33,7 +37,10 @@ function onFailedAttempt(error: unknown): void {
   if (waitMs !== undefined) Object.assign(Object(error), { retryAfterMs: waitMs });
 }
 
-/** Milliseconds that the provider asks for; undefined if it does not say; `"never"` if waiting will not help. */
+/**
+ * The wait that the provider asks for, in milliseconds. Undefined if it does not say, `"never"` if waiting does not
+ * help.
+ */
 function namedWait(error: unknown): number | "never" | undefined {
   const limit = classifyRateLimitError(error);
   if (limit?.reason === "insufficient_quota") return "never";

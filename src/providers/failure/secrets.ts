@@ -1,22 +1,22 @@
-/** What a client keeps that nobody may read: its keys, and what it sends in headers and queries. */
+/** The secrets of a client: its keys, and the values that it sends in headers and queries. */
 
-/** Names under which clients keep keys, and under which they send them. */
+/** Names under which clients keep keys and send them. */
 const SECRET_NAME =
   /key|token|secret|password|credential|auth(?!or(?!i[sz]))|cookie|session|signature|(?:^|[-_])sig$/i;
-/** A key by its name, however short it is: a gateway of one's own may have any. */
+/** A field that holds a key, however short: a private gateway can have keys of any length. */
 const KEY_NAME = /api[-_]?key$/i;
-/** Where all is secret that is not known for harmless. */
+/** Every value in these fields is secret unless it is listed as harmless. */
 const SENT_NAME = /headers$|^default_?query$/i;
 const HARMLESS_NAME =
   /^(?:accept.*|content-.*|user-agent|connection|host|origin|(?:http-)?referer|x-title|x-stainless-.*|.*-beta|.*version)$/i;
 const HARMLESS_VALUE = /^(?:true|false|null)$/i;
 
-/** Of a secret that is known by its name only. */
+/** Minimum length where only the field name suggests a secret. */
 export const LEAST_LENGTH = 8;
 const SHORTEST = 4;
 const DEEPEST = 3;
 
-/** In the forms in which a text can repeat them. */
+/** The secrets of a model or client, in each form in which a text can repeat them. */
 export function secretsOf(holder: object): ReadonlySet<string> {
   const found = new Set<string>();
   findSecrets(holder, found, new Set(), 0);
@@ -35,7 +35,7 @@ function findSecrets(holder: object, found: Set<string>, seen: Set<object>, dept
   }
 }
 
-/** Every header or parameter of a query, but those that say nothing. */
+/** Adds every header or query parameter except harmless ones. */
 function addSent(found: Set<string>, fields: object): void {
   for (const [name, given] of sentOf(fields)) {
     if (HARMLESS_NAME.test(name)) continue;
@@ -47,7 +47,7 @@ function addSent(found: Set<string>, fields: object): void {
 
 function addSecret(found: Set<string>, name: string, value: string, least: number): void {
   for (const part of partsOf(name, value.trim())) {
-    // As it is, and as it stands in an address, which takes no half of a pair of surrogates.
+    // The plain form, and the form in a URL. A URL cannot hold half of a surrogate pair.
     const wellFormed = part.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
     const forms = [
       part,
@@ -58,7 +58,7 @@ function addSecret(found: Set<string>, name: string, value: string, least: numbe
   }
 }
 
-/** A header may hold more than its secret, which can be repeated alone. */
+/** A header can hold more than its secret, and a text can repeat the secret alone. */
 function partsOf(name: string, value: string): readonly string[] {
   if (/cookie/i.test(name)) {
     return [value, ...value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim())];
@@ -72,7 +72,7 @@ function entriesOf(holder: object): readonly (readonly [string, unknown])[] {
   return holder instanceof Headers ? [...holder] : Object.entries(holder);
 }
 
-/** Clients also take lists of pairs. */
+/** Clients also accept lists of pairs. */
 function sentOf(fields: object): readonly (readonly [string, unknown])[] {
   if (!Array.isArray(fields)) return entriesOf(fields);
   return fields.flatMap((pair) =>

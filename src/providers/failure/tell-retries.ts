@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { partsOf } from "../models/model-view.js";
 
-/** A request that failed and will be sent again. */
+/** A failed request that will be sent again. */
 export interface FailedAttempt {
-  /** Which request it was; the first is 1. */
+  /** The number of the request, starting at 1. */
   readonly attempt: number;
-  /** After this many the client gives up. */
+  /** The client gives up after this many requests. */
   readonly maxAttempts: number;
   readonly error: unknown;
 }
@@ -18,18 +18,18 @@ interface Caller {
   onFailedAttempt: (error: unknown) => unknown;
 }
 
-/** Contract: is told of each failure that the client's own rules let it repeat, and how often it may. */
+/** Contract: called for each failure that the client will retry by its own rules, with its limit of retries. */
 type Listener = (error: unknown, maxRetries: number) => void;
 
-/** Clients are shared between runs, so a failure is told to the request that is being made. */
+/** Clients are shared between runs, so a failure is reported to the request in the current async context. */
 const listeners = new AsyncLocalStorage<Listener>();
 const watched = new WeakSet<object>();
 
 /**
- * Makes one request to a LangChain client, and tells of each failed attempt before the client waits to send it again:
- * such a wait can last many seconds, in which nothing else shows that the run is alive.
+ * Makes one request to a LangChain client, and reports each failed attempt before the client waits to send it again.
+ * Such a wait can last many seconds, and nothing else shows that the run is alive.
  *
- * The client's caller gets a handler around its own, once. What is sent again, and when, stays as it was.
+ * The client's caller gets a handler around its own, once. The client still decides what is sent again, and when.
  *
  * @param onRetry Contract: must not throw.
  */
@@ -50,12 +50,12 @@ export function tellRetries<Answer>(
 
 function watch(caller: unknown): void {
   if (!isCaller(caller) || watched.has(caller)) return;
-  // A queue that is full starts a request in the context of another one.
+  // A queue that is full starts a request in the async context of another request.
   if (caller.maxConcurrency !== Number.POSITIVE_INFINITY || !Object.isExtensible(caller)) return;
   watched.add(caller);
   const { onFailedAttempt } = caller;
   caller.onFailedAttempt = async (error) => {
-    // Throws for a failure after which nothing is sent again.
+    // The client's handler throws if the request will not be sent again.
     await onFailedAttempt.call(caller, error);
     listeners.getStore()?.(error, caller.maxRetries);
   };

@@ -1,4 +1,4 @@
-/** Errors of the way between model and client, told from what a provider answers and from an abort. */
+/** Tells lost connections from the errors of a provider and from an abort. */
 
 const CODES: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
@@ -8,17 +8,17 @@ const CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
 ]);
-/** The last one is Google's, for a stream that ends within an event. */
+/** The last one is Google's error for a stream that ends within an event. */
 const MESSAGES =
   /^(terminated|premature close|socket hang up|other side closed|network error|\[GoogleGenerativeAI Error\]: Failed to parse stream)$/i;
-/** The request got no answer at all, which the client has tried for often enough by itself. */
+/** The request got no response at all. The client has already retried it often enough. */
 const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
   "APIConnectionError",
   "APIConnectionTimeoutError",
   "TimeoutError",
 ]);
 
-/** What Node says if nobody can be reached at an address. */
+/** Node's codes for an address where no server can be reached. */
 const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -28,7 +28,7 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether the answer was lost on its way, or is no JSON because a part is missing. */
+/** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
 export function isTransportError(error: unknown): boolean {
   return causesOf(error).some(
     ({ name, code, message }) =>
@@ -40,7 +40,7 @@ export function isConnectError(error: unknown): boolean {
   return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
 }
 
-/** Whether nobody was reached at the model's address. */
+/** Whether no server was reached at the model's address. */
 export function isUnreachable(error: unknown): boolean {
   return (
     !isRefusal(error) &&
@@ -52,12 +52,12 @@ export function isAbortError(error: unknown): boolean {
   return causesOf(error).some(({ name }) => name === "AbortError" || name === "APIUserAbortError");
 }
 
-/** Whether a provider has refused the request. What may be retried, its client has retried. */
+/** Whether a provider refused the request. Its client has already retried every refusal that can be retried. */
 export function isRefusal(error: unknown): boolean {
   return statusOf(error) !== undefined;
 }
 
-/** The HTTP status of a refusal, 400 or more; undefined if the error is none. */
+/** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
 export function statusOf(error: unknown): number | undefined {
   return causesOf(error)
     .map(({ status }) => status)
@@ -65,8 +65,8 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /**
- * Whether a client throws for an answer without content. Gemini's does, as for a call that the model could not write
- * down; not if its prompt was blocked, which asking again does not change.
+ * Whether a client threw because the response has no content. Gemini's client does so, for example for a malformed
+ * tool call. False if the prompt was blocked, because a new request would be blocked too.
  */
 export function isEmptyAnswer(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
@@ -87,9 +87,9 @@ const LONGEST_CHAIN = 5;
 function causesOf(error: unknown, depth = 0): Facts[] {
   if (typeof error !== "object" || error === null || depth === LONGEST_CHAIN) return [];
   const read = (field: string): unknown => Reflect.get(error, field);
-  // The OpenAI client leaves `name` as "Error" and names its classes.
+  // The OpenAI client leaves `name` as "Error"; the name is in the class.
   const name = read("name") === "Error" ? error.constructor?.name : read("name");
-  // Mistral's client has another name for it, and Tongyi's keeps the response.
+  // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
   const status = read("status") ?? read("statusCode") ?? Reflect.get(Object(read("response")), "status");
   return [
     {

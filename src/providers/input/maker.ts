@@ -4,7 +4,7 @@ import type { AIMessage } from "@langchain/core/messages";
 import type { Target } from "./projection/step.js";
 
 export interface Maker {
-  /** As LangChain names it in `response_metadata.model_provider`; undefined if the message does not say. */
+  /** The name in LangChain's `response_metadata.model_provider`. Undefined if the message does not say. */
   readonly provider: string | undefined;
   readonly model: string | undefined;
 }
@@ -18,8 +18,8 @@ export function readMaker({ response_metadata }: AIMessage): Maker {
 }
 
 /**
- * Whether the model that is asked may have written a message: nothing that the message says of its maker speaks
- * against it. Of a dialect that is not known there is only the name of the model.
+ * Whether the target model may have written a message, so nothing in the message names another author. For an unknown
+ * dialect, only the name of the model can be compared.
  */
 export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target): boolean {
   const { provider, model } = readMaker(message);
@@ -28,10 +28,10 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
   return model === undefined || modelId === undefined || isSameModel(model, modelId);
 }
 
-/** A date or a version of three digits: what a provider appends when it answers for an alias. */
+/** A date or a version of three digits. A provider appends it when it resolves an alias. */
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
-/** Whether two names are of one model: the same, or one of them with a version behind it or a path before it. */
+/** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
 function isSameModel(one: string, other: string): boolean {
   const [short, long] = [one, other].map((name) => name.replace(/^.*\//, "")).sort(byLength);
   if (short === undefined || long === undefined) return false;

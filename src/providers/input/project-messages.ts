@@ -12,7 +12,10 @@ import { passReasoning } from "./projection/pass-reasoning.js";
 import { renameCalls } from "./projection/rename-calls.js";
 import type { Step, Target } from "./projection/step.js";
 
-/** In this order: first what each message is, then how they stand together. Each reads from the table what to do. */
+/**
+ * The order matters: first the form of each message, then their sequence. Each step reads from the dialect what to
+ * do.
+ */
 const STEPS: readonly Step[] = [
   listCalls,
   keepOwnState,
@@ -28,9 +31,9 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Paired messages, system first, as a provider of this dialect accepts them.
+ * Rewrites paired messages, with the system message first, into a form that a provider of this dialect accepts.
  *
- * @returns The given array if it is so already.
+ * @returns The given array if it needs no change.
  */
 export function projectMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   return STEPS.reduce((projected, step) => step(projected, target), messages);

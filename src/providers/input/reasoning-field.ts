@@ -1,12 +1,12 @@
-/** Where reasoning is that a provider wants back as plain text: DeepSeek, and who serves its models. */
+/** The field for reasoning that a provider wants back as plain text: DeepSeek, and hosts that serve its models. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 
-/** Its name in `additional_kwargs`, where LangChain's clients put it, and in the request. */
+/** The name of the field in `additional_kwargs`, where LangChain's clients put it, and in the request. */
 export const REASONING_FIELD = "reasoning_content";
 
-/** The reasoning that a message carries, be it empty; undefined if none is written. */
+/** The reasoning that a message carries, possibly empty. Undefined if the message has none. */
 export function reasoningOf(message: BaseMessage): string | undefined {
   if (!isAIMessage(message)) return undefined;
   const reasoning: unknown = message.additional_kwargs?.[REASONING_FIELD];

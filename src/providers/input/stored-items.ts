@@ -1,4 +1,4 @@
-/** The items of an answer that OpenAI's Responses API keeps, as LangChain's messages name them. */
+/** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
@@ -21,7 +21,7 @@ export function storedItemIds(message: BaseMessage): string[] {
   ];
 }
 
-/** The items of the stored answer, which are sent in place of the message; undefined if there are none. */
+/** The items of the stored response, which are sent in place of the message. Undefined if there are none. */
 export function storedOutput(message: BaseMessage): readonly unknown[] | undefined {
   const output: unknown = message.response_metadata?.["output"];
   return Array.isArray(output) && output.length > 0 ? output : undefined;
@@ -36,7 +36,7 @@ export function functionItemIds(message: BaseMessage): ReadonlyMap<string, strin
   );
 }
 
-/** The ids of the calls that stand in a stored answer. */
+/** The ids of the calls in a stored response. */
 export function callIdsOfOutput(output: readonly unknown[]): string[] {
   return output
     .filter((item) => read(item, "type") === "function_call")

@@ -10,27 +10,31 @@ import { projectMessages } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
 import { reasoningOf } from "./reasoning-field.js";
 
-/** What `toModelInput` takes beside the history. */
+/** The options of `toModelInput`. */
 export interface ModelInputOptions {
-  /** Instructions that stand before the conversation. */
+  /** Instructions that are placed before the conversation. */
   readonly systemPrompt?: string | undefined;
-  /** How many calls of earlier turns are sent. @default all */
+  /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: number | undefined;
-  /** Results are shortened until the messages have at most so many estimated tokens. @default no limit */
+  /** Tool results are shortened until the messages have at most this many estimated tokens. @default no limit */
   readonly maxTokens?: number | undefined;
-  /** The rules of the provider that is asked. @default "strict", which every provider accepts */
+  /** The rules of the provider that gets the request. @default "strict", which every provider accepts */
   readonly dialect?: DialectName | undefined;
-  /** The name of the model that is asked, so that what only another model can read is not sent to it. */
+  /** The name of the model that gets the request. State that only another model can read is not sent to it. */
   readonly modelId?: string | undefined;
 }
 
 /**
- * What one model request is sent: derived from the history, never stored. A summary stands for what it covers, every
- * call has its result, old calls are left out, all system messages stand at the front as one, and what a provider of
- * the dialect would refuse is put into the form that it takes: {@link validateHistory} finds nothing in it. Long
- * results are shortened where a budget demands it.
+ * Derives the messages of one model request from the history. Nothing of it is stored.
  *
- * @throws InvalidSettingError for a dialect that is not known.
+ * - A summary replaces the messages that it covers.
+ * - Every tool call has its result, and old calls are left out.
+ * - All system messages are joined into one at the front.
+ * - Content that a provider of the dialect would reject is rewritten into a form that it accepts, so {@link
+ *   validateHistory} finds no fault.
+ * - Long results are shortened if there is a token budget.
+ *
+ * @throws InvalidSettingError for an unknown dialect.
  */
 export function toModelInput(
   history: readonly BaseMessage[],
@@ -43,13 +47,13 @@ export function toModelInput(
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
   const input = withSystemFirst(filtered, systemPrompt);
   const projected = projectMessages(input, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
-  // At the end, so that the words that the projection adds count too.
+  // Last, so that the texts that the projection adds count too.
   return maxTokens === undefined
     ? projected
     : shortenResults(projected, maxTokens - reasoningTokens(projected));
 }
 
-/** Reasoning that is passed back in a field of its own. */
+/** The tokens of reasoning that is sent back in its own field. */
 function reasoningTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTextTokens(reasoningOf(message) ?? ""), 0);
 }

@@ -1,11 +1,13 @@
 import { isRecord } from "../../shared/is-record.js";
 import { innermost } from "./dialect-of.js";
 
-/** Where clients keep the address that they send to. `_defaultConfig` is of `initChatModel`. */
+/** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */
 const HOLDERS = ["clientConfig", "_defaultConfig"] as const;
 const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL"] as const;
 
-/** The address of a model, without credentials; undefined if it is its provider's own, which the client keeps. */
+/**
+ * The address of a model, without credentials. Undefined for the provider's default address, which the client keeps.
+ */
 export function addressOf(model: object): string | undefined {
   const client = innermost(model);
   for (const holder of [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client]) {
@@ -18,7 +20,7 @@ export function addressOf(model: object): string | undefined {
   return undefined;
 }
 
-/** Keys are in the part before the host, and in the query. */
+/** The credentials are in the part before the host, and in the query. */
 function withoutCredentials(value: unknown): string | undefined {
   if (typeof value !== "string" || !URL.canParse(value)) return undefined;
   const { origin, pathname, protocol } = new URL(value);

@@ -5,10 +5,10 @@ import { createModel } from "./create-model.js";
 export type CreateModel = (name: string) => Promise<BaseChatModel>;
 
 /**
- * Makes each model once, when it is first asked for. Graphs that are handed the same function share their models: the
- * client's connections, and what was learned of the provider.
+ * Makes each model once, when it is first needed. Graphs with the same function share their models: the client's
+ * connections, and what was learned about the provider.
  *
- * @param make Makes a model. If it fails, it is asked again the next time. @default createModel
+ * @param make Makes a model. If it fails, it is called again the next time. @default createModel
  */
 export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
   const made = new Map<string, Promise<BaseChatModel>>();

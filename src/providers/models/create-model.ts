@@ -13,9 +13,9 @@ interface ModelName {
   readonly model: string;
 }
 
-/** What `createModel` takes beside the name. */
+/** The options of `createModel`. */
 export interface CreateModelOptions {
-  /** Where keys and base URLs are read. An empty value counts as not set. @default the process's environment */
+  /** The variables with keys and base URLs. An empty value counts as not set. @default the process's environment */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -55,9 +55,10 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
 }
 
 /**
- * Makes a model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded one that needs nothing. Keys and
- * base URLs come from the environment by their usual names. Its client sends a request up to four times again, at growing
- * distances, where that may help: after a lost connection, a 5xx, a 429 that is no exhausted quota.
+ * Makes a model by name: `openai:gpt-4o-mini`, or `offline:` for the built-in model that needs no key and no network.
+ * Keys and base URLs are read from the environment variables with their usual names. The client sends a request up to
+ * four more times, with growing waits, after failures that may pass: a lost connection, a 5xx, or a 429 that is not
+ * an exhausted quota.
  *
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
  */

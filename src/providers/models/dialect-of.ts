@@ -1,7 +1,7 @@
 import { isRecord } from "../../shared/is-record.js";
 import type { DialectName } from "../dialects/dialects.js";
 
-/** By what LangChain's clients call themselves (`_llmType`). `openai` is looked at more closely. */
+/** Dialects by the `_llmType` of LangChain's clients. `openai` needs a closer look, below. */
 const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
   offline: "openai",
   openai: "openai",
@@ -14,14 +14,14 @@ const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
   mistral_ai: "mistral",
 };
 
-/** OpenAI's client speaks with many: what a host wants is known of these. */
+/** OpenAI's client is used with many hosts. The rules of these are known. */
 const DIALECTS_OF_HOSTS: readonly (readonly [host: RegExp, dialect: DialectName])[] = [
   [/^api\.openai\.com$|\.openai\.azure\.com$/, "openai"],
   [/^dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
   [/^api\.deepseek\.com$/, "deepseek"],
 ];
 
-/** Set by {@link createModel} on what it made by a provider's name: the base URL may be a proxy's. */
+/** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = new WeakMap<object, DialectName>();
 
 export interface ModelIdentity {
@@ -30,7 +30,7 @@ export interface ModelIdentity {
   readonly modelId: string | undefined;
 }
 
-/** Whose rules a chat model's messages must keep. `"strict"`, which all accept, for a model that is not known. */
+/** The dialect whose rules a chat model's messages must keep. `"strict"`, which all accept, for an unknown model. */
 export function dialectOf(model: object): DialectName {
   const client = innermost(model);
   const made = MADE_FOR.get(client) ?? MADE_FOR.get(model);
@@ -61,7 +61,7 @@ function dialectOfOpenAIClient(client: object): DialectName {
   return dialect === "openai" && call(client, "_useResponsesApi") === true ? "openai-responses" : dialect;
 }
 
-/** A model with bound options is wrapped. */
+/** A model with bound options is a wrapper. */
 export function innermost(model: object): object {
   const bound: unknown = Reflect.get(model, "bound");
   return isRecord(bound) ? innermost(bound) : model;

@@ -1,4 +1,4 @@
-/** Which provider's models are made how. Provider packages are optional peers, loaded when a model is made. */
+/** How the models of each provider are made. Provider packages are optional peers, loaded when a model is made. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { DialectName } from "../dialects/dialects.js";
@@ -9,15 +9,17 @@ import { importOptional } from "./import-optional.js";
 import type { ModelFields } from "./model-fields.js";
 
 export interface ModelProvider {
-  /** The command that installs the client; none for what is built in. */
+  /** The command that installs the client. Undefined for a built-in client. */
   readonly install: string | undefined;
-  /** Variables that may hold the key, the usual one first. None if no key is needed, or the client finds its own. */
+  /**
+   * Variables that may hold the key, the usual one first. Empty if no key is needed, or if the client finds its own.
+   */
   readonly keys: readonly string[];
   /** The variable that replaces the provider's own address. */
   readonly baseURL: string | undefined;
-  /** The rules of what is made; undefined to find them by its client and host. */
+  /** The dialect of the model. Undefined to derive it from the client and the host. */
   readonly dialect: DialectName | undefined;
-  /** Contract: makes a model, or rejects with the reason of the provider's package. */
+  /** Contract: makes a model, or rejects with the error of the provider's package. */
   readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
 }
 
@@ -30,12 +32,12 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     baseURL: undefined,
     dialect: undefined,
     create: async () => {
-      // Most who use the library never ask it.
+      // Most users of the library never use the offline model.
       const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");
       return new OfflineChatModel();
     },
   },
-  /** OpenAI, and every endpoint that speaks its protocol. */
+  /** OpenAI, and every endpoint with its protocol. */
   openai: {
     install: "npm install @langchain/openai",
     keys: ["OPENAI_API_KEY"],
@@ -50,10 +52,10 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     dialect: "deepseek",
     create: createDeepSeekModel,
   },
-  /** Qwen over DashScope's own protocol. */
+  /** Qwen over DashScope's native protocol. */
   tongyi: {
-    // Peers of this package contradict each other. npm refuses it without the setting, and with a mere
-    // `--legacy-peer-deps` refuses whatever is installed later.
+    // The peers of this package contradict each other, so npm refuses it without the setting. With only
+    // `--legacy-peer-deps`, npm would refuse every later install.
     install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
     keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
     baseURL: "DASHSCOPE_API_URL",
@@ -91,7 +93,7 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
   },
   groq: byLangChain("groq", { package: "@langchain/groq", keys: ["GROQ_API_KEY"] }),
   xai: byLangChain("xai", { package: "@langchain/xai", keys: ["XAI_API_KEY"] }),
-  // These find their credentials and hosts themselves.
+  // These clients find their credentials and hosts themselves.
   ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
   bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
   "google-vertexai": byLangChain("google-vertexai", {
@@ -109,7 +111,7 @@ interface LangChainProvider {
   readonly package: string;
   readonly keys?: readonly string[];
   readonly baseURL?: string;
-  /** What the provider's class calls its address. */
+  /** The name of the base URL in the fields of the provider's class. */
   readonly baseURLField?: string;
   readonly dialect?: DialectName;
 }

@@ -1,10 +1,10 @@
-/** Views of chat models and their clients: some members replaced, while all others are read from the object itself. */
+/** Views of chat models and their clients: some members are replaced, all others are read from the object itself. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 
 /**
- * Methods run on the view, so they find what is replaced. The object is not changed. Not for classes with `#private`
- * fields, which no view has; LangChain's clients have none.
+ * Methods run on the view, so they see the replaced members. The object itself does not change. Do not use it for
+ * classes with `#private` fields, which a view does not have. LangChain's clients have none.
  */
 export function viewOf<T extends object>(target: T, members: object): T {
   const view: T = Object.create(target);
@@ -14,10 +14,10 @@ export function viewOf<T extends object>(target: T, members: object): T {
   return view;
 }
 
-/** The models that a client is made of, by field: `ChatOpenAI` has one for each of its protocols. */
+/** The models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
 export function partsOf(model: BaseChatModel): (readonly [field: string, part: BaseChatModel])[] {
   const parts: (readonly [string, BaseChatModel])[] = [];
-  // Not `Object.entries`: the fields of a view are in part those of its model.
+  // Not `Object.entries`: some fields of a view are inherited from its model.
   for (const field in model) {
     const value: unknown = Reflect.get(model, field);
     if (isChatModel(value)) parts.push([field, value]);

@@ -1,6 +1,6 @@
 import { nearestOf } from "../../shared/did-you-mean.js";
 
-/** Who makes the models whose names begin so. */
+/** Providers by the first letters of their models' names. */
 const MAKERS: readonly (readonly [beginning: RegExp, provider: string])[] = [
   [/^(gpt|chatgpt|o\d)/i, "openai"],
   [/^claude/i, "anthropic"],
@@ -11,12 +11,12 @@ const MAKERS: readonly (readonly [beginning: RegExp, provider: string])[] = [
   [/^grok/i, "xai"],
 ];
 
-/** The name that was probably meant, as `provider:model`; undefined if nobody can tell. */
+/** The name that was probably meant, as `provider:model`. Undefined if no guess is possible. */
 export function nearestModelName(given: string, providers: readonly string[]): string | undefined {
   const separator = given.indexOf(":");
   if (separator === -1) {
     const provider = makerOf(given);
-    // A provider alone lacks its model, which only the caller knows.
+    // A provider alone lacks the model, which only the caller knows.
     if (given === "offline") return "offline:";
     return provider === undefined || providers.includes(given) ? undefined : `${provider}:${given}`;
   }

@@ -42,7 +42,7 @@ describe("a predicate", () => {
     await thread.pairedScript();
   });
 
-  it.each([undefined, "no", 1, null])("that answers %j does not let the call pass", async (answer) => {
+  it.each([undefined, "no", 1, null])("that returns %j does not let the call pass", async (answer) => {
     const requireApproval = (() => answer) as unknown as () => boolean;
     const thread = approvalThread([both()], { requireApproval });
     await expect(thread.say("go")).rejects.toThrow(
@@ -66,10 +66,10 @@ describe("approvals beside other settings", () => {
   it("refuse the name of a tool that does not exist", () => {
     const build = () => createAgentGraph({ model: "offline:", requireApproval: ["toString"] });
     expect(build).toThrow(InvalidSettingError);
-    expect(build).toThrow("Expected `requireApproval` to be names of tools (there is none)");
+    expect(build).toThrow("Expected `requireApproval` to be names of tools (there are none)");
   });
 
-  it("ask nothing about a call of no tool", async () => {
+  it("ask nothing about a call of a missing tool", async () => {
     const batch = calls(["gone", {}], ["risky", { label: "1" }]);
     const thread = approvalThread([batch, "the end"], { requireApproval: () => true });
     expect(askedLabels(await thread.say("go"))).toEqual(["1"]);
@@ -89,7 +89,7 @@ describe("approvals beside other settings", () => {
     expect(thread.runs).toEqual(["free:1", "risky:2"]);
   });
 
-  it("end with the decision where a call is required", async () => {
+  it("end with the decision if a call is required", async () => {
     const thread = approvalThread([calls(["risky", { label: "1" }])], { toolChoice: "required" });
     await thread.say("go");
     await thread.decide(approve);

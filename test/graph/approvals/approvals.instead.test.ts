@@ -21,7 +21,7 @@ async function callIds(thread: ReturnType<typeof approvalThread>): Promise<unkno
   return (Reflect.get(Object(asking), "tool_calls") as { id: unknown }[]).map(({ id }) => id);
 }
 
-describe("a message that comes instead of an answer", () => {
+describe("a message instead of a decision", () => {
   it("closes the open calls as declined, and keeps what free calls returned", async () => {
     const thread = approvalThread([batch(), "never mind, then", calls(["risky", { label: "4" }]), "the end"]);
     await thread.say("go");
@@ -87,7 +87,7 @@ describe("a message that comes instead of an answer", () => {
     expect(thread.runs).toEqual(["free:1"]);
   });
 
-  it("tells of each call that it closes", async () => {
+  it("reports each call that it closes", async () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
     const events: AgentEvent[] = [];
@@ -102,7 +102,7 @@ describe("a message that comes instead of an answer", () => {
   });
 });
 
-describe("a Command without an answer runs no tool again:", () => {
+describe("a Command without a decision runs no tool again:", () => {
   const cases: readonly {
     what: string;
     command: ConstructorParameters<typeof Command>[0];
@@ -169,7 +169,7 @@ describe("calls that are handed to the caller", () => {
     expect(await thread.script()).toEqual(["ai> free risky risky"]);
   });
 
-  it("may get their results when the others have theirs", async () => {
+  it("can get their results when the others have theirs", async () => {
     const thread = approvalThread([mixed(), "the end"], { additionalTools });
     expect(askedLabels(await thread.say("go"))).toEqual(["2"]);
     const [opened] = await callIds(thread);
@@ -180,7 +180,7 @@ describe("calls that are handed to the caller", () => {
     expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
   });
 
-  it("may get them before: what waits for approval is asked about again", async () => {
+  it("can get them earlier: the pending approvals are asked about again", async () => {
     const thread = approvalThread([mixed(), "the end"], { additionalTools });
     await thread.say("go");
     const [opened] = await callIds(thread);
@@ -190,7 +190,7 @@ describe("calls that are handed to the caller", () => {
     expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
   });
 
-  it("may get them with the answer", async () => {
+  it("can get them with the decision", async () => {
     const thread = approvalThread([mixed(), "the end"], { additionalTools });
     await thread.say("go");
     const [opened] = await callIds(thread);
@@ -198,7 +198,7 @@ describe("calls that are handed to the caller", () => {
     expect(await thread.pairedScript()).toEqual(done);
   });
 
-  it("are not a way to have another call approved than the model has made", async () => {
+  it("cannot be used to approve a call that the model has not made", async () => {
     const thread = approvalThread([mixed(), "the end"], { additionalTools });
     await thread.say("go");
     const [opened, second] = await callIds(thread);
@@ -222,7 +222,7 @@ describe("calls that are handed to the caller", () => {
   it("cannot be named in requireApproval: their caller decides", () => {
     const options = { model: "offline:", additionalTools, checkpointer: new MemorySaver() };
     expect(() => createAgentGraph({ ...options, requireApproval: ["open"] })).toThrow(
-      'Expected `requireApproval` to be names of tools (there is none), got `"open"`.',
+      'Expected `requireApproval` to be names of tools (there are none), got `"open"`.',
     );
   });
 });

@@ -7,7 +7,7 @@ interface Asked {
   readonly value: unknown;
 }
 
-describe("a tool that asks a human of its own accord, beside a call that needs approval", () => {
+describe("a tool that itself asks a human, beside a call that needs approval", () => {
   async function halted() {
     const thread = approvalThread([calls(["ask"], ["risky", { label: "2" }]), "the end"]);
     const { __interrupt__ } = (await thread.say("go")) as { __interrupt__: Asked[] };

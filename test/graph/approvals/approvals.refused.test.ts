@@ -25,14 +25,14 @@ function askedAgain(first: ApprovalRequest | undefined, problem: string) {
     action_requests: first?.action_requests.map((request) => ({
       ...request,
       description: expect.stringMatching(
-        /^The assistant wants to call `risky`\.\n\nThe last answer was not used: /,
+        /^The assistant wants to call `risky`\.\n\nThe last decision was not used: /,
       ),
     })),
     problem: expect.stringContaining(problem),
   };
 }
 
-describe("an answer that cannot be understood is refused as a whole, and asked for again:", () => {
+describe("an invalid decision is refused as a whole, and the question is repeated:", () => {
   const cases: readonly (readonly [given: unknown, problem: string])[] = [
     [null, "null. Expected"],
     ["approve", "`resume`"],
@@ -76,7 +76,7 @@ describe("an answer that cannot be understood is refused as a whole, and asked f
     expect((await thread.pairedScript()).at(-1)).toBe("ai: end");
   });
 
-  it("leaves prototypes alone, also in edited arguments", async () => {
+  it("does not change prototypes, not even through edited arguments", async () => {
     const thread = approvalThread([calls(["risky", { label: "1" }]), "end"]);
     await thread.say("go");
     await thread.decide(edit(JSON.parse('{"label":"x","__proto__":{"polluted":true},"constructor":{}}')));
@@ -85,7 +85,7 @@ describe("an answer that cannot be understood is refused as a whole, and asked f
     await thread.pairedScript();
   });
 
-  it("counts what was decided of the rest, not of the whole batch", async () => {
+  it("counts the decisions on the remaining calls, not on the whole batch", async () => {
     const thread = approvalThread(batch());
     await thread.say("go");
     await thread.decide(approve);

@@ -1,4 +1,6 @@
-/** What agent-chat-ui sends before a message: a result for each call that has none, though nobody ran it. */
+/**
+ * Results that agent-chat-ui sends before a message: one for each call without a result, though nobody ran the call.
+ */
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";

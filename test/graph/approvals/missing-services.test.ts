@@ -1,4 +1,7 @@
-/** A graph may be built without store and checkpointer, as a server and a parent graph bring theirs. A run needs them. */
+/**
+ * A graph can be built without store and checkpointer, because a server or a parent graph supplies them. A run needs
+ * them.
+ */
 
 import { END, InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -26,7 +29,7 @@ describe("Archived messages without a store", () => {
     expect((await graph.getState(thread)).values).toEqual({});
   });
 
-  it.each(["graph", "run", "parent"] as const)("are taken if the %s has a store", async (place) => {
+  it.each(["graph", "run", "parent"] as const)("are accepted if the %s has a store", async (place) => {
     const store = new InMemoryStore();
     const graph = createAgentGraph({
       model: "offline:",
@@ -57,12 +60,12 @@ describe("Approvals without a checkpointer", () => {
     }
   });
 
-  it("are taken if no tool needs one", async () => {
+  it("are accepted if no tool needs one", async () => {
     const graph = createAgentGraph({ model: "offline:", requireApproval: [] });
     expect(pairedScript(await graph.invoke(user("hello")))).toHaveLength(2);
   });
 
-  it("are taken over the checkpointer of a parent graph", async () => {
+  it("are accepted with the checkpointer of a parent graph", async () => {
     const { fast } = createProbe();
     const graph = createAgentGraph({ model: "offline:", tools: [fast], requireApproval: ["fast"] });
     const parent = nest(graph).compile({ checkpointer: new MemorySaver() });

@@ -80,7 +80,7 @@ describe("the input's messages", () => {
     await expect(graph.invoke(user("go"), config)).rejects.toThrow("`messages[1]` to be a message");
   });
 
-  it.each([[undefined], [null], ["hello"]])("cannot be %j, which is no list", async (value) => {
+  it.each([[undefined], [null], ["hello"]])("cannot be %j, which is not a list", async (value) => {
     const { graph } = agent((context, next) => {
       context.messages = value as never;
       return next();
@@ -91,7 +91,7 @@ describe("the input's messages", () => {
     });
   });
 
-  it("are none where a run goes on, which keeps its input if none are added", async () => {
+  it("are empty when a run continues; the run keeps its input if none are added", async () => {
     const seen: number[] = [];
     const { graph } = agent(
       ({ messages }, next) => {
@@ -172,8 +172,8 @@ describe("the options of the run", () => {
   });
 });
 
-describe("what a context tells", () => {
-  it("is whether the run streams, its thread and its signal, and what it waits for", async () => {
+describe("the information in a context", () => {
+  it("says whether the run streams, its thread, its signal, and what it waits for", async () => {
     const seen: unknown[] = [];
     const { graph } = agent(
       async (context, next) => {
@@ -191,7 +191,7 @@ describe("what a context tells", () => {
     ]);
   });
 
-  it("is one bag of metadata for all layers of a run, which a resumed run has anew", async () => {
+  it("has one metadata object for all layers of a run, and a new one for a resumed run", async () => {
     const seen: unknown[] = [];
     const step =
       (name: string) => async (context: { metadata: Record<string, unknown> }, next: () => Promise<void>) => {

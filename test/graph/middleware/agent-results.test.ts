@@ -1,4 +1,4 @@
-/** A result that an agent middleware gives or changes: it stands in the thread and on the stream. */
+/** A result that an agent middleware sets or changes is in the thread and on the stream. */
 
 import type { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -52,7 +52,7 @@ const say = (text: string): Handle =>
   };
 
 describe("a result set after next()", () => {
-  it("takes the place of the answer, turn after turn", async () => {
+  it("replaces the response, turn after turn", async () => {
     const { stream } = agent(say("mine"), [calls(["fast"]), "done", "done"]);
     await stream(user("go"));
     expect(await stream(user("again"))).toEqual([
@@ -65,7 +65,7 @@ describe("a result set after next()", () => {
     ]);
   });
 
-  it("is what is written into the answer", async () => {
+  it("includes changes that are written into the response", async () => {
     const { stream, graph } = agent(
       async (context, next) => {
         await next();
@@ -80,7 +80,7 @@ describe("a result set after next()", () => {
     ]);
   });
 
-  it("stands at the end of a fork from the past", async () => {
+  it("is at the end of a fork from the past", async () => {
     const { graph, stream } = agent(say("mine"), ["one", "two", "three"]);
     await stream(user("first"));
     const { config: past } = await graph.getState(config);
@@ -95,7 +95,7 @@ describe("a result set after next()", () => {
     expect(await stream(user("go"))).toEqual(["human: go", "ai> fast", "tool: fast done -", "ai: mine"]);
   });
 
-  it("is also what is written into such a result", async () => {
+  it("includes changes that are written into such a tool result", async () => {
     const hide: Handle = async (context, next) => {
       await next();
       if (context.result !== undefined) context.result.content = "[hidden]";
@@ -105,7 +105,7 @@ describe("a result set after next()", () => {
     expect(pairedScript((await graph.getState(config)).values)).toHaveLength(3);
   });
 
-  it("keeps the calls that the caller is to answer open", async () => {
+  it("leaves calls open that the caller will run", async () => {
     const { stream } = agent(
       async (context, next) => {
         await next();
@@ -230,9 +230,9 @@ describe("an answer given without next()", () => {
     expect(probe.runs).toEqual([]);
   });
 
-  it("has no call that is run: each is answered", async () => {
+  it("has no tool call that is run: each gets a result", async () => {
     const { stream, probe } = agent(given(calls(["fast"], ["fast"])), []);
-    const refused = "tool! Not run: the run was ended before it.";
+    const refused = "tool! Not run: the run was ended before this call.";
     expect(await stream(user("go"))).toEqual(["human: go", "ai> fast fast", refused, refused]);
     expect(probe.runs).toEqual([]);
   });

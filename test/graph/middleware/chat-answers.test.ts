@@ -1,4 +1,4 @@
-/** What a chat middleware makes of the model's answer. */
+/** A chat middleware that changes the model's response. */
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
@@ -8,8 +8,8 @@ import { calls } from "../../support/scripted-model.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 
-describe("the answer", () => {
-  it("can be given in place of a model that failed", async () => {
+describe("the response", () => {
+  it("can replace the response of a model that failed", async () => {
     const { send } = chatAgent(
       async (context, next) => {
         await next().catch(() => {
@@ -22,7 +22,7 @@ describe("the answer", () => {
     expect((await send("two")).slice(2)).toEqual(["human: two", "ai: done"]);
   });
 
-  it("can be given with calls, which are run", async () => {
+  it("can have tool calls, which are run", async () => {
     const { send, probe } = chatAgent(
       async (context, next) => {
         if (context.messages.at(-1)?.type === "human") context.result = calls(["fast"]);
@@ -34,7 +34,7 @@ describe("the answer", () => {
     expect(probe.runs).toHaveLength(1);
   });
 
-  it("can be the same object again and again: it is stored each time, as it was given", async () => {
+  it("can be the same object several times: each is stored unchanged", async () => {
     const cached = new AIMessage({ id: "cached", content: "Hello." });
     const { send } = chatAgent(async (context) => {
       context.result = cached;
@@ -54,7 +54,7 @@ describe("the answer", () => {
     expect(pairedMessagesOf((await graph.getState(config)).values).at(-1)?.name).toBe("bot");
   });
 
-  it("is shown to nobody if the middleware takes it back and ends the run", async () => {
+  it("is not shown if the middleware removes it and ends the run", async () => {
     const { graph } = chatAgent(
       async (context, next) => {
         await next();

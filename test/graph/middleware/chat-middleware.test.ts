@@ -74,7 +74,7 @@ const SENT: readonly SentCase[] = [
   },
 ];
 
-describe("what is sent", () => {
+describe("the sent request", () => {
   it.each(titled(SENT))("can be changed, and is not stored: %s", async (_title, { change, sent }) => {
     const { model, send } = chatAgent(
       async (context, next) => {
@@ -145,7 +145,7 @@ describe("what is sent", () => {
     expect([pairedMessagesOf(values)[0]?.text, given.text]).toEqual(["secret", "secret"]);
   });
 
-  it("is what the model is offered: the tool choice, for this call", async () => {
+  it("includes the tool choice, for this call only", async () => {
     const { model, send } = chatAgent(
       async ({ options, messages }, next) => {
         if (messages.at(-1)?.type === "human")
@@ -166,7 +166,7 @@ describe("what is sent", () => {
     await expect(send("one")).rejects.toThrow("requires `slow`");
   });
 
-  it("has the parameters, also of a client that has them as fields", async () => {
+  it("has the parameters, even if the client keeps them as fields", async () => {
     const server = await startModelServer(() => ({ text: "done" }));
     onTestFinished(() => server.stop());
     const model = new ChatOpenAI({

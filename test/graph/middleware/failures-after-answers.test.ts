@@ -116,7 +116,7 @@ describe("a thrown value that is not an error", () => {
   );
 });
 
-/** Streams pieces of a call that is cut off, and answers whole when it is asked again. */
+/** Streams chunks of a call that is cut off, and returns a complete response when it is asked again. */
 class CutOff extends PlayedModel {
   readonly #answers: AIMessageChunk[][];
 

@@ -57,7 +57,7 @@ describe("of three parallel calls", () => {
     [["terminate", "throw", "slow"]],
     [["slow", "terminate", "throw"]],
     [["throw", "slow", "terminate"]],
-  ] as const)("%j all have their result, in call order, and the thread goes on", async (labels) => {
+  ] as const)("%j each call has its result, in call order, and the thread continues", async (labels) => {
     const { graph, runs } = agent(batch(...labels), batch("pass"), "done");
     await expect(graph.invoke(user("go"), config)).rejects.toThrow(/^thrown$/);
     const wanted = labels.map((label) => RESULTS[label]);
@@ -80,7 +80,7 @@ describe("of three parallel calls", () => {
 });
 
 describe("a sibling of a call that waits for a human", () => {
-  it("throws: the caller is told, the wait goes on, and nothing is run twice", async () => {
+  it("throws: the caller gets the error, the wait continues, and nothing is run twice", async () => {
     const { graph, runs } = agent(batch("ask", "throw", "pass"), "done");
     await expect(graph.invoke(user("go"), config)).rejects.toThrow(/^thrown$/);
     const { values, tasks } = await graph.getState(config);
@@ -91,7 +91,7 @@ describe("a sibling of a call that waits for a human", () => {
     expect(runs).toEqual(["ask", "pass", "ask"]);
   });
 
-  it("terminates: the model is not asked when the answer has come", async () => {
+  it("terminates: the model is not called after the decision", async () => {
     const { graph } = agent(batch("ask", "terminate"));
     await graph.invoke(user("go"), config);
     const lines = pairedScript(await graph.invoke(new Command({ resume: "yes" }), config));
@@ -133,7 +133,7 @@ describe("no middleware sees a call", () => {
     expect([result?.status, seen]).toEqual(["error", []]);
   });
 
-  it("whose arguments are malformed, and no tool runs, also one that requires none", async () => {
+  it("with malformed arguments, and no tool runs, not even one without required arguments", async () => {
     const seen: FunctionContext[] = [];
     const probe = createProbe();
     const broken = new AIMessageChunk({

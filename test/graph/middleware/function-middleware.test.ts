@@ -61,7 +61,7 @@ describe("arguments", () => {
   });
 });
 
-describe("arguments that are no object", () => {
+describe("arguments that are not an object", () => {
   it.each([[undefined], [null], [5], [[1]]])("are refused, whatever the tool's schema: %j", async (args) => {
     const runs: unknown[] = [];
     const run = async (given: unknown) => void runs.push(given);
@@ -189,7 +189,7 @@ describe("a retrying middleware", () => {
       { retry: true },
     );
 
-  it("has the call done again until it succeeds, and knows the attempt", async () => {
+  it("repeats the call until it succeeds, and knows the attempt", async () => {
     const attempts: number[] = [];
     const { tool: give, runs } = returning(() => {
       if (attempts.length < 2) throw new Error("not yet");
@@ -214,7 +214,7 @@ describe("a retrying middleware", () => {
     expect([attempts, result?.text]).toEqual([[1, 2], "given"]);
   });
 
-  it("does not stand in the way of an interrupt, nor does one that catches everything; before-code runs again", async () => {
+  it("does not prevent an interrupt, even if it catches everything; the code before next() runs again", async () => {
     const lines: string[] = [];
     const asking = tool(async () => `answered ${interrupt("may I?")}`, {
       name: "ask",

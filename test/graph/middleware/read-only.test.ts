@@ -24,7 +24,7 @@ async function happenings(options: readonly { readOnly?: boolean }[]): Promise<s
 }
 
 describe("readOnly", () => {
-  it("lets the answer go out while it comes, if all have said it", async () => {
+  it("streams the response as it arrives, if all middleware is readOnly", async () => {
     const happened = await happenings([{ readOnly: true }, { readOnly: true }]);
     expect(happened.filter((what) => what !== "after")).toEqual(["one ", "two ", "three"]);
     expect(happened.indexOf("one ")).toBeLessThan(happened.indexOf("after"));
@@ -68,7 +68,7 @@ describe("readOnly", () => {
     ],
   ];
 
-  it.each(CHANGES)("is a promise: one who %s fails, and the answer is not stored", async (_what, handle) => {
+  it.each(CHANGES)("fails a middleware that %s, and the response is not stored", async (_what, handle) => {
     const graph = createAgentGraph({
       model: scripted("done"),
       middleware: [chatMiddleware(handle, { readOnly: true })],
@@ -80,7 +80,7 @@ describe("readOnly", () => {
     expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
   });
 
-  it("allows an answer without the model", async () => {
+  it("allows a response without the model", async () => {
     const answer = chatMiddleware(
       async (context) => {
         context.result = "mine";

@@ -1,4 +1,4 @@
-/** A chat middleware that redacts: the secret is in no stream, no state and no checkpoint. */
+/** A chat middleware that redacts a secret: the secret is in no stream, no state and no checkpoint. */
 
 import { inspect } from "node:util";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
@@ -26,7 +26,7 @@ const input = () => ({
   messages: [new HumanMessage(`Note the code, ${USERS_SECRET}.`)],
 });
 
-/** Everything that one who runs the graph is given, as it was given. */
+/** All values that the caller of the graph receives, as they arrived. */
 const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
   invoke: async (graph) => [await graph.invoke(input(), config)],
   "stream in all modes": async (graph) => {
@@ -35,7 +35,7 @@ const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
     const options = { ...config, streamMode: [...MODES], subgraphs: true };
     for await (const part of await graph.stream(input(), options as never)) {
       const [, mode, data] = part as unknown as [unknown, string, [BaseMessage]];
-      // Joined chunks are written into, and what was given is not.
+      // Copied, because joining changes chunks.
       given.push(inspect(part, { depth: null, maxStringLength: null, maxArrayLength: null }));
       if (mode === "messages") client.add(data[0]);
     }
@@ -57,7 +57,7 @@ async function events(graph: Graph, version: "v1" | "v2"): Promise<unknown[]> {
   return given;
 }
 
-/** All that is kept, decoded. */
+/** All stored values, decoded. */
 function stored(value: unknown): string {
   if (value instanceof Uint8Array) return new TextDecoder().decode(value);
   if (value instanceof Map) return stored([...value]);
@@ -80,7 +80,7 @@ async function expectNoSecret(graph: Graph, given: unknown[], kept: object[]): P
     expect.stringMatching(/^tool: noted .*\[redacted\]$/),
     expect.stringMatching(/^ai: It is \[redacted\]/),
   ]);
-  // What the user said is redacted for the model only.
+  // The user's message is redacted only for the model.
   expect(pairedMessagesOf(values)[0]?.text).toContain(USERS_SECRET);
 }
 

@@ -1,4 +1,4 @@
-/** Middleware that comes with one run, and middleware that is none. */
+/** Middleware of one run, and values that are not middleware. */
 
 import { describe, expect, it } from "vitest";
 import { agentMiddleware, chatMiddleware, createAgentGraph, functionMiddleware } from "../../../src/index.js";
@@ -14,7 +14,7 @@ describe("middleware of a run", () => {
       await next();
     });
 
-  it("stands within that of the graph, and only in that run, not in one inside it", async () => {
+  it("runs inside the graph's middleware, only in that run and not in a nested run", async () => {
     const lines: string[] = [];
     const inner = createAgentGraph({
       model: new FunctionModel(() => "inner"),

@@ -1,4 +1,4 @@
-/** A model comes as it is: its tools, its fallbacks and the form of its answers are the graph's business. */
+/** Models are passed without bound options: tools, fallbacks and response formats are set on the graph. */
 
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";

@@ -27,7 +27,7 @@ describe("a model that", () => {
 
   const streams = (server: ModelServer) => server.requests.map(({ stream }) => stream);
 
-  it("is whole from the beginning is asked once, and its pieces come as they are", async () => {
+  it("streams a complete response is asked once, and its chunks arrive unchanged", async () => {
     await withServer(respondToWish("look"), async (server) => {
       const { events, parts } = await openServerThread(server).send(wish({ cities: ["whole"] }));
       expect(streams(server)).toEqual([true, true]);
@@ -46,7 +46,7 @@ describe("a model that", () => {
 
   it.each([
     ["by a reset connection", "only the rest is sent", []],
-    ["after another text", "what was sent is taken back", ["Quite another text"]],
+    ["after another text", "the sent text is retracted", ["Quite another text"]],
   ] as const)("breaks %s: %s", async (fault, _, takenBack) => {
     await withServer(respondToWish("look"), async (server) => {
       const { parts } = await openServerThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
@@ -107,7 +107,7 @@ describe("a model that", () => {
     });
   });
 
-  it("ends a text at the token limit has answered", async () => {
+  it("ends a text at the token limit is not asked again", async () => {
     await withServer(
       () => ({ text: "It is a long", finish: "length" }),
       async (server) => {
@@ -120,7 +120,7 @@ describe("a model that", () => {
   });
 
   it.each([0, 1, 3])(
-    "never answers whole is asked again %i times, then fails; the history stays",
+    "never gives a complete response is asked again %i times, then fails; the history stays unchanged",
     async (max) => {
       const respond: Respond = () => ({ text: "", finish: "stop" });
       await withServer(respond, async (server) => {
@@ -132,7 +132,7 @@ describe("a model that", () => {
     },
   );
 
-  it("calls at the token limit each time fails, and no call of it is run", async () => {
+  it("always makes calls at the token limit fails, and no call of it is run", async () => {
     const respond: Respond = () => ({ calls: [{ name: "look", args: { city: "limit" } }], finish: "length" });
     await withServer(respond, async (server) => {
       await expect(openServerThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
@@ -172,7 +172,7 @@ describe("a model that", () => {
     });
   });
 
-  it("gives no finish reason is believed once a whole answer came without one", async () => {
+  it("gives no finish reason is trusted after one complete response without it", async () => {
     await withServer(
       () => ({ text: "As ever.", finish: null }),
       async (server) => {
@@ -209,7 +209,7 @@ describe("a model that", () => {
     });
   });
 
-  it("keeps the answer's own usage in the message, and counts the broken one's in the run's", async () => {
+  it("breaks once has its own usage in the message, and the run's usage includes the broken response", async () => {
     const request = { cities: ["use"], fault: "with nothing in it", at: "answer" } as const;
     await withServer(respondToWish("look"), async (server) => {
       const thread = openServerThread(server);

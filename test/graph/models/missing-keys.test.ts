@@ -1,4 +1,4 @@
-/** A key that is missing is told when the graph is built, where nobody else can bring it. */
+/** A missing key is reported when the graph is built, if the graph's caller cannot supply it. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { cachedCreateModel, createAgentGraph, createModel, InvalidModelError } from "../../../src/index.js";

@@ -16,12 +16,12 @@ function createThread({ model }: { model: ScriptedModel }) {
 }
 
 describe("a model that", () => {
-  it("answers nothing fails with a clear error, and the history is intact", async () => {
+  it("returns an empty response fails with a clear error, and the history is intact", async () => {
     const model = scripted(...Array(4).fill([new AIMessageChunk({ content: "" })]), "better");
     const { send, read } = createThread({ model });
     const error = await send(new HumanMessage("x")).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ModelError);
-    expect(String(error)).toContain("answered nothing");
+    expect(String(error)).toContain("response is empty");
     expect(pairedScript(await read())).toEqual(["human: x"]);
     expect(pairedScript(await send(new HumanMessage("y")))).toEqual(["human: x", "human: y", "ai: better"]);
   });
@@ -63,7 +63,7 @@ describe("a model that", () => {
     await expect(send(new HumanMessage("x"))).rejects.toThrow("bindTools");
   });
 
-  it("is not asked when there is nothing to answer", async () => {
+  it("has nothing to respond to is not called", async () => {
     const { graph } = createThread({ model: scripted() });
     expect(await graph.invoke({ messages: [] }, config)).toEqual({ messages: [] });
     const said = { messages: [new HumanMessage("x"), new AIMessage("y")] };

@@ -24,7 +24,7 @@ function createThread() {
     for await (const event of stream) events.push(event as unknown as AgentEvent);
     return events.filter(({ type }) => type !== "run-end");
   };
-  /** Sends a message, and aborts the run when so many calls have begun and so many have ended. */
+  /** Sends a message, and aborts the run when this many calls have begun and this many have ended. */
   const abort = async (
     text: string,
     { begun, ended }: Record<string, number>,
@@ -178,7 +178,7 @@ describe("a run that is aborted", () => {
     expect(await send("and now?")).toEqual([]);
   });
 
-  it("keeps what a tool returned also when only a state update comes between", async () => {
+  it("keeps a tool's result even if only a state update follows", async () => {
     const { graph, config, send, abort, read } = createThread();
     await abort("call heedful and call fast", { begun: 2, ended: 1 });
     await graph.updateState(config, { messages: [{ role: "user", content: "by update" }] });

@@ -14,7 +14,7 @@ import { messagesOf, pairedScript, script, user } from "../../support/thread.js"
 
 const config = { configurable: { thread_id: "1" } };
 
-/** An agent whose middleware adds a mark to the input and another to the answer. */
+/** An agent whose middleware adds one mark to the input and another to the response. */
 function marked(options: Partial<AgentGraphOptions> = {}) {
   const lines: string[] = [];
   const probe = createProbe();
@@ -147,7 +147,7 @@ describe("an agent middleware goes around", () => {
 });
 
 describe("a waiting agent middleware", () => {
-  /** Waits for so long that a test would not end. */
+  /** Waits longer than a test runs. */
   function waiting(place: "before" | "after", controller: AbortController) {
     return createAgentGraph({
       model: new FunctionModel(() => "done"),
@@ -181,7 +181,7 @@ describe("a waiting agent middleware", () => {
 });
 
 describe("a reader that leaves early", () => {
-  it("ends the run; the middleware is told, and the thread goes on", async () => {
+  it("ends the run; the middleware sees it, and the thread stays usable", async () => {
     let ended: unknown;
     const probe = createProbe();
     const watch = agentMiddleware(async function watch({ signal }, next) {

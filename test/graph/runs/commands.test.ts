@@ -10,7 +10,7 @@ const config = { configurable: { thread_id: "1" } };
 
 function createThread() {
   const probe = createProbe();
-  /** A tool that asks a human of its own accord. */
+  /** A tool that itself asks a human. */
   const ask = tool(async ({ question }) => `a human said ${interrupt(question)}`, {
     name: "ask",
     description: "ask",
@@ -78,7 +78,7 @@ describe("a run that its caller halts before the tools", () => {
     expect(probe.runs).toEqual([]);
   });
 
-  it("takes results that the caller gives instead", async () => {
+  it("accepts results from the caller instead", async () => {
     const { graph, probe, read } = await halted();
     const [, calling] = await read();
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);

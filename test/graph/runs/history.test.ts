@@ -35,7 +35,7 @@ const result = (tool_call_id: string, content = `result ${tool_call_id}`) =>
   new ToolMessage({ content, tool_call_id });
 
 describe("a healthy turn", () => {
-  it("writes nothing but what was said, and takes no superstep more than it needs", async () => {
+  it("writes only its messages, and takes no more supersteps than needed", async () => {
     const { graph } = createThread();
     await graph.invoke(user("hello"), config);
     await graph.invoke(user("call fast and call fast"), config);
@@ -54,7 +54,7 @@ describe("a healthy turn", () => {
     ]);
   });
 
-  it("has no custom event but that of its end", async () => {
+  it("has no custom event except for its end", async () => {
     const { graph } = createThread();
     for (const text of ["hello", "call fast and call failing", "and now?"]) {
       const events = [];

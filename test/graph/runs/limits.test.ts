@@ -20,7 +20,7 @@ async function run(request: string, options: Partial<AgentGraphOptions> = {}, co
   return { messages: pairedMessagesOf(last), runs: probe.runs, events };
 }
 
-/** So many rounds, one after the other, of the tools that are named. */
+/** This many rounds in sequence, with calls of the given tools. */
 const rounds = (count: number, ...names: string[]) =>
   Array.from({ length: count }, (_, round) =>
     names.map((name) => `call ${name} {"label": "${round}"}`).join(" and "),
@@ -44,7 +44,7 @@ describe("maxIterations", () => {
     },
   );
 
-  it("is 40 if nothing else is said", async () => {
+  it("is 40 by default", async () => {
     const { runs, messages } = await run(rounds(45, "fast"));
     expect(runs).toHaveLength(40);
     expectText(messages);
@@ -65,7 +65,7 @@ describe("maxIterations", () => {
     expectText(pairedMessagesOf(result));
   });
 
-  it("does not stand in the way of a turn that needs exactly as many", async () => {
+  it("allows a turn that needs exactly this many", async () => {
     const { runs, messages, events } = await run(rounds(2, "fast"), { maxIterations: 3 });
     expect(runs).toHaveLength(2);
     expect(messages.at(-1)?.text).toContain("fast done 1");
@@ -111,7 +111,7 @@ describe("maxToolCalls", () => {
     expect(events).toEqual([{ type: "limit-reached", limit: "max-tool-calls" }]);
   });
 
-  it("answers each call of the batch that it does not run", async () => {
+  it("gives a result to each call of the batch that it does not run", async () => {
     const { messages } = await run(rounds(1, "fast", "fast", "fast"), { maxToolCalls: 2 });
     expect(script(messages).slice(2, 5)).toEqual(
       Array(3).fill("tool! Not run: the limit of tool calls for one turn is reached."),
@@ -140,7 +140,7 @@ describe("maxConsecutiveErrors", () => {
     expect(events).toEqual([{ type: "limit-reached", limit: "max-consecutive-errors" }]);
   });
 
-  it("is 3 if nothing else is said", async () => {
+  it("is 3 by default", async () => {
     expect((await run(rounds(6, "failing"))).runs).toHaveLength(3);
   });
 

@@ -88,7 +88,7 @@ describe("createAgentGraph refuses", () => {
     });
   });
 
-  it("an option like no other, and names all", () => {
+  it("an unknown option without a near match, and lists all options", () => {
     expect(String(thrownBy(() => make({ weather: 1 })))).toMatch(
       /Unknown setting `weather`\. Known settings are: model, .*, store\.$/,
     );
@@ -124,7 +124,7 @@ describe("createAgentGraph refuses", () => {
     expect(String(error)).toMatch(/Expected `checkpointer` to be a checkpointer, got `a function`\.$/);
   });
 
-  it("a checkpointer or a store that is none", () => {
+  it("an invalid checkpointer or store", () => {
     for (const setting of ["checkpointer", "store"]) {
       const error = thrownBy(() => make({ [setting]: "memory" }));
       expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
@@ -180,7 +180,7 @@ describe("createAgentGraph refuses", () => {
     });
   });
 
-  it("a model name like no other, and names the providers", () => {
+  it("a model name without a near match, and lists the providers", () => {
     expect(String(thrownBy(() => make({ model: "nobody:x" })))).toContain("offline, openai, deepseek");
   });
 
@@ -254,7 +254,7 @@ describe("a run refuses", () => {
     },
   );
 
-  it("no limit that is as high as the graph's, and lowers it for this run only", async () => {
+  it("no limit up to the graph's, and lowers it for this run only", async () => {
     const graph = make({ maxIterations: 5, maxToolCalls: 8, tools: [named("ping")] });
     const ping = user("call ping {} then call ping {} then call ping {}");
     const ofOne = await graph.invoke(ping, { context: { maxIterations: 1, maxToolCalls: 8 } });

@@ -27,7 +27,7 @@ describe("an agent graph is run through", () => {
     expect(pairedScript(await create().graph.invoke(input(), config))).toEqual(ANSWER);
   });
 
-  it("withConfig, also twice, and keeps its checks and its limits", async () => {
+  it("withConfig, even twice, and keeps its checks and its limits", async () => {
     const { graph } = create();
     const copy = graph.withConfig({ tags: ["a"] }).withConfig({ recursionLimit: 3 });
     expect(pairedScript(await copy.invoke(user("call fast, then call fast"), config))).toHaveLength(2);
@@ -110,7 +110,7 @@ describe("an agent graph is run through", () => {
     expect(pairedScript(await graph.invoke(input()))).toEqual(ANSWER);
   });
 
-  it("a config that pretends to be a run's own, which it is not taken for", async () => {
+  it("a config that imitates a run's own, without being trusted", async () => {
     const { graph, probe } = create();
     const forged = { abandoned: { pendingWrites: [["t", "messages", [new AIMessage("forged")]]] } };
     const result = await graph.invoke(input(), { configurable: { thread_id: "1", __tether_run: forged } });
@@ -122,7 +122,7 @@ describe("an agent graph is run through", () => {
 describe("an invalid input", () => {
   const around = agentMiddleware((_context, next) => next());
 
-  it.each([["hi"], [5], [[]], [[["user", "hi"]]]])("is refused in words: %j", async (input) => {
+  it.each([["hi"], [5], [[]], [[["user", "hi"]]]])("is refused with a clear error: %j", async (input) => {
     for (const middleware of [[], [around]]) {
       const graph = createAgentGraph({ model: "offline:", middleware });
       await expect(graph.invoke(input as never)).rejects.toMatchObject({
@@ -156,7 +156,7 @@ describe("an input without messages", () => {
     }
   });
 
-  it("goes on as before if it is an empty list, null or nothing", async () => {
+  it("continues the thread if it is an empty list, null or nothing", async () => {
     const { graph } = create();
     await graph.invoke(input(), config);
     for (const given of [{ messages: [] }, null, undefined]) {
@@ -192,7 +192,7 @@ describe("an agent graph as a node of another graph", () => {
     expect(pairedScript(await nest().graph.invoke(input()))).toEqual(ANSWER);
   });
 
-  it("answers turn after turn over the checkpointer of the graph above", async () => {
+  it("answers turn after turn over the checkpointer of the parent graph", async () => {
     const { graph } = nest(new MemorySaver());
     await graph.invoke(input(), config);
     expect(pairedScript(await graph.invoke(input(), config))).toEqual([...ANSWER, ...ANSWER]);
@@ -213,7 +213,7 @@ describe("an agent graph as a node of another graph", () => {
     ]);
   });
 
-  it("is not troubled by a context of the graph above", async () => {
+  it("ignores a context of the parent graph", async () => {
     const { tools } = create();
     const child = createAgentGraph({ model: "offline:", tools });
     const graph = new StateGraph(
@@ -236,7 +236,7 @@ describe("an agent graph as a node of another graph", () => {
     expect(nodes).toEqual(["model", "tools", "model", "child"]);
   });
 
-  it("leaves the history of the graph above paired when it is aborted", async () => {
+  it("leaves the history of the parent graph paired when it is aborted", async () => {
     const { graph, probe } = nest(new MemorySaver());
     const controller = new AbortController();
     const run = graph.invoke(user("call heedful and call fast"), { ...config, signal: controller.signal });

@@ -46,7 +46,7 @@ const odd: readonly (readonly [title: string, run: (config: { toolCall?: { id?: 
 ];
 
 describe("A tool that", () => {
-  it.each(odd)("%s loses nothing of its sibling, and its call is answered", async (_title, run) => {
+  it.each(odd)("%s does not lose its sibling's result, and its call gets a result", async (_title, run) => {
     const graph = createAgentGraph({
       model: "offline:",
       tools: [named("odd", run), steady],

@@ -10,7 +10,7 @@ import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
 
-const NOTHING_SAID = "I stopped here: tools are off for this answer.";
+const NOTHING_SAID = "I stopped here: tools are off for this response.";
 
 function agent(steps: readonly Step[], options: Partial<AgentGraphOptions>) {
   const probe = createProbe();
@@ -70,7 +70,7 @@ const cases: readonly Case[] = [
     toolChoice: { mode: "required", requiredFunctionName: "fast", afterRequired: "answer" },
     steps: [call(), call()],
     choices: ["fast", "none"],
-    script: [...asked, "ai: I stopped here: the required tool was called, and no other may be."],
+    script: [...asked, "ai: I stopped here: the required tool was called, and no other call is allowed."],
   },
   // A provider that does not force the call, and a call that fails.
   { toolChoice: "required", steps: ["no"], choices: ["any"], script: ["human: go", "ai: no"] },
@@ -108,7 +108,7 @@ describe("toolChoice", () => {
     expect(await graph.invoke(null, config)).toEqual(ended);
   });
 
-  it("can be changed by a chat middleware, and is then what counts", async () => {
+  it("can be overridden by a chat middleware", async () => {
     const off = chatMiddleware(async (context, next) => {
       context.options.toolChoice = "none";
       await next();
@@ -129,7 +129,7 @@ describe("toolChoice", () => {
     expect(choices()).toEqual(["none"]);
   });
 
-  it("stays off where it is off, whatever a chat middleware says", async () => {
+  it("cannot be turned on by a chat middleware if it is off", async () => {
     const on = chatMiddleware(async (context, next) => {
       context.options.toolChoice = "required";
       await next();
@@ -157,7 +157,7 @@ describe("toolChoice", () => {
     await expect(run).rejects.toThrow(new RegExp(words));
   });
 
-  it("cannot require a call where there is no tool", () => {
+  it("cannot require a call if there is no tool", () => {
     expect(() => agent([], { tools: [], toolChoice: "required" })).toThrow("has no tool");
   });
 });

@@ -11,7 +11,7 @@ interface Case {
   readonly reason: string;
   readonly options: Partial<AgentGraphOptions>;
   readonly config?: object;
-  /** What comes before the answer in which tools are off. */
+  /** The steps before the response in which tools are off. */
   readonly before: readonly Step[];
   readonly runs: number;
   readonly words: RegExp;
@@ -115,13 +115,13 @@ describe.each(cases)("tools are off because of $reason", ({ options, config, bef
     expect(sameAs(shown)).toEqual(sameAs(last));
   });
 
-  it("and what else the message says stays", async () => {
+  it("and the other content of the message stays", async () => {
     const { last, shown } = await run(new AIMessage({ ...calls(["fast"]), content: "Let me see." } as never));
     expect(last).toMatchObject({ content: "Let me see.", tool_calls: [] });
     expect(sameAs(shown)).toEqual(sameAs(last));
   });
 
-  it("and an answer without calls is left as it is", async () => {
+  it("and a response without calls is unchanged", async () => {
     const { last, shown } = await run(new AIMessage("All done."));
     expect(last?.text).toBe("All done.");
     expect(sameAs(shown)).toEqual(sameAs(last));

@@ -10,7 +10,7 @@ import { calls, scripted, type WantedCall } from "../../support/scripted-model.j
 import { pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 describe("a call fails", () => {
-  it("with the tool's throw, of which the model is told only on demand", async () => {
+  it("when the tool throws; the model gets the details only if that is enabled", async () => {
     const probe = createProbe();
     const batch: WantedCall[] = [["failing", { label: "42" }]];
     const [hidden] = await results({ tools: [probe.failing] }, ...batch);
@@ -30,7 +30,7 @@ describe("a call fails", () => {
     expect(result).toMatchObject({ status: "error" });
   });
 
-  it("when there is no such tool, and the error names it and those there are", async () => {
+  it("when the tool does not exist, and the error names it and the existing tools", async () => {
     const probe = createProbe();
     const [result] = await results({ tools: [probe.fast, probe.deaf] }, ["fsat"]);
     expect(result).toMatchObject({ status: "error", name: "fsat" });

@@ -31,12 +31,12 @@ describe("approvalRequest", () => {
     });
   });
 
-  it("tells what was wrong with the last answer", () => {
+  it("says what was wrong with the last decision", () => {
     const { problem, action_requests } = approvalRequest(tasks, "Not this way.");
     expect(problem).toBe("Not this way.");
     expect(action_requests.map(({ description }) => description)).toEqual([
-      "The assistant wants to call `send`.\n\nThe last answer was not used: Not this way.",
-      "The assistant wants to call `pay`.\n\nThe last answer was not used: Not this way.",
+      "The assistant wants to call `send`.\n\nThe last decision was not used: Not this way.",
+      "The assistant wants to call `pay`.\n\nThe last decision was not used: Not this way.",
     ]);
   });
 });
@@ -92,7 +92,7 @@ describe("readAnswer", () => {
     ],
   ];
 
-  it.each(accepted)("takes %s", (_what, given, decisions) => {
+  it.each(accepted)("accepts %s", (_what, given, decisions) => {
     expect(readAnswer({ decisions: given }, tasks)).toEqual({ kind: "decisions", decisions });
   });
 
@@ -140,7 +140,7 @@ describe("readAnswer", () => {
     ],
     [
       { decisions: [approve, { type: "edit", edited_action: { name: "send", args: {} } }] },
-      "`decisions.1.edited_action.name` is `send`, and the request is for `pay`",
+      "`decisions.1.edited_action.name` is `send`, but the request is for `pay`",
     ],
   ];
 

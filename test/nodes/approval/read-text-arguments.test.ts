@@ -63,12 +63,12 @@ describe.each(schemas)("with %s", (_what, schema) => {
   });
 
   it.each<[what: string, given: Record<string, unknown>]>([
-    ["text where the tool wants text", { amount: 1, text: "7", note: "7" }],
+    ["text where the tool expects text", { amount: 1, text: "7", note: "7" }],
     ["text that is not JSON", { amount: "seven" }],
     ["text of another type", { amount: "true" }],
     ["quoted text", { amount: '"7"' }],
     ["a missing field", { urgent: true }],
-    ["what fits already", { amount: 3, urgent: false }],
+    ["arguments that already fit", { amount: 3, urgent: false }],
   ])("leaves %s as it is", async (_field, given) => {
     expect(await readTextArguments(given, {}, schema)).toEqual(given);
   });

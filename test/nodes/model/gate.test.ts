@@ -25,7 +25,7 @@ const turn = (spent: Partial<Turn> = {}): Turn => ({
   ...spent,
 });
 
-/** Never due. */
+/** A policy that never makes a summary due. */
 const policy: SummaryPolicy = {
   maxTokens: 0,
   maxMessages: 0,
@@ -41,7 +41,7 @@ const decide = (state: AgentState, stepsLeft = ROOM) =>
 describe("the gate waits", () => {
   const cases: readonly (readonly [when: string, messages: AgentState["messages"]])[] = [
     ["in an empty thread", []],
-    ["after an answer", [human, new AIMessage("y")]],
+    ["after a response", [human, new AIMessage("y")]],
     ["while no call has a result", [human, called]],
     ["while the first call has none", [human, called, result("2")]],
     ["while the last call has none", [human, called, result("1")]],

@@ -20,7 +20,10 @@ interface Saved {
   readonly writes: readonly unknown[];
 }
 
-/** What a checkpoint holds: what the one before wrote is applied by a step of the loop, and discarded by an input. */
+/**
+ * The content of a checkpoint. A step of the loop applies the writes of the previous checkpoint; an input discards
+ * them.
+ */
 function storedMessages(saved: readonly Saved[]): unknown[] {
   const [newest, ...older] = saved;
   const before = older[0];
@@ -28,7 +31,7 @@ function storedMessages(saved: readonly Saved[]): unknown[] {
   return [...storedMessages(older), ...(newest.source === "input" ? [] : before.writes.flat())];
 }
 
-/** A chain of checkpoints, the newest first, with what their tasks wrote to the messages. */
+/** A chain of checkpoints, the newest first, with the messages that their tasks wrote. */
 function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; reads: string[] } {
   const reads: string[] = [];
   const tuples = saved.map(({ source, writes }, index): CheckpointTuple => {
@@ -59,7 +62,7 @@ function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; r
 const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
 const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
-/** The contents that are found for the unanswered calls of a history. */
+/** The contents that are found for the calls without a result. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
   const { dangling, pending } = unansweredCalls(history);
   const found = await recoverCalls([...dangling, ...pending], checkpoints);
@@ -69,7 +72,7 @@ async function harvest(history: readonly BaseMessage[], checkpoints: WatchedChec
 describe("recoverCalls", () => {
   const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
 
-  it("finds what the tasks of the abandoned checkpoint had written, each in its place", async () => {
+  it("finds the writes of the abandoned checkpoint's tasks, each in its place", async () => {
     const { checkpoints } = chain(loop([result("3")], [result("1")]), loop([calling("a", "1", "2", "3")]));
     expect(await harvest(batch, checkpoints)).toEqual(["result 1", undefined, "result 3"]);
   });
@@ -102,7 +105,7 @@ describe("recoverCalls", () => {
     expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("walks past checkpoints of runs that died before they patched", async () => {
+  it("reads past checkpoints of runs that died before they patched", async () => {
     const { checkpoints } = chain(
       input([human("second try")]),
       input([human("first try")]),
@@ -123,7 +126,7 @@ describe("recoverCalls", () => {
     expect(reads).toEqual(["1"]);
   });
 
-  it("gives one result to one call only, where a group uses an id twice", async () => {
+  it("gives one result to only one call if a group uses an id twice", async () => {
     const twice = [calling("a", "1", "1"), human("next")];
     const { checkpoints } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
     expect(await harvest(twice, checkpoints)).toEqual(["once", undefined]);
@@ -135,7 +138,7 @@ describe("recoverCalls", () => {
     expect(await harvest(reused, checkpoints)).toEqual([undefined, "of b"]);
   });
 
-  it("takes nothing that was applied: where it is gone, somebody removed it", async () => {
+  it("ignores an applied result: if it is missing, somebody removed it", async () => {
     const { checkpoints } = chain(
       { source: "update", writes: [] },
       loop(new AIMessage({ id: "b", content: "done" })),

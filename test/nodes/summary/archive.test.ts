@@ -22,7 +22,7 @@ const history = turnsOf(12, 60);
 
 const overTheWire = (value: unknown) => JSON.parse(JSON.stringify(value));
 
-/** A history that was summarised into the archive, so many times. */
+/** A history that was summarised into the archive this many times. */
 async function archived(times = 1) {
   const store = new InMemoryStore();
   let messages: BaseMessage[] = history;
@@ -38,7 +38,7 @@ async function archived(times = 1) {
   return { store, messages, said };
 }
 
-describe.each([1, 3])("What was archived, after %i summaries", (times) => {
+describe.each([1, 3])("An archived message, after %i summaries,", (times) => {
   it("has left the state, and is in the store under its ids", async () => {
     const { store, messages, said } = await archived(times);
     expect(messages.length).toBeLessThan(12);
@@ -103,7 +103,7 @@ describe("Where a thread was first kept and later archived", () => {
     expect(outline(await readFullHistory(store, ID, { messages }))).toBe(outline(said));
   });
 
-  it("what the first summary covered does not come back into sight", async () => {
+  it("the messages of the first summary stay hidden", async () => {
     const { messages } = await mixed();
     expect(visibleHistory(messages).rest.length).toBeLessThan(12);
   });
@@ -136,7 +136,7 @@ describe("A result that comes late for an archived call", () => {
     );
   });
 
-  it("is kept also where two summaries were made since", async () => {
+  it("is kept even if two summaries were made since", async () => {
     const store = new InMemoryStore();
     const options = { store, coveredMessages: "archive" } as const;
     const first = await summarizeOnce(start, shortSummariser(), options);
@@ -148,7 +148,7 @@ describe("A result that comes late for an archived call", () => {
     expect(outline(await readFullHistory(store, ID, { messages }))).toContain("hx ax late");
   });
 
-  it("goes to the nearest call of its id, as rule 6 says, where the archived one is answered", async () => {
+  it("belongs to the nearest call of its id, as rule 6 says, if the archived call has a result", async () => {
     const answered = [human("hx"), ai("ax", "c"), result("t1", "c"), ...history];
     const store = new InMemoryStore();
     const pass = await summarizeOnce(answered, shortSummariser(), { store, coveredMessages: "archive" });
@@ -160,13 +160,13 @@ describe("A result that comes late for an archived call", () => {
 });
 
 describe("The archive", () => {
-  it("is written again with the same, not twice", async () => {
+  it("is overwritten with the same content, not written twice", async () => {
     const store = new InMemoryStore();
     for (let time = 0; time < 2; time += 1) await archiveMessages(store, ID, history);
     expect(await store.search(archiveNamespace(ID), { limit: 1000 })).toHaveLength(history.length);
   });
 
-  it("has a namespace that a store takes, another for each thread", async () => {
+  it("has a valid namespace for each thread", async () => {
     const store = new InMemoryStore();
     const ids = ["a.b", "a/b", "a%2Eb", "langgraph", "线程", "a b"];
     for (const id of ids) {
@@ -178,7 +178,7 @@ describe("The archive", () => {
     }
   });
 
-  it("that lacks a message is an error that names it, not a silent gap", async () => {
+  it("without one of its messages gives an error that names the message", async () => {
     const { messages } = await archived();
     await expect(readFullHistory(new InMemoryStore(), ID, { messages })).rejects.toThrow(/h0/);
     await expect(readFullHistory(undefined, ID, { messages })).rejects.toThrow(/h0/);
@@ -190,7 +190,7 @@ describe("The archive", () => {
     expect(outline(await readFullHistory(store, ID, { messages: again }))).toBe(outline(said));
   });
 
-  it("holds messages with everything that they carry", async () => {
+  it("holds messages with all their fields", async () => {
     const store = new InMemoryStore();
     const content = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }];
     const rich = new HumanMessage({ id: "rich", content, name: "Ada", additional_kwargs: { own: 1 } });

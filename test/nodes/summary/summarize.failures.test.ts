@@ -12,29 +12,29 @@ const HEADING = "## Summary of the conversation so far";
 const cutOff = (response_metadata: object) =>
   new AIMessage({ content: "half of it", response_metadata: { ...response_metadata } });
 
-/** What a summariser does, and what the event says of it. */
+/** The behaviour of a summariser, and the reason in the event. */
 const failures: readonly (readonly [title: string, answer: Answer, reason: RegExp])[] = [
   ["throws", () => new Error("503 overloaded"), /503 overloaded/],
-  ["throws what is no error", () => Promise.reject("broken"), /broken/],
+  ["throws a value that is not an error", () => Promise.reject("broken"), /broken/],
   ["hangs until it is aborted", ({ signal }) => untilAborted(signal), /within 50 ms/],
-  ["hangs for ever", () => new Promise<never>(() => {}), /within 50 ms/],
-  ["answers too late", ({ signal }) => lateAnswer(signal), /within 50 ms/],
-  ["answers nothing", () => "", /nothing/],
-  ["answers blanks", () => " \n\t ", /nothing/],
-  ["answers its heading only", () => `${HEADING}\n\n`, /nothing/],
-  ["answers with a call", () => called(), /nothing/],
-  ["answers with its reasoning only", () => thought(), /nothing/],
-  ["is cut off, as OpenAI says it", () => cutOff({ finish_reason: "length" }), /cut off/],
-  ["is cut off, as Anthropic says it", () => cutOff({ stop_reason: "max_tokens" }), /cut off/],
-  ["is cut off, as Gemini says it", () => cutOff({ finishReason: "MAX_TOKENS" }), /cut off/],
-  ["is cut off, as Bedrock says it", () => cutOff({ stopReason: "max_tokens" }), /cut off/],
-  ["is cut off, as Ollama says it", () => cutOff({ done_reason: "length" }), /cut off/],
+  ["hangs forever", () => new Promise<never>(() => {}), /within 50 ms/],
+  ["responds too late", ({ signal }) => lateAnswer(signal), /within 50 ms/],
+  ["returns nothing", () => "", /is empty/],
+  ["returns only whitespace", () => " \n\t ", /is empty/],
+  ["returns only its heading", () => `${HEADING}\n\n`, /has no text/],
+  ["returns a tool call", () => called(), /has no text/],
+  ["returns only reasoning", () => thought(), /is empty/],
+  ["is cut off, in OpenAI's form", () => cutOff({ finish_reason: "length" }), /cut off/],
+  ["is cut off, in Anthropic's form", () => cutOff({ stop_reason: "max_tokens" }), /cut off/],
+  ["is cut off, in Gemini's form", () => cutOff({ finishReason: "MAX_TOKENS" }), /cut off/],
+  ["is cut off, in Bedrock's form", () => cutOff({ stopReason: "max_tokens" }), /cut off/],
+  ["is cut off, in Ollama's form", () => cutOff({ done_reason: "length" }), /cut off/],
   [
-    "is cut off, as OpenAI's responses say it",
+    "is cut off, in the form of OpenAI's Responses API",
     () => cutOff({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }),
     /cut off/,
   ],
-  ["answers more than it was given", ({ text }) => `${text} and more ${text}`, /no shorter/],
+  ["returns more than it was given", ({ text }) => `${text} and more ${text}`, /not shorter/],
 ];
 
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
@@ -67,7 +67,7 @@ afterEach(() => {
   process.off("unhandledRejection", remember);
 });
 
-describe("The history stays as it was, and an event says why, if the summariser", () => {
+describe("The history stays unchanged, and an event says why, if the summariser", () => {
   it.each(failures)("%s", async (_title, answer, reason) => {
     const model = new FunctionModel(answer);
     const pass = await summarizeOnce(history, model, { summaryTimeoutMs: 50 });
@@ -90,20 +90,20 @@ describe("The history stays as it was, and an event says why, if the summariser"
     expect(model.requests).toHaveLength(3);
   });
 
-  it("cannot be had", async () => {
+  it("cannot be created", async () => {
     const resolveSummaryModel = () => Promise.reject(new Error("no such model"));
     const pass = await summarizeOnce(history, shortSummariser(), { resolveSummaryModel });
     expect(pass.messages).toEqual(history);
     expect(pass.events).toEqual([{ type: "summary-failed", reason: "no such model" }]);
   });
 
-  it("is fine, but there is no store for what it covers", async () => {
+  it("works, but there is no store for the covered messages", async () => {
     const pass = await summarizeOnce(history, shortSummariser(), { coveredMessages: "archive" });
     expect(pass.messages).toEqual(history);
     expect(pass.events).toMatchObject([{ type: "summary-failed" }]);
   });
 
-  it("is fine, but the store refuses to write", async () => {
+  it("works, but the store fails to write", async () => {
     const store = new InMemoryStore();
     store.put = () => Promise.reject(new Error("disk full"));
     const pass = await summarizeOnce(history, shortSummariser(), { coveredMessages: "archive", store });
@@ -112,7 +112,7 @@ describe("The history stays as it was, and an event says why, if the summariser"
   });
 });
 
-it("What grows with each step is refused in the end, not stored", async () => {
+it("A summary that grows with each step is rejected in the end, not stored", async () => {
   const long = turnsOf(60, 100);
   const model = new FunctionModel(({ text }) => `${text}\n${text}`);
   const pass = await summarizeOnce(long, model);
@@ -130,7 +130,7 @@ it("A run that is cancelled while the summariser works ends as cancelled", async
   await expect(pass).rejects.toThrow("cancelled");
 });
 
-it("No number of turns lets a summary grow beyond the budget", async () => {
+it("A summary does not grow beyond the budget, however many turns there are", async () => {
   let { messages } = await summarizeOnce(history, shortSummariser());
   let longest = 0;
   // It repeats nearly all that it reads.

@@ -24,20 +24,20 @@ describe("A summary", () => {
     expect(messages).toHaveLength(history.length + 1);
   });
 
-  it("is told of, with what it covers and how many tokens it saved", async () => {
+  it("is reported by an event with the covered messages and the saved tokens", async () => {
     const { summary, covered, events } = await summarizeOnce(history, shortSummariser());
     const replaced = tokensOf(history.slice(0, covered.length));
     const tokensSaved = replaced - tokensOf([new HumanMessage(summary?.text ?? "")]);
     expect(events).toEqual([{ type: "summary-made", covered, tokensSaved }]);
   });
 
-  it("changes nothing of what it was made from", async () => {
+  it("does not change the messages that it covers", async () => {
     const before = snapshot(history);
     await summarizeOnce(history, shortSummariser());
     expect(snapshot(history)).toEqual(before);
   });
 
-  it("is not given its heading twice where the summariser wrote one", async () => {
+  it("has its heading only once if the summariser also wrote it", async () => {
     const model = new FunctionModel(() => `${HEADING}\n\nall of it`);
     expect((await summarizeOnce(history, model)).summary?.text).toBe(`${HEADING}\n\nall of it`);
   });
@@ -51,7 +51,7 @@ describe("A summary", () => {
 });
 
 describe("The summariser is shown", () => {
-  it("everything that is covered, in order", async () => {
+  it("all covered messages, in order", async () => {
     const model = shortSummariser();
     const { covered } = await summarizeOnce(history, model);
     const [transcript = ""] = transcriptsOf(model);
@@ -62,7 +62,7 @@ describe("The summariser is shown", () => {
     expect(places).toEqual(places.toSorted((one, other) => one - other));
   });
 
-  it("nothing that stays", async () => {
+  it("no message that stays", async () => {
     const model = shortSummariser();
     const { covered } = await summarizeOnce(history, model);
     const [transcript = ""] = transcriptsOf(model);
@@ -70,7 +70,7 @@ describe("The summariser is shown", () => {
       if (text !== "") expect(transcript).not.toContain(text);
   });
 
-  it("what a user wrote to the letter", async () => {
+  it("a user's words literally", async () => {
     const text = "$& $1 $$ $` $' {messages} {x} %s \\n <b>";
     const model = shortSummariser();
     await summarizeOnce([new HumanMessage({ id: "h", content: text }), ...history], model);
@@ -95,7 +95,7 @@ describe("The summariser is shown", () => {
     for (const { text } of long.slice(0, covered.length)) expect(shown).toContain(squeeze(text));
   });
 
-  it("one message in steps where it is longer than a step", async () => {
+  it("one message in steps if it is longer than a step", async () => {
     const model = shortSummariser();
     const start = [humanOf("h", 10_000), ...history];
     await summarizeOnce(start, model);
@@ -113,7 +113,7 @@ describe("The next summary", () => {
     return { first, model, second: await summarizeOnce(start, model, { coveredMessages }) };
   }
 
-  it("folds the one before in, and names it with what it adds", async () => {
+  it("includes the previous one, and names the messages of both", async () => {
     const { first, model, second } = await twice("keep");
     const [former] = first.messages.filter((message) => coverageOf(message) !== undefined);
     expect(model.requests[0]?.text).toContain("short summary 0");
@@ -122,7 +122,7 @@ describe("The next summary", () => {
     for (const id of first.covered) expect(second.covered).not.toContain(id);
   });
 
-  it("folds in results that came late, with the tool that returned them", async () => {
+  it("includes late results, with the tool that returned them", async () => {
     const start = [human("hx"), ai("ax", "c"), ...turnsOf(12, 60)];
     const first = await summarizeOnce(start, shortSummariser());
     const late = Object.assign(result("late", "c", "12 degrees"), { name: "tool_c" });
@@ -146,7 +146,7 @@ describe("The next summary", () => {
 describe("The wording", () => {
   const chinese = summaryWording("zh", {});
 
-  it("is Chinese where that is chosen", async () => {
+  it("is Chinese if that is chosen", async () => {
     const model = shortSummariser();
     const { summary } = await summarizeOnce(history, model, { summaryWording: chinese });
     expect(summary?.text).toBe("## 对话历史摘要\n\nshort summary 0");
@@ -154,7 +154,7 @@ describe("The wording", () => {
     expect(model.requests[0]?.text).toContain("此后的对话");
   });
 
-  it("is one's own where it is given", async () => {
+  it("is the custom one if it is set", async () => {
     const model = shortSummariser();
     const own = summaryWording("en", { heading: "# $& so far", instructions: "Be $1 brief." });
     const { summary } = await summarizeOnce(history, model, { summaryWording: own });
@@ -163,7 +163,7 @@ describe("The wording", () => {
   });
 });
 
-it("A batch inside the current turn is covered whole, and the request stays", async () => {
+it("A batch inside the current turn is covered completely, and the user's request stays", async () => {
   const steps = Array.from({ length: 12 }, (_, step) => stepOf(`x${step}`, 100, "a", "b")).flat();
   const { messages, covered } = await summarizeOnce([humanOf("request"), ...steps], shortSummariser());
   expect(covered).not.toContain("request");

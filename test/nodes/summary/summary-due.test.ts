@@ -9,7 +9,7 @@ const long = turnsOf(12, 60);
 const policy = policyOf();
 
 describe("A summary is tried", () => {
-  it("where it is due", () => {
+  it("when it is due", () => {
     expect(shouldSummarize({ messages: long }, policy)).toBe(true);
     expect(shouldSummarize({ messages: turnsOf(2) }, policy)).toBe(false);
   });
@@ -28,13 +28,13 @@ describe("A summary is tried", () => {
     expect(shouldSummarize({ messages: [...messages, humanOf("h99")], summaryAttempt }, policy)).toBe(true);
   });
 
-  it("again in the same turn when the input has grown by much", async () => {
+  it("again in the same turn when the input has grown a lot", async () => {
     const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
     const next = [...messages, ...stepOf("next", 600)];
     expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(true);
   });
 
-  it("few times in a turn of a hundred steps, whether the summariser works or fails", async () => {
+  it("only a few times in a turn of a hundred steps, even if the summariser fails", async () => {
     for (const model of [shortSummariser(), new FunctionModel(() => new Error("no"))]) {
       let messages: BaseMessage[] = [humanOf("request")];
       let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { summaryWording } from "../../../src/nodes/summary/summary-prompts.js";
 import { SUMMARY_LANGUAGES } from "../../../src/settings/summary-settings.js";
 
-it("There are an English and a Chinese wording, whose headings are pinned", () => {
+it("There is an English and a Chinese wording with fixed headings", () => {
   expect(SUMMARY_LANGUAGES).toEqual(["en", "zh"]);
   expect(summaryWording("en", {}).heading).toBe("## Summary of the conversation so far");
   expect(summaryWording("zh", {}).heading).toBe("## 对话历史摘要");
@@ -11,7 +11,7 @@ it("There are an English and a Chinese wording, whose headings are pinned", () =
 describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
   const { request } = summaryWording(language, {});
 
-  it("has the summary so far and the transcript, to the letter", () => {
+  it("contains the summary so far and the transcript literally", () => {
     const text = request("$& before", "$1 since");
     expect(text.indexOf("$& before")).toBeGreaterThan(0);
     expect(text.indexOf("$1 since")).toBeGreaterThan(text.indexOf("$& before"));
@@ -23,7 +23,7 @@ describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
   });
 });
 
-it("One's own prompt and heading win, each for itself", () => {
+it("A custom prompt and a custom heading replace the defaults independently", () => {
   const builtIn = summaryWording("zh", {});
   expect(summaryWording("zh", { heading: "# H" })).toMatchObject({
     heading: "# H",

@@ -20,7 +20,7 @@ function stream(...pieces: readonly Piece[]) {
   return { message, chunks };
 }
 
-/** The first piece of a real client, which says whom it speaks with. */
+/** The first chunk of a real client, which names its provider. */
 const OPENAI: Piece = { response_metadata: { model_provider: "openai" } };
 const call = (args: string, index = 0): Piece => ({
   tool_call_chunks: [{ name: "pay", args, id: `c${index}`, index, type: "tool_call_chunk" }],
@@ -43,7 +43,7 @@ const rows: readonly Row[] = [
   },
   { title: "an unknown reason", pieces: [OPENAI, { content: "Hi." }, ended("flagged")], verdict: "complete" },
   { title: "a text without an end", pieces: [OPENAI, { content: "Hi" }], verdict: "no-finish-reason" },
-  { title: "whole calls without an end", pieces: [OPENAI, call('{"a":1}')], verdict: "no-finish-reason" },
+  { title: "complete calls without an end", pieces: [OPENAI, call('{"a":1}')], verdict: "no-finish-reason" },
   { title: "a fake's text", pieces: [{ content: "Hi" }], verdict: "complete" },
   { title: "a fake's calls", pieces: [call('{"a":1}')], verdict: "complete" },
   { title: "a fake's cut-off calls", pieces: [call('{"amount": 10')], verdict: "cut-off-arguments" },
@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
     verdict: "complete",
   },
   {
-    title: "cut-off arguments that are called finished",
+    title: "cut-off arguments with a normal finish reason",
     pieces: [OPENAI, call('{"amount": 10'), ended("tool_calls")],
     verdict: "cut-off-arguments",
   },
@@ -82,7 +82,7 @@ const rows: readonly Row[] = [
     verdict: "cut-off-calls",
   },
   {
-    title: "calls announced",
+    title: "announced calls that are missing",
     pieces: [OPENAI, { content: "I pay." }, ended("tool_calls")],
     verdict: "missing-calls",
   },
@@ -114,7 +114,7 @@ describe("a stream with", () => {
     );
   });
 
-  it("no reason, of a model that never gives one, is judged by what it holds", () => {
+  it("no reason is judged by its content if the model never gives a reason", () => {
     const judge = (...pieces: readonly Piece[]) => {
       const { message, chunks } = stream(...pieces);
       return judgeAnswer(message, { chunks, omitsFinishReason: true });
@@ -124,7 +124,7 @@ describe("a stream with", () => {
   });
 });
 
-describe("the reason that a stream ends with is read from", () => {
+describe("the finish reason of a stream is read from", () => {
   const reasons: readonly (readonly [client: string, pieces: readonly Piece[], reason: string])[] = [
     ["ChatOpenAI", [OPENAI, ended("stop")], "stop"],
     ["ChatAnthropic", [OPENAI, { additional_kwargs: { stop_reason: "tool_use" } }], "tool_use"],
@@ -149,7 +149,7 @@ describe("the reason that a stream ends with is read from", () => {
   });
 });
 
-describe("an answer in one piece", () => {
+describe("a response in one piece", () => {
   const rows: readonly (readonly [title: string, message: AIMessage, verdict: BrokenReason | "complete"])[] =
     [
       [
@@ -159,12 +159,12 @@ describe("an answer in one piece", () => {
       ],
       ["is empty", new AIMessage({ content: "" }), "empty"],
       [
-        "has a call that is no JSON, which is never run",
+        "has a call with invalid JSON, which is never run",
         new AIMessage({ content: "", invalid_tool_calls: [{ name: "pay", args: '{"a', id: "1" }] }),
         "complete",
       ],
       [
-        "has a call, and was cut off",
+        "has a call and was cut off",
         new AIMessage({
           content: "",
           tool_calls: [{ name: "pay", args: {}, id: "1" }],

@@ -18,7 +18,7 @@ describe.each([
     );
   });
 
-  it("takes a dialect that there is", () => {
+  it("accepts a known dialect", () => {
     expect(() => ask("mistral")).not.toThrow();
   });
 });

@@ -10,16 +10,24 @@ class BadRequestError extends Error {
   readonly request = { key: "secret" };
 }
 
-describe("the provider's words are found", () => {
+describe("the provider's text is found", () => {
   it.each([
-    ["as they are", "Overloaded", "Overloaded"],
-    ["behind the status", "400 Slow down", "Slow down"],
-    ["with a number of their own", "503 of us are busy", "503 of us are busy"],
-    ["in an error of a JSON", '400 {"type":"error","error":{"type":"x","message":"Bad order"}}', "Bad order"],
-    ["in a JSON with a detail", 'Status 422. Body: {"object":"error","detail":"Bad field"}', "Bad field"],
+    ["as it is", "Overloaded", "Overloaded"],
+    ["after the status", "400 Slow down", "Slow down"],
+    ["with its own number at the start", "503 of us are busy", "503 of us are busy"],
+    [
+      "in the error of a JSON body",
+      '400 {"type":"error","error":{"type":"x","message":"Bad order"}}',
+      "Bad order",
+    ],
+    [
+      "in the detail of a JSON body",
+      'Status 422. Body: {"object":"error","detail":"Bad field"}',
+      "Bad field",
+    ],
     ["before LangChain's advice", "400 No key\n\nTroubleshooting URL: https://a.b/c/\n", "No key"],
-    ["with braces that are no JSON", "Missing {place} in it", "Missing {place} in it"],
-    ["where there are none", "400 status code (no body)", "it gave no reason"],
+    ["with braces that are not JSON", "Missing {place} in it", "Missing {place} in it"],
+    ["in an error without one", "400 status code (no body)", "no reason given"],
     ["over several lines", "one\n  two", "one two"],
   ])("%s", (_title, message, text) => {
     expect(providerTextOf(plain(new BadRequestError(message)))).toBe(text);
@@ -31,13 +39,13 @@ describe("the provider's words are found", () => {
     expect(providerTextOf(plain(error))).toBe("Connection error. (ECONNREFUSED)");
   });
 
-  it("and shortened", () => {
+  it("and is shortened", () => {
     expect(providerTextOf(plain(new Error("word ".repeat(500)))).length).toBeLessThanOrEqual(501);
   });
 });
 
 describe("a plain error", () => {
-  it("has name, codes and place of the client's, and nothing else of it", () => {
+  it("has the name, codes and stack of the client's error, and nothing else", () => {
     const error = plain(new BadRequestError("It was secret."));
     expect(error).not.toBeInstanceOf(BadRequestError);
     expect({ ...error }).toEqual({ status: 400, code: "code of …" });

@@ -5,18 +5,18 @@ import { createRedact } from "../../../src/providers/failure/redact.js";
 describe("a text is redacted of", () => {
   it.each([
     ["OpenAI's keys", "provided: sk-proj-abc_DEF-0123456789.", "provided: [redacted]."],
-    ["keys that are masked already", "provided: sk-abcd****************wxyz.", "provided: [redacted]."],
+    ["keys that are already masked", "provided: sk-abcd****************wxyz.", "provided: [redacted]."],
     ["Groq's", "Invalid gsk_abcdefgh0123", "Invalid [redacted]"],
     ["xAI's", "Invalid xai-abcdefgh0123", "Invalid [redacted]"],
     ["Google's", "key AIzaSyA-abcdefgh_0123 not valid", "key [redacted] not valid"],
     [
-      "tokens of headers",
+      "tokens in headers",
       'authorization: "Bearer abc.def~ghi-0123456789"',
       'authorization: "Bearer [redacted]"',
     ],
-    ["keys of an address", "GET /v1?key=abc123&alt=sse", "GET /v1?key=[redacted]&alt=sse"],
-    ["signatures of an address", "GET /v1?sig=abc123&alt=sse", "GET /v1?sig=[redacted]&alt=sse"],
-    ["passwords of an address", "https://me:secret@proxy/v1", "https://[redacted]@proxy/v1"],
+    ["keys in a URL", "GET /v1?key=abc123&alt=sse", "GET /v1?key=[redacted]&alt=sse"],
+    ["signatures in a URL", "GET /v1?sig=abc123&alt=sse", "GET /v1?sig=[redacted]&alt=sse"],
+    ["passwords in a URL", "https://me:secret@proxy/v1", "https://[redacted]@proxy/v1"],
   ])("%s", (_title, text, redacted) => {
     expect(createRedact({})(text)).toBe(redacted);
   });
@@ -32,23 +32,23 @@ describe("a text is redacted of", () => {
     ["a session", { session: "my own key" }],
     ["a signature of its queries", { configuration: { defaultQuery: { sig: "my own key" } } }],
     ["a service account", { authOptions: { credentials: { private_key: "my own key" } } }],
-  ])("what the model keeps as %s", (_title, fields) => {
+  ])("a secret that the model keeps as %s", (_title, fields) => {
     expect(createRedact(fields)("It was my own key.")).toBe("It was [redacted].");
   });
 
-  it("the key of a real client, and of a longer one before a shorter one that begins it", () => {
+  it("the key of a real client, and a long key before a short key that it begins with", () => {
     const model = new ChatOpenAI({ apiKey: "my own key", configuration: { apiKey: "my own key two" } });
     expect(createRedact(model)("my own key two, my own key")).toBe("[redacted], [redacted]");
   });
 
-  it("a signature, as it stands in an address", () => {
+  it("a signature, as a URL encodes it", () => {
     const redact = createRedact({ configuration: { defaultQuery: { sv: "a b/c+d" } } });
     expect(redact("GET /v1?sv=a+b%2Fc%2Bd or a%20b%2Fc%2Bd or a b/c+d")).toBe(
       "GET /v1?sv=[redacted] or [redacted] or [redacted]",
     );
   });
 
-  it("a key that no address could hold", () => {
+  it("a key that a URL cannot hold", () => {
     expect(createRedact({ apiKey: "my own \uD800key" })("my own \uD800key")).toBe("[redacted]");
   });
 
@@ -62,7 +62,7 @@ describe("a text is redacted of", () => {
     },
   );
 
-  it("no header and no parameter that says nothing", () => {
+  it("no harmless header and no harmless parameter", () => {
     const text = "application/json and curl/8 were refused in 2024-10-21: true.";
     const defaultHeaders = {
       "Content-Type": "application/json",
@@ -73,7 +73,7 @@ describe("a text is redacted of", () => {
     expect(createRedact({ configuration: { defaultHeaders, defaultQuery } })(text)).toBe(text);
   });
 
-  it("no names of people, designs and short values", () => {
+  it("no ordinary words that look similar, and no short values", () => {
     const text = "The author Jane Roe of design Aubergine had the session x.";
     const model = { author: "Jane Roe", design: "Aubergine", session: "x" };
     expect(createRedact(model)(text)).toBe(text);

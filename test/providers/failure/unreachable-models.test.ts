@@ -1,4 +1,4 @@
-/** Where a model was looked for, and no key in what is said of it. */
+/** The error of an unreachable model names the address, and no key. */
 
 import { createServer } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** Google's client keeps the cause to itself, and has the address in its own words. */
+/** Google's client hides the cause, and writes the address in its own words. */
 const GOOGLE = (at: string) => `Error fetching from http://${at}/`;
 const ALL_OTHERS = (at: string, path: string) =>
   `ModelError: The model failed: Connection error (http://${at}${path}): connect ECONNREFUSED ${at}`;
@@ -29,7 +29,7 @@ const cases = MADE_MODELS.map((made) => ({
 }));
 
 describe.each(cases)("The model $name", ({ name, key, baseURL, path, said }) => {
-  it("says where nobody answered", async () => {
+  it("names the address that did not respond", async () => {
     hastenRetries();
     const environment = { [key]: KEY, [baseURL]: `http://${host}${path}` };
     const graph = createAgentGraph({
@@ -41,7 +41,7 @@ describe.each(cases)("The model $name", ({ name, key, baseURL, path, said }) => 
     expect(String(error)).toContain(said(host, path));
   });
 
-  it("has an address without credentials", async () => {
+  it("shows the address without credentials", async () => {
     const environment = {
       [key]: KEY,
       [baseURL]: `https://someone:secret-word@example.test${path}/?key=secret`,
@@ -50,18 +50,18 @@ describe.each(cases)("The model $name", ({ name, key, baseURL, path, said }) => 
   });
 });
 
-describe("What has no address", () => {
+describe("No address is named for", () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   it.each([
-    ["a model at its provider's own", {}],
+    ["a model at its provider's default address", {}],
     ["a socket", { baseURL: "unix:/run/model.sock" }],
-    ["what is no address", { clientConfig: { baseURL: "localhost" } }],
-  ])("is told as it was: %s", (_title, model) => {
+    ["a value that is not an address", { clientConfig: { baseURL: "localhost" } }],
+  ])("%s", (_title, model) => {
     const error = toModelError(refused, { model, messages: [] });
     expect(String(error)).toBe("ModelError: The model failed: connect ECONNREFUSED");
   });
 
-  it("is a refusal, which somebody answered", () => {
+  it("a refusal, because the server responded", () => {
     const answered = Object.assign(new Error("429 Slow down", { cause: refused }), { status: 429 });
     const error = toModelError(answered, { model: { baseURL: "http://127.0.0.1:9" }, messages: [] });
     expect(String(error)).not.toContain("127.0.0.1");

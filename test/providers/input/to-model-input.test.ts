@@ -17,7 +17,7 @@ const NAMES = Object.keys(DIALECTS) as DialectName[];
 const TURNS = 20;
 const BUDGET = 5_000;
 
-/** Turns with a long result each, and as much reasoning as a thinking model writes. */
+/** Turns with a long result each, and with as much reasoning as a thinking model writes. */
 function thinkingThread(): BaseMessage[] {
   return Array.from({ length: TURNS }, (_, turn) => [
     new HumanMessage(`look ${turn}`),
@@ -31,7 +31,7 @@ function thinkingThread(): BaseMessage[] {
 }
 
 describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
-  it("keeps it with all that is sent: the words between roles, and the reasoning", () => {
+  it("stays within the budget, including added messages and reasoning", () => {
     const input = toModelInput(thinkingThread(), { dialect, maxTokens: BUDGET });
     const reasoning = input.map((message) => countTextTokens(reasoningOf(message) ?? ""));
     const total = sumTokens(input) + reasoning.reduce((sum, tokens) => sum + tokens, 0);
@@ -39,7 +39,7 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
     expect(total).toBeGreaterThan(BUDGET * 0.8);
   });
 
-  it("is accepted like any other", () => {
+  it("breaks no rule of the dialect", () => {
     fc.assert(
       fc.property(foreignHistories(), fc.nat({ max: 200 }), (foreign, maxTokens) => {
         const input = toModelInput(buildForeign(foreign), { dialect, maxTokens });

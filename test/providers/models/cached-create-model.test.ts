@@ -27,7 +27,7 @@ it("A model that could not be made is tried again.", async () => {
   expect(attempts).toBe(2);
 });
 
-it("Graphs that are handed the same function ask the same models, their summariser too.", async () => {
+it("Graphs with the same function use the same models, including their summariser.", async () => {
   const names: string[] = [];
   const share = cachedCreateModel((name) => {
     names.push(name);

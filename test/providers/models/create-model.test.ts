@@ -26,7 +26,7 @@ const echo = tool(({ text }) => text, {
 });
 
 describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, dialect }) => {
-  it("is made from its variables and answers, with tools", async () => {
+  it("is made from its environment variables, and responds with tools", async () => {
     const environment = { [key]: KEY, [baseURL]: `${strict.url(dialect)}${path}` };
     const model = await createModel(name, { environment });
     const withTools = model.bindTools?.([echo]);
@@ -76,7 +76,7 @@ describe("the dialect of a model", () => {
     ],
     ["an unknown host", openAI({ configuration: { baseURL: "http://localhost:8000/v1" } }), "strict"],
     ["a model with bound options", openAI({}).bindTools([echo]), "openai"],
-    ["what is no known client", { invoke: () => new AIMessage("") }, "strict"],
+    ["an unknown client", { invoke: () => new AIMessage("") }, "strict"],
   ] as const)("%s", (_title, model, dialect) => {
     expect(dialectOf(model)).toBe(dialect);
   });

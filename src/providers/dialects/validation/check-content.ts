@@ -1,4 +1,4 @@
-/** What messages say. */
+/** Checks the content of messages. */
 
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS } from "../../input/media/media-forms.js";
@@ -34,7 +34,7 @@ function checkBlanks({ content, calls, index, role }: SentMessage): Fault[] {
   if (role === "user" && blank) return [{ rule: "blank-user", index }];
   if (role === "tool" && blank) return [{ rule: "blank-result", index }];
   if (role === "assistant" && blank && calls.length === 0) return [{ rule: "empty-assistant", index }];
-  // Beside calls an empty string is no text at all, and a blank one is a text.
+  // Beside tool calls, an empty string is not a text, but a blank one is.
   const isBlankText =
     typeof content === "string"
       ? content !== "" && blank

@@ -1,4 +1,4 @@
-/** Ids, names and arguments of calls. */
+/** Checks ids, names and arguments of tool calls. */
 
 import { callIdOf, isResult } from "../../../history/result.js";
 import { isRecord } from "../../../shared/is-record.js";

@@ -1,4 +1,4 @@
-/** Which role follows which. */
+/** Checks which role follows which. */
 
 import type { Check, Fault } from "./check.js";
 import type { SentMessage } from "./sent-message.js";

@@ -1,4 +1,4 @@
-/** Each call has one result, directly behind its message. */
+/** Checks that each tool call has one result, directly after its message. */
 
 import { callIdOf, isResult } from "../../../history/result.js";
 import type { Check, Fault } from "./check.js";

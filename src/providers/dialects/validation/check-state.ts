@@ -1,4 +1,4 @@
-/** What only the model that wrote it can read. */
+/** Checks state that only the model that wrote it can read. */
 
 import { isAIMessage } from "../../../history/call.js";
 import { readMaker } from "../../input/maker.js";

@@ -1,7 +1,7 @@
 import type { Dialect, RuleName } from "../rule.js";
 import type { SentMessage } from "./sent-message.js";
 
-/** One place at which a rule is broken, and what its text says of it. */
+/** One place where a rule is broken, with the values for the text of the rule. */
 export interface Fault {
   readonly rule: RuleName;
   readonly index: number;
@@ -11,5 +11,5 @@ export interface Fault {
   readonly next?: number;
 }
 
-/** Contract: pure; finds every fault of its kind, whether or not the dialect has the rule. */
+/** Contract: pure. Finds every fault of its kind, even if the dialect does not have the rule. */
 export type Check = (messages: readonly SentMessage[], dialect: Dialect) => readonly Fault[];

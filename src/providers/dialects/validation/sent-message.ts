@@ -13,13 +13,13 @@ export interface SentCall {
 }
 
 export interface SentMessage {
-  /** The place in the list. */
+  /** The index in the message list. */
   readonly index: number;
   readonly message: BaseMessage;
-  /** `system`, `user`, `assistant`, `tool`, or what the message calls itself. */
+  /** `system`, `user`, `assistant`, `tool`, or the message's own name for its role. */
   readonly role: string;
   readonly calls: readonly SentCall[];
-  /** What of the content is sent: blocks that the client leaves out are not here. */
+  /** The content that is sent, without the blocks that the client leaves out. */
   readonly content: unknown;
 }
 
@@ -42,14 +42,14 @@ export function toSentMessages(messages: readonly BaseMessage[], dialect: Dialec
   }));
 }
 
-/** The text of a string or of a text block; undefined for anything else. */
+/** The text of a string or of a text block. Undefined for anything else. */
 export function textOf(block: unknown): string | undefined {
   if (typeof block === "string") return block;
   if (!isRecord(block) || block["type"] !== "text") return undefined;
   return typeof block["text"] === "string" ? block["text"] : "";
 }
 
-/** Whether the content says nothing: blank text, or no block at all. */
+/** Whether the content says nothing: it is blank text, or has no blocks. */
 export function isBlank(content: unknown): boolean {
   if (typeof content === "string") return content.trim() === "";
   return Array.isArray(content) && content.every((block) => textOf(block)?.trim() === "");

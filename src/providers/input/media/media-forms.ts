@@ -1,4 +1,4 @@
-/** How each client takes a user's pictures, sounds and files. */
+/** How each client accepts a user's images, sounds and files. */
 
 import { isRecord } from "../../../shared/is-record.js";
 import type { Block, Media, Source } from "./read-media.js";
@@ -6,9 +6,9 @@ import type { Block, Media, Source } from "./read-media.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface MediaForm {
-  /** Whether a block can be sent as it is. Text always can. */
+  /** Whether a block can be sent unchanged. Text always can. */
   readonly takes: (block: Fields) => boolean;
-  /** Undefined for what the provider does not take: that is told in words. */
+  /** Undefined for media that the provider does not accept. A text description replaces them. */
   readonly write: (media: Exclude<Media, { kind: "text" }>) => Block | undefined;
 }
 
@@ -17,7 +17,7 @@ const isOf =
   ({ type }: Fields): boolean =>
     types.includes(type);
 
-/** Chat Completions, and most who speak that protocol: pictures only. */
+/** Chat Completions, and most hosts with that protocol: images only. */
 const imageUrl: MediaForm = {
   takes: (block) => isOf("image_url")(block) && isRecord(block["image_url"]),
   write: ({ kind, source }) => {
@@ -56,8 +56,8 @@ export const MEDIA_FORMS = {
     },
   },
   anthropic: {
-    // The client leaves out pictures in the provider's own form that are named by id, and sends those in LangChain's
-    // older form twice.
+    // The client leaves out images that the provider's own form names by id, and sends images in LangChain's older
+    // form twice.
     takes: (block) =>
       isOf("image_url", "search_result", "container_upload")(block) ||
       (isOf("document")(block) && isRecord(block["source"])) ||
@@ -67,7 +67,7 @@ export const MEDIA_FORMS = {
         return source.kind === "id"
           ? { type: "image", fileId: source.id }
           : { type: "image", source: anthropicSource(source) };
-      // Of files it reads PDF only, beside text.
+      // Apart from text, it reads only PDF files.
       const isRead = source.kind !== "data" || source.mimeType === "application/pdf";
       if (kind !== "file" || !isRead) return undefined;
       return { type: "document", source: anthropicSource(source), ...(title && { title }) };

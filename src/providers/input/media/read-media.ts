@@ -1,4 +1,4 @@
-/** Pictures, sounds and files in a user's content, whoever's form they are written in. */
+/** Images, sounds and files in a user's content, in the form of any provider. */
 
 import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../../../shared/base64.js";
@@ -12,7 +12,7 @@ export type Source =
   /** `data` is base64. */
   | { readonly kind: "data"; readonly mimeType: string; readonly data: string }
   | { readonly kind: "url"; readonly url: string; readonly mimeType: string | undefined }
-  /** What a provider has stored under an id of its own. */
+  /** Media that a provider has stored under its own id. */
   | { readonly kind: "id"; readonly id: string };
 
 export type Media =
@@ -22,7 +22,7 @@ export type Media =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Undefined for a block that is no picture, sound or file, or is written in a form that nobody knows. */
+/** Undefined for a block that is not an image, sound or file, or has an unknown form. */
 export function readMedia(block: unknown): Media | undefined {
   if (!isRecord(block)) return undefined;
   const text = readPlainText(block);
@@ -36,7 +36,7 @@ export function readMedia(block: unknown): Media | undefined {
   return { kind, source, name: readName(block) ?? readName(standard) };
 }
 
-/** LangChain's `text-plain` and its older `source_type: "text"`; Anthropic's documents of text. */
+/** LangChain's `text-plain` and its older `source_type: "text"`, and Anthropic's text documents. */
 function readPlainText({ type, source_type, text, source }: Fields): string | undefined {
   const isPlain = type === "text-plain" || (type === "file" && source_type === "text");
   if (isPlain && typeof text === "string") return text;
@@ -44,7 +44,7 @@ function readPlainText({ type, source_type, text, source }: Fields): string | un
   return readString(source, "data");
 }
 
-/** LangChain's standard form. LangChain reads its own older form and most of OpenAI's and Anthropic's. */
+/** LangChain's standard form. LangChain converts its own older form and most forms of OpenAI and Anthropic. */
 function toStandard(block: Fields): Fields {
   const own = readOpenAI(block) ?? readGemini(block);
   if (own !== undefined) return own;
@@ -52,7 +52,7 @@ function toStandard(block: Fields): Fields {
   return isRecord(standard) ? standard : block;
 }
 
-/** What LangChain leaves as it is: a bare URL, `file_data`, and the blocks of the Responses API. */
+/** Forms that LangChain leaves unchanged: a bare URL, `file_data`, and the blocks of the Responses API. */
 function readOpenAI(block: Fields): Fields | undefined {
   const { type, image_url, file } = block;
   if ((type === "image_url" || type === "input_image") && typeof image_url === "string")

@@ -1,9 +1,9 @@
 /**
- * A few words stand where a provider demands a message that is not there.
+ * Adds a short message where a provider demands one that is missing.
  *
- * Mistral takes no user's message behind a result; Claude 4.6 and Mistral take no assistant's message at the end;
- * Bedrock and GLM want a user's message first, and everybody wants some message. The user's words are marked, so
- * that nobody takes them for the user's.
+ * Mistral does not accept a user message after a tool result. Claude 4.6 and Mistral do not accept an assistant
+ * message at the end. Bedrock and GLM demand a user message first, and every provider demands at least one message.
+ * Added user messages are marked, so that they are not taken for the user's own.
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";

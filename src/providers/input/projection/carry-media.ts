@@ -1,10 +1,10 @@
 /**
- * A user's pictures, sounds and files are written in the form that the client takes.
+ * Rewrites a user's images, sounds and files into the form that the client accepts.
  *
- * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older one, or in a
- * provider's. Clients read some forms of others, throw for some, and send some as they are, which the provider then
- * refuses. A file of plain text becomes that text where its form is not the provider's own. What the provider does not
- * take stays, for the next step to tell it in words.
+ * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older form, or in a
+ * provider's form. Clients read some forms of other providers, throw for some, and send some unchanged, which the
+ * provider then rejects. A file of plain text becomes that text, unless it is in the provider's own form. Media that
+ * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
@@ -17,7 +17,7 @@ import type { Step } from "./step.js";
 
 export const carryMedia: Step = (messages, { dialect }) => {
   const form: MediaForm = MEDIA_FORMS[dialect.media];
-  // Of results only Anthropic takes pictures in the same form.
+  // Among tool results, only Anthropic accepts images in the same form.
   const isCarrier = ({ type }: BaseMessage) =>
     type === "human" || (type === "tool" && dialect.media === "anthropic");
   return mapMessages(messages, (message) => {

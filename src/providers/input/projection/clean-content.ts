@@ -1,9 +1,10 @@
 /**
- * Content becomes a text, or a list of blocks that the provider takes.
+ * Turns content into a text, or into a list of blocks that the provider accepts.
  *
- * Blank text is refused by some as a block and by others as a message. A block that the provider does not know is
- * told in words if it says something, and goes if it does not. A list is made one text where the client takes nothing
- * else. An empty list becomes an empty text: some clients lose the calls beside an empty list.
+ * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
+ * text description if it says something, and is dropped otherwise. A list is joined into one text where the client
+ * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls beside an empty
+ * list.
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
@@ -37,7 +38,10 @@ function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent 
     : blocks;
 }
 
-/** A dialect that takes lists from users only takes them for pictures and files: some of its clients take none. */
+/**
+ * A dialect that accepts lists from users is only sent them for images and files: some of its clients accept no
+ * lists.
+ */
 function wantsText(blocks: readonly Block[], { blocksIn }: Dialect): boolean {
   return !blocksIn.includes("ai") && blocks.every(({ type }) => type === "text");
 }

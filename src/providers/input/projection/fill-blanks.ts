@@ -1,9 +1,9 @@
 /**
- * Messages that say nothing go, or say so.
+ * Drops or fills messages that say nothing.
  *
- * An assistant's message with neither text nor calls is refused by most, so it goes; a blank system message too. A
- * user's message or a result cannot go: it has its place in the turn. There a few words stand for it, where the
- * provider demands some.
+ * Most providers reject an assistant message with neither text nor calls, so it is dropped. A blank system message is
+ * dropped too. A user message or a tool result has its place in the turn and must stay. It gets a short text where
+ * the provider demands one.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -24,7 +24,7 @@ function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
   if (isAIMessage(message)) {
     return (message.tool_calls ?? []).length === 0 && isBlankMessage(message) ? undefined : message;
   }
-  // Blank content is an empty text by now.
+  // At this step, blank content is already an empty text.
   if (message.content !== "") return message;
   if (message.type === "system") return undefined;
   if (message.type === "tool" && rules["blank-result"] !== undefined)

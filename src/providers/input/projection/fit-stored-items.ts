@@ -1,9 +1,9 @@
 /**
- * What OpenAI's Responses API has stored is named only where it still fits.
+ * Refers to items stored by OpenAI's Responses API only where they still match the message.
  *
- * The client sends a stored answer in place of the message, so it must have the same calls. Reasoning and what
- * followed it must both be named or neither. An item is named once, and by its own id: an Anthropic message id looks
- * like an item of OpenAI's.
+ * The client sends a stored response in place of the message, so it must have the same calls. A reference to
+ * reasoning needs a reference to the item after it, and the reverse. An item is referred to once, and only by its own
+ * id: the id of an Anthropic message looks like an id of an OpenAI item.
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";

@@ -1,9 +1,9 @@
 /**
- * Signatures, encrypted reasoning and ids of stored items go, unless the model that is asked wrote them.
+ * Drops signatures, encrypted reasoning and ids of stored items, unless the target model wrote them.
  *
- * They are of no use to another provider, and most refuse what they cannot verify. Who wrote a message is not always
- * known; then what is written in the provider's own fields counts as the provider's. A message in LangChain's
- * `v1` form has its state in blocks that the clients convert each in their way: it is sent without.
+ * Another provider cannot use them, and most reject state that they cannot verify. The author of a message is not
+ * always known. If it is unknown, state in the provider's own fields counts as the provider's. A message in
+ * LangChain's `v1` form has its state in blocks that each client converts differently, so it is sent without state.
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
@@ -53,7 +53,7 @@ function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AI
   });
 }
 
-/** An empty text is nothing that anybody could fail to read. */
+/** An empty text holds no state. */
 function isWritten(value: unknown): boolean {
   return value !== undefined && value !== "";
 }

@@ -1,10 +1,10 @@
 /**
- * Every call becomes an entry of `tool_calls` with an object as its arguments, and stands nowhere else.
+ * Moves every tool call into `tool_calls`, with an object as its arguments, and removes it everywhere else.
  *
- * Clients send what is in `tool_calls`. They leave out `invalid_tool_calls`, whose results would then be orphans; some
- * leave out calls that stand in the content only, others send a call twice that stands in both; and one falls back
- * to `additional_kwargs.tool_calls` when the list is empty. Arguments that are no object are refused by most providers
- * when they are sent again; what was wrong with them, the result says.
+ * Clients send the entries of `tool_calls`. They leave out `invalid_tool_calls`, whose results would then be orphans.
+ * Some clients leave out calls that are only in the content. Others send a call twice if it is in both places. One
+ * falls back to `additional_kwargs.tool_calls` when the list is empty. Most providers reject arguments that are not
+ * an object. The result of such a call says what was wrong with them.
  */
 
 import type { AIMessage } from "@langchain/core/messages";
@@ -19,9 +19,9 @@ import type { Step } from "./step.js";
 export const listCalls: Step = (messages) =>
   mapMessages(messages, (message) => (isAIMessage(message) ? withListedCalls(message) : message));
 
-/** Raw calls as the provider wrote them. All clients read `tool_calls` first, so they are of no use. */
+/** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
-/** Blocks that are a call in some client's eyes. Their call is listed. */
+/** Blocks that some client treats as a call. Their call is in `tool_calls`. */
 const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
   "tool_use",
   "function_call",

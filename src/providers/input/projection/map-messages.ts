@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 
-/** The same array if each message stays as it is. `undefined` leaves a message out. */
+/** Maps each message, and drops it for `undefined`. Returns the same array if no message changes. */
 export function mapMessages(
   messages: readonly BaseMessage[],
   change: (message: BaseMessage, index: number) => BaseMessage | undefined,

@@ -1,8 +1,8 @@
 /**
- * Neighbours of one role become one message.
+ * Merges adjacent messages of the same role.
  *
- * Bedrock and many chat templates demand that user and assistant alternate; Gemini refuses a call behind an
- * assistant's text.
+ * Bedrock and many chat templates demand that user and assistant alternate. Gemini rejects a tool call after an
+ * assistant text.
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
@@ -22,12 +22,12 @@ export const mergeTurns: Step = (messages, { dialect }) => {
   return merged.length === messages.length ? messages : merged;
 };
 
-/** A message with calls is followed by its results, so of two assistant's messages the first has none. */
+/** A message with calls is followed by its results, so the first of two assistant messages has no calls. */
 function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefined {
   if (first.type !== second.type || (second.type !== "human" && second.type !== "ai")) return undefined;
   const content = joinContent(first.content, second.content);
   if (!isAIMessage(second)) return copyMessage(first, { content });
-  // The first one's state goes: it has no calls that would need it, and another model may have written it.
+  // The first message's state is dropped: it has no calls that need it, and another model may have written it.
   return copyMessage<BaseMessage>(second, { content });
 }
 

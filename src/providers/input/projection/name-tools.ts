@@ -1,8 +1,9 @@
 /**
- * The names of called tools get a form that the provider takes, and results carry the name of their call.
+ * Rewrites the names of called tools into a form that the provider accepts, and gives each result the name of its
+ * call.
  *
- * A model may call a tool that does not exist, by a name with blanks or dots, and the history keeps it. Gemini pairs
- * results with calls by name.
+ * A model may call a tool that does not exist, with spaces or dots in the name, and the history keeps this call.
+ * Gemini matches results to calls by name.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -47,7 +48,7 @@ function hasName({ name }: BaseMessage): boolean {
   return name !== undefined && name !== null;
 }
 
-/** The name of an agent or a user, which some providers check too. */
+/** The name of an agent or a user. Some providers check it too. */
 function withLegalName(message: BaseMessage): BaseMessage {
   if (!hasName(message) || MESSAGE_NAME.test(String(message.name))) return message;
   return copyMessage(message, { name: toLegalName(String(message.name), MESSAGE_NAME) });

@@ -1,9 +1,9 @@
 /**
- * Each assistant's message carries reasoning, be it empty, where the provider demands it; elsewhere none does.
+ * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
  *
- * DeepSeek's thinking mode demands the reasoning of earlier answers back and takes an empty one where it is lost, or
- * where another model wrote the message. Without thinking it ignores the field. Whether a host that is not known is
- * sent the field, its client decides: see `clients/send-reasoning.ts`.
+ * DeepSeek's thinking mode demands the reasoning of earlier responses. It accepts empty reasoning where it is lost,
+ * or where another model wrote the message. Without thinking it ignores the field. For an unknown host, its client
+ * decides whether the field is sent: see `clients/send-reasoning.ts`.
  */
 
 import { isAIMessage } from "../../../history/call.js";

@@ -1,8 +1,7 @@
 /**
- * Messages of free or outdated roles become messages of the four that every provider has.
+ * Turns messages of custom or outdated roles into messages of the four common roles.
  *
- * Clients throw for `FunctionMessage`, and providers refuse roles that they do not know, OpenAI's `developer` among
- * them.
+ * Clients throw for `FunctionMessage`. Providers reject roles that they do not know, such as OpenAI's `developer`.
  */
 
 import {

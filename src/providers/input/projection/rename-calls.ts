@@ -1,8 +1,8 @@
 /**
- * Call ids become unique over the whole input, and legal for the provider; calls and results are renamed together.
+ * Makes call ids unique in the whole input and valid for the provider. A call and its result are renamed together.
  *
- * Providers repeat ids within a thread, some by design, and others refuse a repeated one. A legal id that was not used
- * before stays. Another one is derived from what the call is and where it stands, so it is the same each time.
+ * Providers repeat ids within a thread, some by design, and other providers reject a repeated id. A valid id that was
+ * not used before is kept. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
 import type { AIMessage } from "@langchain/core/messages";
@@ -13,7 +13,7 @@ import { hashText } from "../../../shared/hash-text.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-/** The longest id that all providers take: Mistral wants exactly so many characters. */
+/** The longest id that all providers accept. Mistral demands exactly this length. */
 const ID_LENGTH = 9;
 
 export const renameCalls: Step = (messages, { dialect }) => {
@@ -43,7 +43,7 @@ export const renameCalls: Step = (messages, { dialect }) => {
   });
 };
 
-/** The message's own id outlives a change of what stands before it; its place does not. */
+/** A message's own id stays the same when messages before it change. Its index does not. */
 function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }

@@ -2,10 +2,10 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { viewOf } from "../model-view.js";
 
 /**
- * A view of Gemini's client whose broken streams do not end the process; any other model itself.
+ * A view of Gemini's client whose broken streams do not end the process. Returns any other model unchanged.
  *
- * Google's package returns the stream together with a promise of the whole response. The client drops the promise, and
- * when the stream breaks nobody handles its rejection.
+ * Google's package returns the stream together with a promise of the complete response. The client drops the promise.
+ * When the stream breaks, nobody handles the promise's rejection.
  */
 export function catchGeminiResponse(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "googlegenerativeai") return model;

@@ -1,6 +1,6 @@
 /**
- * `ChatMistralAI` whose requests are sent again as its fields say. The client makes an `AsyncCaller` of its own for each
- * request, with the default for what is repeated; so that one is told to repeat nothing, and the model's is used.
+ * `ChatMistralAI` that retries as its fields say. The client makes a new `AsyncCaller` with default retries for each
+ * request. That caller is told not to retry, and the model's own caller is used.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -14,7 +14,7 @@ export async function createMistralModel({ baseURL, ...fields }: ModelFields): P
   class CallerChatMistralAI extends ChatMistralAI {
     override maxRetries = 0;
 
-    // It has one signature for streams and one for whole answers; `never` fits both.
+    // The method has one signature for streams and one for complete responses. `never` fits both.
     override completionWithRetry(input: never, streaming: never): never {
       return this.caller.call(() => super.completionWithRetry(input, streaming)) as never;
     }

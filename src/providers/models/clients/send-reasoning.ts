@@ -1,7 +1,7 @@
 /**
- * OpenAI's client and those made of it, among them `ChatDeepSeek`, read `reasoning_content` from an answer and never
- * send it. Their converter passes unknown content blocks through, so the reasoning travels as such a block from the
- * message to the request, where it becomes the field that the host reads.
+ * OpenAI's client and the clients built on it, such as `ChatDeepSeek`, read `reasoning_content` from a response but
+ * never send it. Their converter passes unknown content blocks through. So the reasoning travels from the message to
+ * the request as such a block, and there it becomes the field that the host reads.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -12,13 +12,13 @@ import { identityOf } from "../dialect-of.js";
 import { isChatModel, viewOf } from "../model-view.js";
 
 /**
- * A view of the model that sends the reasoning of earlier answers back, as the model input carries it; the model itself
- * where nobody would read it.
+ * A view of the model that sends the reasoning of earlier responses back, as the model input carries it. Returns the
+ * model itself where no host would read it.
  *
- * DeepSeek gets it always. Of an unknown host it is only known that it speaks OpenAI's protocol: some serve DeepSeek's
- * thinking and demand the field (https://github.com/danny-avila/LibreChat/issues/13366), others refuse it
- * (https://github.com/janhq/jan/issues/8136). It gets the field if its model is DeepSeek's or Kimi's by name, or wrote
- * some reasoning in this thread.
+ * DeepSeek always gets the reasoning. An unknown host only tells us that it has OpenAI's protocol. Some such hosts
+ * serve DeepSeek's thinking mode and demand the field (https://github.com/danny-avila/LibreChat/issues/13366). Others
+ * reject it (https://github.com/janhq/jan/issues/8136). An unknown host gets the field if its model is DeepSeek's or
+ * Kimi's by name, or wrote reasoning in this thread.
  */
 export function sendReasoning(model: BaseChatModel): BaseChatModel {
   const { dialect, modelId = "" } = identityOf(model);
@@ -27,14 +27,14 @@ export function sendReasoning(model: BaseChatModel): BaseChatModel {
   return withReasoning(model, (messages) => isDemanded || messages.some((message) => !!reasoningOf(message)));
 }
 
-/** Not the small models of other makers that learned from DeepSeek's: `deepseek-r1-distill-llama-70b`. */
+/** Excludes small models of other providers that were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`. */
 const DEMANDING_MODELS = /^(?!.*distill).*\b(?:deepseek|kimi)/i;
 
 type IsSent = (messages: readonly BaseMessage[]) => boolean;
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 
 function withReasoning(model: BaseChatModel, isSent: IsSent): BaseChatModel {
-  // `ChatOpenAI` hands on to one of two models; the other one speaks the Responses API.
+  // `ChatOpenAI` delegates to one of two models. The other one is for the Responses API.
   const completions: unknown = Reflect.get(model, "completions");
   if (isChatModel(completions)) return viewOf(model, { completions: withReasoning(completions, isSent) });
   const complete: unknown = Reflect.get(model, "completionWithRetry");

@@ -1,10 +1,10 @@
 /**
- * `ChatAlibabaTongyi` whose requests are sent again where that may help, and whose refusals say what DashScope said.
+ * `ChatAlibabaTongyi` with retries, and with DashScope's text in its errors.
  *
- * The client makes its requests in a way that its `AsyncCaller` cannot see fail: a stream's request is sent when the
- * first chunk is read, behind the caller's back, and without streaming the status of an answer is not looked at, so that
- * a refusal without `code` reads as an empty answer. It also loses DashScope's text, decodes a character that is cut by
- * the network as two broken ones, and leaves out lines that it cannot read. So the two methods that send are replaced.
+ * The `AsyncCaller` of the client cannot see its requests fail. The request of a stream is sent when the first chunk
+ * is read, outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code`
+ * looks like an empty response. It also loses DashScope's error text, decodes a character that the network cuts as
+ * two broken ones, and skips lines that it cannot read. So the two methods that send are replaced.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -45,7 +45,7 @@ export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFie
           ? collectStream(request, streams, signal, onMessage)
           : client.caller.call(async () => (await send(request, signal)).json()),
     },
-    // The client calls it within its caller, and awaits it there.
+    // The client calls this within its caller, and awaits it there.
     createTongyiStream: {
       value: async (request: object, signal?: AbortSignal) =>
         readEvents(await sendStreaming(request, signal)),

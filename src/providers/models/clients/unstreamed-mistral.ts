@@ -5,9 +5,9 @@ import { viewOf } from "../model-view.js";
 /**
  * A view of Mistral's client that does not stream.
  *
- * Its `_generate` streams as soon as it is given a signal or a timeout, of which it makes no other use. And Mistral's
- * own package, where a body is no JSON because a part is missing, rejects a promise that nobody handles, which ends the
- * process: so the body is read before the package sees it.
+ * The client's `_generate` streams whenever it gets a signal or a timeout, and does nothing else with them. Mistral's
+ * package has a second fault. If a body is not valid JSON because a part is missing, the package rejects a promise
+ * that nobody handles, and this ends the process. So the body is read before the package gets it.
  */
 export function unstreamedMistral(model: BaseChatModel): BaseChatModel {
   const onlyOnce = new AsyncCaller({ maxRetries: 0 });
