@@ -38,7 +38,7 @@ export interface ModelNodeOptions {
   /** How often a broken response is requested again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
   readonly summaryPolicy: SummaryPolicyOf;
-  /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
+  /** Contract: resolves to the model that a run names, or to the default model. Rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
 

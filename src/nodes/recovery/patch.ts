@@ -22,7 +22,7 @@ export async function patch(
   const calls = [...dangling, ...pending];
   const inputs = runInputsOf(config);
   const found = await recoverCalls(calls, inputs?.checkpoints);
-  // An answer given without the model comes behind the open group, too.
+  // A response that a middleware set follows the open group too, so its calls are closed as well.
   const closes = inputs?.given === undefined ? dangling.length : calls.length;
   const closing: BaseMessage[] = [];
   for (const [index, unanswered] of calls.entries()) {

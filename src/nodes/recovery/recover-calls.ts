@@ -16,7 +16,7 @@ import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 /** A run that died before it patched leaves one checkpoint. A limit, because many in a row are not expected. */
 const CHECKPOINTS_TO_READ = 20;
 
-/** What was found of a call: the result of its tool, or the question whether it may be run. */
+/** The finding for a call: the result of its tool, or the question whether it can be run. */
 export type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };
@@ -79,7 +79,7 @@ function toRemains(result: ToolMessage): Found {
   return { callId: callIdOf(result), remains: { kind: "result", result } };
 }
 
-/** The calls that its unfinished tasks had asked a human about. */
+/** The calls that unfinished tasks of the checkpoint asked a human about. */
 function unansweredQuestions(checkpoint: CheckpointTuple): Found[] {
   const answered = resumedTasks(checkpoint);
   const { pendingWrites = [] } = checkpoint;
