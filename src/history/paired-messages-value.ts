@@ -1,4 +1,4 @@
-/** State fields: drop-ins for LangGraph's `MessagesValue` and `MessagesDeltaValue`. */
+/** State fields that replace LangGraph's `MessagesValue` and `MessagesDeltaValue`. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { DeltaValue, ReducedValue } from "@langchain/langgraph";
@@ -12,7 +12,30 @@ import { pairedMessagesDeltaReducer, pairedMessagesReducer } from "./paired-mess
 
 const valueSchema = messagesSchema.default(() => []);
 
-/** A `messages` field whose history stays paired. An update that holds no message is refused: `InvalidMessageError`. */
+/**
+ * A `messages` field whose history stays paired. It refuses an update that is not a message or a list of
+ * messages with an `InvalidMessageError`.
+ *
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { END, START, StateGraph, StateSchema } from "@langchain/langgraph";
+ * import { PairedMessagesValue } from "langgraph-tether";
+ *
+ * const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+ *   .addNode("late", () => ({ messages: [new ToolMessage({ tool_call_id: "c1", content: "18 °C" })] }))
+ *   .addEdge(START, "late")
+ *   .addEdge("late", END)
+ *   .compile();
+ * const { messages } = await graph.invoke({
+ *   messages: [
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ * });
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human' ]
+ * ```
+ */
 export const PairedMessagesValue: ReducedValue<BaseMessage[], MessagesUpdate> = new ReducedValue(
   valueSchema,
   {
@@ -22,7 +45,7 @@ export const PairedMessagesValue: ReducedValue<BaseMessage[], MessagesUpdate> = 
   },
 );
 
-/** The same over a `DeltaChannel`: a checkpoint holds what a step added instead of the whole history. */
+/** The same over a `DeltaChannel`: a checkpoint stores only the messages that a step added. */
 export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
   valueSchema,
   {
