@@ -89,7 +89,7 @@ it("gives up after its timeout", async () => {
   const base = await serve(() => {});
   const weather = createWeatherTool({ geocodingBaseUrl: base, timeoutMs: 50 });
   await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
-    "The weather service could not be reached: no answer within 50 ms.",
+    "The weather service could not be reached: no response within 50 ms.",
   );
 });
 
