@@ -23,10 +23,26 @@ export interface Violation {
 const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
 
 /**
- * Why a provider would reject these messages, as its LangChain client would send them: what is broken, where, and
- * what the answer would be. Empty if it would not.
+ * Tells why a provider would reject these messages, in the form in which its LangChain client sends them: the
+ * broken rules, their places and the provider's error messages. Empty if the provider would accept them.
  *
- * @throws InvalidSettingError for a dialect that is not known.
+ * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
+ * @throws InvalidSettingError for an unknown dialect.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { validateHistory } from "langgraph-tether";
+ *
+ * const violations = validateHistory(
+ *   [
+ *     new HumanMessage("What is the weather?"),
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ *   "openai",
+ * );
+ * console.log(violations.map(({ rule, index }) => `${rule} at ${index}`)); // [ 'missing-result at 1' ]
+ * ```
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);

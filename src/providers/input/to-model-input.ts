@@ -25,12 +25,25 @@ export interface ModelInputOptions {
 }
 
 /**
- * What one model request is sent: derived from the history, never stored. A summary stands for what it covers, every
- * call has its result, old calls are left out, all system messages stand at the front as one, and what a provider of
- * the dialect would refuse is put into the form that it takes: {@link validateHistory} finds nothing in it. Long
- * results are shortened where a budget demands it.
+ * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
+ * Every tool call has its result. Calls of earlier turns are left out beyond the limit. All system messages
+ * are joined into one at the front. Anything that a provider of the dialect would refuse is changed to a form
+ * that it accepts, so {@link validateHistory} finds nothing in it. Long results are shortened if a budget
+ * requires it. The history is not changed.
  *
- * @throws InvalidSettingError for a dialect that is not known.
+ * @throws InvalidSettingError for an unknown dialect.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { toModelInput } from "langgraph-tether";
+ *
+ * const history = [
+ *   new AIMessage({ content: "", tool_calls: [{ id: "call:1", name: "weather", args: {} }] }),
+ *   new HumanMessage("Are you there?"),
+ * ];
+ * const input = toModelInput(history, { systemPrompt: "Be brief.", dialect: "openai" });
+ * console.log(input.map((message) => message.type)); // [ 'system', 'ai', 'tool', 'human' ]
+ * ```
  */
 export function toModelInput(
   history: readonly BaseMessage[],
