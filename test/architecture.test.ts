@@ -46,6 +46,7 @@ interface SourceFile {
 
 const IMPORT = /(?:from|import\(|importOptional<[^>]*>\()\s*"([^"]+)"/g;
 const TYPE_IMPORT = /^(?:import|export) type [^;]*;/gm;
+const COMMENT = /^ *\/\*\*[\s\S]*?\*\//gm;
 const OPTIONAL_IMPORT = /importOptional<\s*typeof import\("([^"]+)"\)\s*,?\s*>\(\s*"([^"]+)"/g;
 
 const namesOf = (text: string): string[] => [...text.matchAll(IMPORT)].map((match) => match[1] ?? "");
@@ -54,7 +55,9 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
   .filter((path) => path.endsWith(".ts"))
   .map((path) => {
     const text = readFileSync(join(SOURCE, path), "utf8");
-    return { path, text, imports: namesOf(text), runtimeImports: namesOf(text.replaceAll(TYPE_IMPORT, "")) };
+    // The examples in comments import the library itself.
+    const code = text.replaceAll(COMMENT, "");
+    return { path, text, imports: namesOf(code), runtimeImports: namesOf(code.replaceAll(TYPE_IMPORT, "")) };
   });
 
 function layerOf(path: string): Layer {
