@@ -19,8 +19,7 @@
  *  7. A result without such a call is refused and reported with the complete message. A call that an archived
  *     summary covers counts: its result is kept directly after the summary.
  *  8. A new summary is placed after the last message that it covers, or else after the leading system
- *     messages. The messages that it archives leave the history in the same step: exactly those that it
- *     names.
+ *     messages. The messages that it archives, and no others, leave the history in the same step.
  *  9. Nothing is mutated. An untouched message keeps its identity, and so does the array if nothing changed.
  * 10. A history that is not in this form is brought into it first.
  * 11. An append costs one copy of the array, and work for the new messages only.
@@ -142,7 +141,7 @@ function placeOfSummary(draft: Draft, covered: readonly string[]): number {
 /**
  * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
  * the other one did not name, because the rest may have come back since. A result of an archived call that the
- * summary does not name arrived meanwhile: it stays, after the summary.
+ * summary does not name arrived meanwhile. It stays, after the summary.
  */
 function archiveCovered(
   draft: Draft,

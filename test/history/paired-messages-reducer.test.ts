@@ -19,18 +19,18 @@ beforeEach(() => {
 afterEach(() => unsubscribe(REPAIR_CHANNEL, keep));
 
 describe("The reducer of a channel", () => {
-  it("gives the messages that the pure reducer gives", () => {
+  it("returns the same messages as the pure reducer", () => {
     const state = pairedMessagesReducer([ai("a", "c")], [human("h"), result("t", "c")]);
     expect(outline(state)).toBe("a t h");
   });
 
-  it("begins with nothing where the channel has no value", () => {
+  it("begins with no messages if the channel has no value", () => {
     expect(outline(pairedMessagesReducer(undefined, human("h")))).toBe("h");
   });
 });
 
 describe("Rule 12: repairs are published", () => {
-  it("on a channel of this name", () => {
+  it("on the channel with this name", () => {
     expect(REPAIR_CHANNEL).toBe("langgraph-tether:repair");
   });
 
@@ -53,12 +53,12 @@ describe("Rule 12: repairs are published", () => {
     expect(keys.slice(2)).toEqual(keys.slice(0, 2));
   });
 
-  it("by the delta reducer too", () => {
+  it("by the delta reducer as well", () => {
     pairedMessagesDeltaReducer([], [[result("t", "c")], human("h")]);
     expect(published.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
   });
 
-  it("and nothing is published where nothing was repaired", () => {
+  it("and nothing is published if nothing was repaired", () => {
     pairedMessagesReducer([ai("a", "c")], [result("t", "c"), human("h")]);
     expect(published).toEqual([]);
   });
@@ -74,7 +74,7 @@ describe("The batch reducer of a delta channel", () => {
     expect(state).toHaveLength(5);
   });
 
-  it("gives the same for one batch and for several", () => {
+  it("gives the same for one batch and for several batches", () => {
     const writes = [["hi"], ai("a", "c"), [result("t", "c"), "hi"], removal("a"), ["hi"]];
     const atOnce = pairedMessagesDeltaReducer([], writes);
     const batches = [writes.slice(0, 2), writes.slice(2, 3), writes.slice(3)];

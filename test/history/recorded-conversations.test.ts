@@ -1,4 +1,4 @@
-/** Recorded conversations of gpt-4o, about a quarter of which use a call id again for another call. */
+/** Recorded conversations of gpt-4o. About a quarter of them repeat a call id for another call. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ const histories = conversations.map(({ messages }) => {
 const title = isThere ? "Recorded conversations" : `Recorded conversations, skipped: there is no ${FILE}`;
 
 describe.skipIf(!isThere)(title, () => {
-  it("are as many as were recorded, and use call ids again", () => {
+  it("are complete in number, and repeat call ids", () => {
     expect(conversations).toHaveLength(100);
     const reusing = histories.filter((history) => {
       const ids = history.flatMap(callIdsOf);
@@ -43,7 +43,7 @@ describe.skipIf(!isThere)(title, () => {
     expect(reusing.length).toBeGreaterThan(20);
   });
 
-  it("are replayed message by message without a loss or a repair", () => {
+  it("are replayed message by message without a loss and without a repair", () => {
     for (const [index, { messages }] of conversations.entries()) {
       const history = histories[index] ?? [];
       expect(history.map(({ text }) => text)).toEqual(messages.map(({ content }) => content ?? ""));
@@ -54,7 +54,7 @@ describe.skipIf(!isThere)(title, () => {
     }
   });
 
-  it("are in order after each message, also when results come as late as they can", () => {
+  it("are in order after each message, even if results come as late as possible", () => {
     for (const { messages } of conversations) {
       const late = messages.toSorted(
         (one, other) => Number(one.role === "tool") - Number(other.role === "tool"),
@@ -68,7 +68,7 @@ describe.skipIf(!isThere)(title, () => {
     }
   });
 
-  it("need no repair where they are whole", () => {
+  it("need no repair if they are complete", () => {
     for (const history of histories) {
       const whole = history.slice(0, findSafeCutoff(history, { messages: 0 }));
       expect(repairHistory(whole)).toEqual({ messages: whole, repairs: [] });
@@ -82,13 +82,13 @@ describe.skipIf(!isThere)(title, () => {
       "around",
       (history: readonly BaseMessage[], cut: number) => [...history.slice(0, cut), ...history.slice(cut + 1)],
     ],
-  ])("what is %s a cut at each place is repaired, and nothing is lost without a repair", (_title, part) => {
+  ])("the part %s a cut at any place is repaired, and nothing is lost without a repair", (_title, part) => {
     for (const history of histories) {
       for (let cut = 0; cut <= history.length; cut += 1) expectRepaired(part(history, cut));
     }
   });
 
-  it("a safe cutoff leaves both parts without orphans and without open calls but the last", () => {
+  it("a safe cutoff leaves both parts without orphans, and without open calls except the last", () => {
     for (const history of histories) {
       for (let keep = 0; keep <= history.length; keep += 1) {
         const cut = findSafeCutoff(history, { messages: keep });
@@ -108,6 +108,6 @@ function expectRepaired(messages: readonly BaseMessage[]): void {
   );
   const kept = new Set(repaired.messages);
   expect(messages.filter((message) => !kept.has(message) && !carried.has(message))).toEqual([]);
-  // The reducer may be handed the repaired list as a state.
+  // The reducer can get the repaired list as a state.
   expect(reduceMessages(repaired.messages, []).messages).toBe(repaired.messages);
 }

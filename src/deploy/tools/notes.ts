@@ -33,7 +33,7 @@ export function createSaveNoteTool() {
     },
     {
       name: "save_note",
-      description: "Saves a note that can be searched later, also in other conversations.",
+      description: "Saves a note that can be searched later, even in other conversations.",
       schema: saveNoteSchema,
     },
   );
