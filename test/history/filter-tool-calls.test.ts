@@ -107,7 +107,7 @@ describe("A call is removed everywhere it is written", () => {
     ["in blocks", { content: [text, use("x"), use("y")] }],
     ["in both", { content: [text, use("x"), use("y")], tool_calls: [listed("x"), listed("y")] }],
     [
-      "and as OpenAI sent it",
+      "in the list and as OpenAI sent it",
       {
         content: "I look.",
         tool_calls: [listed("x"), listed("y")],
