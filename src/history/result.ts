@@ -5,7 +5,7 @@ import type { Call } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 
-/** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
+/** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = "tether_placeholder";
 
 /**
@@ -69,10 +69,7 @@ export function endsRun(message: BaseMessage): boolean {
   return isResult(message) && message.additional_kwargs?.[ENDS_RUN_KEY] === true;
 }
 
-/**
- * @param place Distinguishes calls of the same name and id: the id of their message, and the index of the
- * call in it.
- */
+/** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({
     content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,
