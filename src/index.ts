@@ -26,7 +26,6 @@ export { type RepairedHistory, repairHistory } from "./history/repair-history.js
 export type { PlaceholderCause } from "./history/result.js";
 export type { AgentContext } from "./middleware/agent-context.js";
 export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";
-export type { Next } from "./middleware/compose.js";
 export type { FunctionCall, FunctionContext } from "./middleware/function-context.js";
 export {
   type AgentMiddleware,
@@ -40,6 +39,7 @@ export {
   type Middleware,
   type MiddlewareOptions,
 } from "./middleware/middleware.js";
+export type { Next } from "./middleware/run-onion.js";
 export { MiddlewareTermination } from "./middleware/termination.js";
 export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
 export type { ApprovalCall, RequireApproval } from "./nodes/approval/call-policy.js";

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const SOURCE = join(ROOT, "src");
 
 /** From the bottom up: a file imports from its own layer and from those before it. */
 const LAYERS = [
@@ -34,6 +35,12 @@ const PURE_IMPORTS = {
 
 /** What the entry `langgraph-tether/history` may import at any depth: it runs in browsers, and is small. */
 const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "ohash/crypto"];
+
+const MOST_LINES = 250;
+/** How many files a folder of `src` holds at most, itself. Those below have more: they may shrink, and not grow. */
+const MOST_FILES = 18;
+const LARGER_FOLDERS: Readonly<Record<string, number>> = { history: 38, offline: 20 };
+
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
 interface SourceFile {
@@ -59,6 +66,12 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
     const code = text.replaceAll(COMMENT, "");
     return { path, text, imports: namesOf(code), runtimeImports: namesOf(code.replaceAll(TYPE_IMPORT, "")) };
   });
+
+/** The folders of `src` that hold files, and how many. */
+const folders = [...new Set(files.map(({ path }) => dirname(path)))].map((path) => ({
+  path,
+  count: files.filter((file) => dirname(file.path) === path).length,
+}));
 
 function layerOf(path: string): Layer {
   if (ENTRIES.includes(path)) return "index";
@@ -91,7 +104,57 @@ function closureOf(entry: string): readonly SourceFile[] {
   return [...found.values()];
 }
 
-describe("the house", () => {
+/** The picture of the folders in ARCHITECTURE.md, and the text around it. */
+function readArchitecture(): { readonly tree: string; readonly text: string } {
+  const page = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+  const [before = "", tree = "", ...text] = page.split("```");
+  return { tree, text: [before, ...text].join("") };
+}
+
+/** The paths that the picture names, from the root of the repository: an entry is below the last one that is less indented. */
+function pathsOfTree(tree: string): string[] {
+  const above: { readonly indent: number; readonly path: string }[] = [];
+  return [...tree.matchAll(/^( *)([\w.-]+\/?)(?: {2,}\S.*)?$/gm)].map(
+    ([, { length: indent } = "", name = ""]) => {
+      while ((above.at(-1)?.indent ?? -1) >= indent) above.pop();
+      const path = join(above.at(-1)?.path ?? "", name);
+      above.push({ indent, path });
+      return path;
+    },
+  );
+}
+
+/** Code of the text that names a file or a folder: it has a slash or the ending of a file. */
+function pathsOfText(text: string): string[] {
+  return [...text.matchAll(/`([\w./-]+)`/g)]
+    .map((match) => match[1] ?? "")
+    .filter((code) => /\/|\.(?:ts|md|json)$/.test(code) && !code.startsWith("langgraph-tether/"));
+}
+
+describe("ARCHITECTURE.md", () => {
+  const { tree, text } = readArchitecture();
+
+  it.each(pathsOfTree(tree))("draws %s, which exists", (path) => {
+    expect(existsSync(join(ROOT, path))).toBe(true);
+  });
+
+  it.each([...new Set(pathsOfText(text))])("names %s, which exists", (path) => {
+    expect(existsSync(join(ROOT, path)) || existsSync(join(SOURCE, path))).toBe(true);
+  });
+
+  it("draws everything directly in `src`, and every folder of `nodes` and `providers`", () => {
+    const drawn = new Set(pathsOfTree(tree).map((path) => path.replace(/\/$/, "")));
+    const direct = readdirSync(SOURCE).map((name) => join("src", name));
+    const rooms = ["nodes", "providers"].flatMap((folder) =>
+      readdirSync(join(SOURCE, folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => join("src", folder, name)),
+    );
+    expect([...direct, ...rooms].filter((path) => !drawn.has(path))).toEqual([]);
+  });
+});
+
+describe("the source", () => {
   it.each(files)("$path imports downwards only", ({ path, imports }) => {
     const own = LAYERS.indexOf(layerOf(path));
     for (const target of imports.filter((name) => name.startsWith("."))) {
@@ -110,8 +173,12 @@ describe("the house", () => {
     },
   );
 
-  it.each(files)("$path has one concept and fewer than 250 lines", ({ text }) => {
-    expect(text.split("\n").length).toBeLessThanOrEqual(250);
+  it.each(files)(`$path has at most ${MOST_LINES} lines`, ({ text }) => {
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(MOST_LINES);
+  });
+
+  it.each(folders)("$path has at most as many files as a folder may have", ({ path, count }) => {
+    expect(count).toBeLessThanOrEqual(LARGER_FOLDERS[path] ?? MOST_FILES);
   });
 
   it("is not imported through its public doors from inside", () => {

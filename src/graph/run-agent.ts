@@ -6,10 +6,10 @@ import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type GivenMessages, RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
+import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
-import { throughAgentMiddleware } from "./agent-layer.js";
 import { readRunInput, STRICT_RESUME_KEY } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
@@ -68,13 +68,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       context,
       configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
     });
-    return { handle, chunks };
+    return { record: handle, chunks };
   };
   const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
-    const { chunks, handle } = begin(input, settings);
+    const { chunks, record } = begin(input, settings);
     yield* chunks;
-    if (handle.failure !== undefined) throw handle.failure.error;
+    if (record.failure !== undefined) throw record.failure.error;
     return;
   }
   const context = new AgentContext({
@@ -85,7 +85,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     isStreamed: run.isStreamed,
   });
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-  yield* throughAgentMiddleware<Chunk>(middleware.agent, context, {
+  yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
     start: () => begin(withMessages(input, context.messages), readContext(context.options)),
     answer: (given) => {
       const messages = isCommand(input)

@@ -1,11 +1,11 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { arrangeMessages } from "./arrange-messages.js";
-import { type Call, callsOf } from "./call.js";
+import { callsOf } from "./call.js";
 import { isMessage } from "./coerce-message.js";
 import { type Group, placeOfCall } from "./group.js";
 import { listOf, readMessages } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
-import { createPlaceholder, type PlaceholderCause } from "./result.js";
+import { causeInHistory, createPlaceholder } from "./result.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -62,14 +62,9 @@ function closeGroup(group: Group, next: Group | undefined, report: (repair: Repa
       messages.push(result);
       continue;
     }
-    const message = createPlaceholder(call, causeOf(call, next), placeOfCall(group, index));
+    const message = createPlaceholder(call, causeInHistory(call, next?.head), placeOfCall(group, index));
     report(createRepair({ kind: "call-closed", call, message }));
     messages.push(message);
   }
   return messages;
-}
-
-function causeOf(call: Call, next: Group | undefined): PlaceholderCause {
-  if (call.kind === "invalid") return "invalid-arguments";
-  return next?.head.type === "human" ? "superseded" : "unrecorded";
 }

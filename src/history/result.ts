@@ -5,6 +5,9 @@ import type { Call } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 
+/** The content of a result that would be empty: some providers refuse one. */
+export const NO_OUTPUT = "(no output)";
+
 /** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = "tether_placeholder";
 
@@ -67,6 +70,16 @@ export function endingRun(result: ToolMessage): ToolMessage {
 
 export function endsRun(message: BaseMessage): boolean {
   return isResult(message) && message.additional_kwargs?.[ENDS_RUN_KEY] === true;
+}
+
+/**
+ * Why a call is closed that a history leaves without a result.
+ *
+ * @param next The message after the group of the call.
+ */
+export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): PlaceholderCause {
+  if (kind === "invalid") return "invalid-arguments";
+  return next?.type === "human" ? "superseded" : "unrecorded";
 }
 
 /** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */

@@ -4,8 +4,8 @@ import { InvalidSettingError } from "../errors.js";
 import { checkSettings, flag, type Rules, text } from "../settings/rule.js";
 import type { AgentContext } from "./agent-context.js";
 import type { ChatContext } from "./chat-context.js";
-import type { Handler, Layer } from "./compose.js";
 import type { FunctionContext } from "./function-context.js";
+import type { Handler, Layer } from "./run-onion.js";
 
 interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
   readonly kind: Kind;
@@ -32,9 +32,9 @@ export interface MiddlewareOptions {
 /** What `chatMiddleware` takes beside its function. */
 export interface ChatMiddlewareOptions extends MiddlewareOptions {
   /**
-   * Says that the middleware never changes `context.result`. If no chat middleware of a run does, the answer goes to
-   * the client while it comes; else it goes out when all of them have seen it. A result that is changed all the same is
-   * a `MiddlewareError`.
+   * Whether the middleware never changes `context.result`. If all chat middleware of a run is read-only, the response
+   * is streamed to the client as it comes; otherwise it is held back until all of them have seen it. Changing the result
+   * anyway is a `MiddlewareError`.
    *
    * @default false
    */
@@ -43,11 +43,30 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
 
 /** What `functionMiddleware` takes beside its function. */
 export interface FunctionMiddlewareOptions extends MiddlewareOptions {
-  /** Whether it may call `next()` again, when it has returned, to have the call done once more. @default false */
+  /** Whether it may call `next()` again after it has returned, to run the tool once more. @default false */
   readonly retry?: boolean;
 }
 
-/** Wraps one run of the graph, however it is started. */
+/**
+ * Wraps each run of the graph, whichever method starts it. Code before `await next()` sees the input, code after it the
+ * last message of the run. LangChain's counterparts are `beforeAgent` and `afterAgent`.
+ *
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { agentMiddleware, createAgentGraph } from "langgraph-tether";
+ *
+ * const guardrail = agentMiddleware(async function guardrail(context, next) {
+ *   const question = context.messages.at(-1)?.text ?? "";
+ *   if (/password/i.test(question)) context.result = "I do not talk about passwords.";
+ *   else await next();
+ * });
+ * const agent = createAgentGraph({ model: "offline:", middleware: [guardrail] });
+ * const { messages } = await agent.invoke({ messages: [{ role: "user", content: "The password?" }] });
+ * console.log(messages.at(-1)?.text); // I do not talk about passwords.
+ * ```
+ */
 export function agentMiddleware(
   handle: Handler<AgentContext>,
   options: MiddlewareOptions = {},
@@ -56,7 +75,26 @@ export function agentMiddleware(
   return { kind: "agent", name: nameOf(handle, options), handle, mayRetry: false };
 }
 
-/** Wraps one model call. */
+/**
+ * Wraps each model call. Code before `await next()` may change the messages that are sent, code after it the response.
+ * LangChain's counterpart is `wrapModelCall`.
+ *
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { SystemMessage } from "@langchain/core/messages";
+ * import { chatMiddleware, createAgentGraph } from "langgraph-tether";
+ *
+ * const instruct = chatMiddleware(async function instruct(context, next) {
+ *   context.messages.push(new SystemMessage("The user is in Rome."));
+ *   console.log(context.messages.map(({ type }) => type).join(" ")); // human system
+ *   await next();
+ * });
+ * const agent = createAgentGraph({ model: "offline:", middleware: [instruct] });
+ * await agent.invoke({ messages: [{ role: "user", content: "Hello" }] });
+ * ```
+ */
 export function chatMiddleware(
   handle: Handler<ChatContext>,
   options: ChatMiddlewareOptions = {},
@@ -66,7 +104,28 @@ export function chatMiddleware(
   return { kind: "chat", name: nameOf(handle, options), handle, mayRetry: false, readOnly };
 }
 
-/** Wraps one call of a tool. */
+/**
+ * Wraps each tool call. Code before `await next()` may change the arguments, code after it the result. A tool that fails
+ * does not throw here: the `status` of the result is `"error"`. LangChain's counterpart is `wrapToolCall`. To ask a human
+ * before a call is run, use the option `requireApproval`; its counterpart is `interruptOn`.
+ *
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { tool } from "@langchain/core/tools";
+ * import { createAgentGraph, functionMiddleware } from "langgraph-tether";
+ * import { z } from "zod";
+ *
+ * const sky = tool(async () => "clear", { name: "sky", description: "Looks up.", schema: z.object({}) });
+ * const audit = functionMiddleware(async function audit(context, next) {
+ *   await next();
+ *   console.log(`${context.call.name}: ${context.result?.status}`); // sky: success
+ * });
+ * const agent = createAgentGraph({ model: "offline:", tools: [sky], middleware: [audit] });
+ * await agent.invoke({ messages: [{ role: "user", content: "call sky" }] });
+ * ```
+ */
 export function functionMiddleware(
   handle: Handler<FunctionContext>,
   options: FunctionMiddlewareOptions = {},

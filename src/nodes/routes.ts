@@ -3,9 +3,10 @@
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
+import type { GivenMessages } from "../middleware/run-agent-middleware.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AgentState } from "./run/agent-state.js";
-import { type GivenMessages, runHandleOf } from "./run/run-handle.js";
+import { runHandleOf } from "./run/run-handle.js";
 import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;

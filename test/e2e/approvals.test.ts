@@ -112,7 +112,7 @@ describe.concurrent("a batch of calls, some of which need approval,", () => {
     expect(ran("b")).toEqual(["b1", "b3"]);
   });
 
-  it("is declined by a message instead of an answer, also behind a part of it", async () => {
+  it("is declined by a message instead of decisions, even after some of the decisions", async () => {
     const thread = await ask("c1", "free-c", "c2");
     await decide(thread, approve);
     await thread.send("never mind");
@@ -135,7 +135,7 @@ describe.concurrent("a batch of calls, some of which need approval,", () => {
   });
 });
 
-describe.concurrent("what is no approval runs nothing:", () => {
+describe.concurrent("an invalid decision runs nothing:", () => {
   const call = {
     call: { id: "f", name: "deaf", kind: "valid" },
     index: 0,

@@ -63,7 +63,7 @@ async function converse(cases: FaultThread, outcomes: Map<string, Outcome>): Pro
   }
 }
 
-/** `test/graph/stream-faults.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
+/** `test/graph/models/stream-faults.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
 const THREADS = process.env["SLOW_TESTS"] === "1" ? FAULT_THREADS : FAULT_SAMPLE;
 
 describe("a served stream whose", () => {
@@ -77,7 +77,7 @@ describe("a served stream whose", () => {
     await Promise.all(Array.from({ length: 10 }, work));
   });
 
-  it.each(THREADS.flat())("$title: is made good for the SDK's client", ({ title, cities }) => {
+  it.each(THREADS.flat())("$title: the SDK's client gets a whole response", ({ title, cities }) => {
     const { client, state } = outcomes.get(title) ?? { client: [], state: [] };
     expect(state.at(-1)?.text).toBe(answerFor(cities));
     expect(shown(client)).toEqual(shown(state));

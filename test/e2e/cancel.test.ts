@@ -74,7 +74,7 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     await thread.expectToGoOn();
   });
 
-  it("may be cancelled twice, and the next one too", async () => {
+  it("may be cancelled twice in a row", async () => {
     const thread = await served.thread("probe");
     const first = await beginBatch(thread, "first");
     await thread.client.runs.cancel(thread.id, first, true);

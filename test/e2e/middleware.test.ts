@@ -52,7 +52,7 @@ async function valuesOf(threadId: string): Promise<{ messages?: unknown }> {
   return ((await client.threads.getState(threadId)).values ?? {}) as { messages?: unknown };
 }
 
-async function messagesOf(threadId: string) {
+async function readMessages(threadId: string) {
   const values = await valuesOf(threadId);
   return values.messages === undefined ? [] : pairedMessagesOf(values);
 }
@@ -85,7 +85,7 @@ describe.concurrent("served:", () => {
     const run = await send(threadId, { layer, exit });
     expect(String(run.failure)).toMatch(fails ? /thrown/ : /^undefined$/);
     expect(run.notes).toEqual({ lines, runs });
-    const messages = await messagesOf(threadId);
+    const messages = await readMessages(threadId);
     expect(script(messages).slice(1)).toEqual(thread ?? []);
     expect(shown(run.messages)).toEqual(shown(messages));
     const kept = (await client.threads.get(threadId)).values as { messages?: unknown } | null;
@@ -95,7 +95,7 @@ describe.concurrent("served:", () => {
     const [first] = EXIT_CASES as [ExitCase];
     expect(next.failure).toBeUndefined();
     expect(next.notes).toEqual({ lines: first.lines, runs: first.runs });
-    expect(script((await messagesOf(threadId)).slice(messages.length + 1))).toEqual(first.thread);
+    expect(script((await readMessages(threadId)).slice(messages.length + 1))).toEqual(first.thread);
   });
 });
 

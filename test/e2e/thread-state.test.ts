@@ -46,7 +46,7 @@ describe.concurrent("updateState", () => {
     await thread.expectToGoOn();
   });
 
-  it("removes an id that is not there, and the thread stays readable and as it was", async () => {
+  it("removes an unknown id, and the thread stays readable and unchanged", async () => {
     const thread = await threadWithBatch();
     const before = await thread.messages();
     await update(thread, { type: "remove", id: "no-such-id" });

@@ -142,7 +142,7 @@ describe("A chunk becomes the class that is stored", () => {
   });
 });
 
-describe("A value that is not a message-like is undefined", () => {
+describe("A value that is not a message becomes undefined", () => {
   const throwing = Object.defineProperty({}, "role", {
     get: () => {
       throw new Error("Not to be read");

@@ -131,7 +131,7 @@ describe("A cutoff by tokens", () => {
   });
 });
 
-describe("A value that is not a valid number is refused by name", () => {
+describe("An invalid number is refused by name", () => {
   it.each<[Keep, string]>([
     [{ messages: -1 }, "Expected `messages` to be an integer of 0 or more, got `-1`."],
     [{ messages: 1.5 }, "Expected `messages` to be an integer of 0 or more, got `1.5`."],

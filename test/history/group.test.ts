@@ -105,7 +105,7 @@ describe("A result answers the nearest message before it with a free call of its
 });
 
 describe("A group says where it is", () => {
-  it("from its head to after its last result", () => {
+  it("from its head to just after its last result", () => {
     const { groups } = groupMessages([human("h"), ai("a", "c"), human("h2"), result("t", "c"), human("h3")]);
     expect(groups.map(({ head, start, end }) => [head.id, start, end])).toEqual([
       ["h", 0, 1],
@@ -132,7 +132,7 @@ it("Flattened groups are the ordered list", () => {
   expect(outline(flattenGroups(groups))).toBe("a tc td h");
 });
 
-it("A summary is followed only by results of calls that it archived", () => {
+it("A summary is followed only by results of the calls that it archived", () => {
   const ids = (message: BaseMessage) => callsAnsweredAfter(message).map(({ id }) => id);
   expect(ids(summary("s", { kind: "archive", messages: [], calls: ["c"] }))).toEqual(["c"]);
   expect(ids(summary("s", { kind: "keep", messages: ["a"] }))).toEqual([]);

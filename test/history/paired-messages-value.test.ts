@@ -120,7 +120,7 @@ describe.each([
     expect(outline(await run([human("h3")]))).toBe("h1 a h3");
   });
 
-  it("refuses values that are not messages, from a node and from an update of the state", async () => {
+  it("refuses a value that is not a message, from a node and from an update of the state", async () => {
     const { run, read, update } = build(field);
     await run([human("h1")]);
     await expect(run([human("h2")], [{ content: "hi" }])).rejects.toThrow(/Expected `messages\[0\]`/);

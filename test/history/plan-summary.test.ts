@@ -100,7 +100,7 @@ describe("What is covered", () => {
     );
   });
 
-  it("is also the response before the request, if that alone is longer than the budget", () => {
+  it("is also the response before the request, if that response alone exceeds the budget", () => {
     const history = [humanOf("h1"), aiOf("long", 3000), humanOf("request")];
     expect(coveredBy(history, {})).toBe("h1 long");
   });

@@ -1,41 +1,23 @@
-/** Recorded conversations of gpt-4o. About a quarter of them repeat a call id for another call. */
+/** Conversations with the shapes of recorded ones of gpt-4o. About a quarter repeat a call id for another call. */
 
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { findSafeCutoff } from "../../src/history/find-safe-cutoff.js";
 import { reduceMessages } from "../../src/history/reduce-messages.js";
 import { repairHistory } from "../../src/history/repair-history.js";
 import { toPlainList } from "../support/plain-messages.js";
+import { recordedConversations } from "../support/recorded-conversations.js";
 import { callIdsOf, stateViolations, strictViolations } from "../support/strict-check.js";
 
-interface Conversation {
-  readonly id: string;
-  readonly messages: readonly { readonly role: string; readonly content: string | null }[];
-}
-
-const FILE = fileURLToPath(new URL("../../../shared/data/gpt-4o-airline.jsonl", import.meta.url));
-const isThere = existsSync(FILE);
-
-function readConversations(): readonly Conversation[] {
-  if (!isThere) return [];
-  const lines = readFileSync(FILE, "utf8").split("\n");
-  return lines.filter((line) => line !== "").map((line): Conversation => JSON.parse(line));
-}
-
-const conversations = readConversations();
-const histories = conversations.map(({ messages }) => {
+const histories = recordedConversations.map((messages) => {
   let history: BaseMessage[] = [];
   for (const message of messages) history = reduceMessages(history, [message]).messages;
   return history;
 });
 
-const title = isThere ? "Recorded conversations" : `Recorded conversations, skipped: there is no ${FILE}`;
-
-describe.skipIf(!isThere)(title, () => {
+describe("Recorded conversations", () => {
   it("are complete in number, and repeat call ids", () => {
-    expect(conversations).toHaveLength(100);
+    expect(recordedConversations).toHaveLength(100);
     const reusing = histories.filter((history) => {
       const ids = history.flatMap(callIdsOf);
       return new Set(ids).size < ids.length;
@@ -44,7 +26,7 @@ describe.skipIf(!isThere)(title, () => {
   });
 
   it("are replayed message by message without a loss and without a repair", () => {
-    for (const [index, { messages }] of conversations.entries()) {
+    for (const [index, messages] of recordedConversations.entries()) {
       const history = histories[index] ?? [];
       expect(history.map(({ text }) => text)).toEqual(messages.map(({ content }) => content ?? ""));
       expect(stateViolations(history)).toEqual([]);
@@ -54,8 +36,8 @@ describe.skipIf(!isThere)(title, () => {
     }
   });
 
-  it("are in order after each message, even if results come as late as possible", () => {
-    for (const { messages } of conversations) {
+  it("are in order after each message, even if every result comes after all other messages", () => {
+    for (const messages of recordedConversations) {
       const late = messages.toSorted(
         (one, other) => Number(one.role === "tool") - Number(other.role === "tool"),
       );
@@ -77,23 +59,26 @@ describe.skipIf(!isThere)(title, () => {
 
   it.each([
     ["before", (history: readonly BaseMessage[], cut: number) => history.slice(0, cut)],
-    ["behind", (history: readonly BaseMessage[], cut: number) => history.slice(cut)],
+    ["after", (history: readonly BaseMessage[], cut: number) => history.slice(cut)],
     [
       "around",
       (history: readonly BaseMessage[], cut: number) => [...history.slice(0, cut), ...history.slice(cut + 1)],
     ],
-  ])("the part %s a cut at any place is repaired, and nothing is lost without a repair", (_title, part) => {
-    for (const history of histories) {
-      for (let cut = 0; cut <= history.length; cut += 1) expectRepaired(part(history, cut));
-    }
-  });
+  ])(
+    "the part %s a cut at any place is repaired, and every message lost is reported in a repair",
+    (_title, part) => {
+      for (const history of histories) {
+        for (let cut = 0; cut <= history.length; cut += 1) expectRepaired(part(history, cut));
+      }
+    },
+  );
 
-  it("a safe cutoff leaves both parts without orphans, and without open calls except the last", () => {
+  it("a safe cutoff leaves no orphan result in either part, and open calls only at the end", () => {
     for (const history of histories) {
       for (let keep = 0; keep <= history.length; keep += 1) {
         const cut = findSafeCutoff(history, { messages: keep });
-        const [before, behind] = [history.slice(0, cut), history.slice(cut)];
-        expect(stateViolations(behind)).toEqual([]);
+        const [before, after] = [history.slice(0, cut), history.slice(cut)];
+        expect(stateViolations(after)).toEqual([]);
         expect(strictViolations(before)).toEqual([]);
       }
     }

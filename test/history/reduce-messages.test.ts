@@ -138,7 +138,7 @@ describe("Rule 4: a removal is resolved where it stands", () => {
     ]),
   )("%s", expectCase);
 
-  it("keeps the array if a removal names an unknown message", () => {
+  it("keeps the array when a removal names an unknown id", () => {
     const history = [human("h")];
     expect(reduce(history, [removal("x")])).toBe(history);
   });

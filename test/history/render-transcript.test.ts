@@ -76,7 +76,7 @@ describe("A transcript", () => {
     expect(renderTranscript(turnsOf(2), 4000)).toHaveLength(1);
   });
 
-  it("has pieces within the token limit, and leaves nothing out", () => {
+  it("has pieces of at most the given number of tokens, and leaves nothing out", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "文", "😀", "é", "\n"), maxLength: 300 });
     const law = fc.property(
       fc.array(text, { maxLength: 12 }),

@@ -103,7 +103,7 @@ it("No character is cut in half", () => {
   fc.assert(law, runs(100));
 });
 
-it("A result of blocks is shortened too", () => {
+it("A result with content blocks is shortened", () => {
   const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
   const content = [{ type: "text", text: textOf(1000, "found") }];
   const shorter = shortenResults([humanOf("h"), call, new ToolMessage({ tool_call_id: "c", content })], 200);

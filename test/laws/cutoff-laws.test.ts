@@ -77,7 +77,7 @@ describe("A cutoff by messages", () => {
     fc.assert(law, RUNS);
   });
 
-  it("is the nearest safe one before the requested place, or else the first one after it, or else 0", () => {
+  it("is the nearest safe place before the requested one, else the first after it, else 0", () => {
     const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
       const requested = Math.max(0, messages.length - keep);
       expect(findSafeCutoff(messages, { messages: keep })).toBe(cutSlowly(messages, requested));

@@ -10,8 +10,8 @@ import { flattenVisible, visibleHistory } from "../../src/history/visible-histor
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
-import { type Act, LongThread } from "../support/long-thread.js";
 import { outline } from "../support/plain-messages.js";
+import { type Act, ShadowedThread } from "../support/shadowed-thread.js";
 import { stateViolations, strictViolations } from "../support/strict-check.js";
 
 const PROMPT = "You help.";
@@ -46,15 +46,18 @@ const policy = fc.record({
 });
 const kind = fc.constantFrom("keep" as const, "archive" as const);
 
-const inputOf = ({ history, policy: { maxTokens } }: LongThread) =>
+const inputOf = ({ history, policy: { maxTokens } }: ShadowedThread) =>
   toModelInput(history, { systemPrompt: PROMPT, maxTokens });
 
 async function lead(
-  one: readonly [Act[], "keep" | "archive", Partial<LongThread["policy"]>],
-  check: { readonly onStep?: (thread: LongThread) => void; readonly onAct?: (thread: LongThread) => unknown },
-): Promise<LongThread> {
+  one: readonly [Act[], "keep" | "archive", Partial<ShadowedThread["policy"]>],
+  check: {
+    readonly onStep?: (thread: ShadowedThread) => void;
+    readonly onAct?: (thread: ShadowedThread) => unknown;
+  },
+): Promise<ShadowedThread> {
   const [all, how, chosen] = one;
-  const thread = new LongThread(how, chosen, check.onStep);
+  const thread = new ShadowedThread(how, chosen, check.onStep);
   for (const next of all) {
     await thread.act(next);
     await check.onAct?.(thread);
@@ -62,7 +65,7 @@ async function lead(
   return thread;
 }
 
-async function expectAllSaid(thread: LongThread): Promise<void> {
+async function expectAllSaid(thread: ShadowedThread): Promise<void> {
   // A placeholder says only that nothing is known, so it need not be kept.
   const said = (messages: readonly BaseMessage[]) => outline(messages.filter((one) => !isPlaceholder(one)));
   expect(said(await thread.readAll())).toBe(said(thread.shadow));
@@ -75,7 +78,7 @@ const RUNS = runs(80);
 describe("In any thread, with any budget", () => {
   it("the model input is valid, and has the current request", async () => {
     let asked = 0;
-    const onStep = (thread: LongThread) => {
+    const onStep = (thread: ShadowedThread) => {
       asked += 1;
       const input = inputOf(thread);
       expect(strictViolations(input)).toEqual([]);
@@ -154,7 +157,7 @@ describe("In any thread, with any budget", () => {
 });
 
 /** What must be sent in any case: system prompt, summary, request, and the group that needs a response. */
-function leastOf({ history }: LongThread): number {
+function leastOf({ history }: ShadowedThread): number {
   const { system, summaries, rest } = visibleHistory(history);
   const request = rest.findLast(isUserMessage);
   const from = rest.findLastIndex((message) => message.type !== "tool");
@@ -172,7 +175,7 @@ describe("Right after a summary", () => {
   it("the model input is within the budget, unless the messages that must be sent are longer", async () => {
     let reached = 0;
     let passes = 0;
-    const onStep = (thread: LongThread) => {
+    const onStep = (thread: ShadowedThread) => {
       // If the summariser failed, the history has its old length.
       if (thread.passes === passes || thread.passes % 3 === 0) return;
       passes = thread.passes;

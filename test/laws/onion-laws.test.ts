@@ -2,8 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Handler, Layer } from "../../src/middleware/compose.js";
-import { runOnion } from "../../src/middleware/run-onion.js";
+import { type Handler, type Layer, runOnion } from "../../src/middleware/run-onion.js";
 import { MiddlewareTermination } from "../../src/middleware/termination.js";
 import { runs } from "../support/law-runs.js";
 

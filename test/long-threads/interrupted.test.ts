@@ -18,10 +18,11 @@ import { z } from "zod";
 import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
 import { archiveNamespace } from "../../src/nodes/summary/archive.js";
+import { createLookGraph } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
-import { inThread, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, messagesOf, user } from "../support/thread.js";
 
 type Kind = "keep" | "archive";
 
@@ -49,7 +50,7 @@ describe.each<Kind>(["keep", "archive"])("While the summariser is running (%s)",
       isAsked();
       return answered;
     });
-    const { graph: agent } = makeGraph(() => "fine", { ...small, coveredMessages, summaryModel });
+    const { graph: agent } = createLookGraph(() => "fine", { ...small, coveredMessages, summaryModel });
     const state = z.object({
       messages: withLangGraph(z.custom<BaseMessage[]>(), {
         reducer: { fn: pairedMessagesReducer, schema: z.any() },
@@ -105,7 +106,7 @@ it("A message that updateState writes meanwhile survives wherever LangGraph itse
       await write();
       return "gist";
     });
-    return makeGraph(() => "fine", { ...small, checkpointer: new MemorySaver(), summaryModel })
+    return createLookGraph(() => "fine", { ...small, checkpointer: new MemorySaver(), summaryModel })
       .graph as AnyGraph;
   });
   const state = z.object({
@@ -160,7 +161,7 @@ class DyingStore extends InMemoryStore {
 async function crashing() {
   const store = new DyingStore();
   const checkpointer = new DyingSaver();
-  const { graph, model, summariser } = makeGraph(({ index }) => `fine ${index}`, {
+  const { graph, model, summariser } = createLookGraph(({ index }) => `fine ${index}`, {
     ...small,
     checkpointer,
     store,

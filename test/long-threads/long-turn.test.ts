@@ -4,16 +4,17 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
+import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
-import { inThread, look, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, messagesOf, user } from "../support/thread.js";
 
 const BUDGET = 2000;
 const { toolTokens } = createSummaryPolicy({}, [look])({});
 const REQUEST = "Please visit all hundred places and tell me $& what you found.";
 
 async function work(steps: number, tokens: number, summaryModel = shortSummariser(), batch = 1) {
-  const { graph, model, summariser } = makeGraph(
+  const { graph, model, summariser } = createLookGraph(
     ({ index }) =>
       index < steps
         ? lookUp(`${index}`, tokens, ...Array.from({ length: batch }, (_, call) => `c${index % 7}-${call}`))
@@ -79,7 +80,7 @@ describe("A batch of results that alone is longer than the budget", () => {
 
 it("The trigger counts the system prompt and the schemas of the tools", async () => {
   const ask = async (systemPrompt: string, tokens: number) => {
-    const { graph, summariser } = makeGraph(() => "fine", {
+    const { graph, summariser } = createLookGraph(() => "fine", {
       checkpointer: new MemorySaver(),
       systemPrompt,
       maxTokensBeforeSummary: tokens,

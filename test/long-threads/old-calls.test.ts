@@ -3,8 +3,9 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { createLookGraph, look } from "../support/create-look-graph.js";
 import { callIdsOf } from "../support/strict-check.js";
-import { inThread, look, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, messagesOf, user } from "../support/thread.js";
 
 const args = { at: "weather", tokens: 5 };
 
@@ -44,7 +45,7 @@ const callsIn = (messages: readonly BaseMessage[]) => messages.flatMap(callIdsOf
 async function converse(turns: number, limit: number, callsOfTurn: (turn: number) => AIMessage) {
   const saver = new MemorySaver();
   let turn = 0;
-  const { graph, model } = makeGraph(
+  const { graph, model } = createLookGraph(
     ({ messages }) => (messages.at(-1)?.type === "tool" ? "sunny" : callsOfTurn(turn)),
     { checkpointer: saver, maxToolCallsFromHistory: limit, maxTokensBeforeSummary: 0 },
   );
@@ -94,7 +95,7 @@ it("Parallel calls count one by one, and a batch may be cut", async () => {
 });
 
 it("Calls that the model is not sent do not make a summary due", async () => {
-  const { graph, summariser } = makeGraph(
+  const { graph, summariser } = createLookGraph(
     ({ messages }) =>
       messages.at(-1)?.type === "tool"
         ? "fine"

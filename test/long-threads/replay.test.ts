@@ -1,4 +1,4 @@
-/** Recorded conversations, one after the other in one thread, replayed through the graph with a small budget. */
+/** Conversations shaped as recorded ones, in one thread, are replayed through the graph with a small budget. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -11,23 +11,17 @@ import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
 import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
-import {
-  areRecordingsThere,
-  type RecordedMessage,
-  readRecordings,
-  titleOfRecordings,
-} from "../support/recorded-conversations.js";
+import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
-import { inThread, messagesOf } from "../support/thread-graph.js";
+import { inThread, messagesOf } from "../support/thread.js";
 
-const recordings = readRecordings();
 const PROMPT = "You help customers of an airline.";
 const BUDGET = 2500;
 
-/** What was said in the first conversations that have so many messages together; calls without a result are left out. */
+/** The first conversations that have this many messages together; calls without a result are left out. */
 function linesOf(count: number): RecordedMessage[] {
   const lines: RecordedMessage[] = [];
-  for (const { messages } of recordings) {
+  for (const messages of recordedConversations) {
     if (lines.length >= count) break;
     lines.push(...messages.filter(({ role }) => role !== "system"));
     while (lines.at(-1)?.tool_calls !== undefined) lines.pop();
@@ -93,68 +87,63 @@ const KINDS = [
   ["keep", 1000],
 ] as const;
 
-describe.skipIf(!areRecordingsThere).each(KINDS)(
-  titleOfRecordings("A thread of recorded conversations, whose covered messages one has as %s"),
-  (kind, count) => {
-    const lines = linesOf(count);
-    const replayed = areRecordingsThere ? replay(lines, kind) : undefined;
+describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: %s`", (kind, count) => {
+  const lines = linesOf(count);
+  const replayed = replay(lines, kind);
 
-    it("is a thread of a thousand messages that uses ids again", () => {
-      const ids = lines.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id));
-      expect(lines.length).toBeGreaterThanOrEqual(1000);
-      expect(new Set(ids).size).toBeLessThan(ids.length);
-    });
+  it("is a thread of a thousand messages that uses ids again", () => {
+    const ids = lines.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id));
+    expect(lines.length).toBeGreaterThanOrEqual(1000);
+    expect(new Set(ids).size).toBeLessThan(ids.length);
+  });
 
-    it("never has an invalid model input, and always the current request", async () => {
-      const { model } = (await replayed) ?? {};
-      expect(model?.refused).toEqual([]);
-      let request = "";
-      let asked = 0;
-      for (const { role, content } of lines) {
-        if (role === "user") request = content ?? "";
-        if (role !== "assistant") continue;
-        const texts = model?.requests[asked]?.messages.map(({ text }) => text);
-        expect(texts?.some((text) => text.includes(request))).toBe(true);
-        asked += 1;
-      }
-      expect(model?.requests).toHaveLength(asked);
-    });
+  it("never has an invalid model input, and always the current request", async () => {
+    const { model } = await replayed;
+    expect(model.refused).toEqual([]);
+    let request = "";
+    let asked = 0;
+    for (const { role, content } of lines) {
+      if (role === "user") request = content ?? "";
+      if (role !== "assistant") continue;
+      const texts = model.requests[asked]?.messages.map(({ text }) => text);
+      expect(texts?.some((text) => text.includes(request))).toBe(true);
+      asked += 1;
+    }
+    expect(model.requests).toHaveLength(asked);
+  });
 
-    it("has no model input above the budget but where the request and the last group alone are", async () => {
-      const { model, toolTokens = 0 } = (await replayed) ?? {};
-      const over = (model?.requests ?? []).filter(({ messages }) => tokensOf(messages) + toolTokens > BUDGET);
-      for (const { messages } of over) {
-        const head = messages.findLastIndex(({ type }) => type !== "tool");
-        const request = messages.findLast(isUserMessage);
-        const least = messages.filter(
-          (message, index) =>
-            index >= head || message === request || message.type === "system" || index === 1,
-        );
-        expect(tokensOf(least) + toolTokens).toBeGreaterThan(BUDGET * 0.9);
-      }
-      expect(over.length).toBeLessThan(20);
-    });
-
-    it("loses nothing: all of it is read back, word for word and in order", async () => {
-      const { store, messages = [] } = (await replayed) ?? {};
-      const history = await readFullHistory(store, "replay", { messages });
-      expect(history.map(({ text }) => text)).toEqual(
-        lines.map(({ role, content }) => content || (role === "tool" ? "(no output)" : "")),
+  it("sends more than the budget only if the request and the last group alone exceed it", async () => {
+    const { model, toolTokens } = await replayed;
+    const over = model.requests.filter(({ messages }) => tokensOf(messages) + toolTokens > BUDGET);
+    for (const { messages } of over) {
+      const head = messages.findLastIndex(({ type }) => type !== "tool");
+      const request = messages.findLast(isUserMessage);
+      const least = messages.filter(
+        (message, index) => index >= head || message === request || message.type === "system" || index === 1,
       );
-      expect(messages.filter((message) => coverageOf(message) !== undefined).length).toBeGreaterThan(0);
-      if (kind === "archive") expect(messages.length).toBeLessThan(60);
-    });
+      expect(tokensOf(least) + toolTokens).toBeGreaterThan(BUDGET * 0.9);
+    }
+    expect(over.length).toBeLessThan(20);
+  });
 
-    it("showed the summariser all that is covered, with few calls", async () => {
-      const { summariser, store, messages = [] } = (await replayed) ?? {};
-      if (summariser === undefined) return;
-      const shown = squeeze(transcriptsOf(summariser).join(""));
-      const visible = new Set(visibleHistory(messages).rest.map(({ id }) => id));
-      const history = await readFullHistory(store, "replay", { messages });
-      const covered = history.filter(({ id }) => !visible.has(id));
-      for (const { text } of covered) expect(shown).toContain(squeeze(text));
-      expect(summariser.requests.length).toBeGreaterThan(20);
-      expect(summariser.requests.length).toBeLessThan(lines.length / 4);
-    });
-  },
-);
+  it("loses nothing: all of it is read back, word for word and in order", async () => {
+    const { store, messages } = await replayed;
+    const history = await readFullHistory(store, "replay", { messages });
+    expect(history.map(({ text }) => text)).toEqual(
+      lines.map(({ role, content }) => content || (role === "tool" ? "(no output)" : "")),
+    );
+    expect(messages.filter((message) => coverageOf(message) !== undefined).length).toBeGreaterThan(0);
+    if (kind === "archive") expect(messages.length).toBeLessThan(60);
+  });
+
+  it("showed the summariser all that is covered, with few calls", async () => {
+    const { summariser, store, messages } = await replayed;
+    const shown = squeeze(transcriptsOf(summariser).join(""));
+    const visible = new Set(visibleHistory(messages).rest.map(({ id }) => id));
+    const history = await readFullHistory(store, "replay", { messages });
+    const covered = history.filter(({ id }) => !visible.has(id));
+    for (const { text } of covered) expect(shown).toContain(squeeze(text));
+    expect(summariser.requests.length).toBeGreaterThan(20);
+    expect(summariser.requests.length).toBeLessThan(lines.length / 4);
+  });
+});

@@ -3,14 +3,15 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
+import { createLookGraph, eventsOf } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
-import { eventsOf, inThread, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, messagesOf, user } from "../support/thread.js";
 
 const SECRET = "the gist of it";
 
 async function longThread(summaryModel = new FunctionModel(() => SECRET)) {
-  const made = makeGraph(({ messages }) => `answer to ${messages.at(-1)?.text.slice(0, 8)}`, {
+  const made = createLookGraph(({ messages }) => `answer to ${messages.at(-1)?.text.slice(0, 8)}`, {
     checkpointer: new MemorySaver(),
     summaryModel,
     maxTokensBeforeSummary: 500,
@@ -55,7 +56,7 @@ describe("The chat stream of a run that makes a summary", () => {
     if (event?.type === "summary-made") expect(event.tokensSaved).toBeGreaterThan(1000);
   });
 
-  it("has an event where no summary came about, and the answer all the same", async () => {
+  it("has an event if no summary was made, and the response anyway", async () => {
     const { graph } = await longThread(new FunctionModel(() => new Error("down")));
     expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
       { type: "summary-failed", reason: "The model failed: down" },
@@ -75,7 +76,7 @@ describe("The chat stream of a run that makes a summary", () => {
 
 it("A run is not made to wait by a summariser that hangs", async () => {
   const model = new FunctionModel(() => new Promise<never>(() => {}));
-  const { graph } = makeGraph(() => "fine", {
+  const { graph } = createLookGraph(() => "fine", {
     summaryModel: model,
     summaryTimeoutMs: 50,
     maxTokensBeforeSummary: 50,
@@ -92,7 +93,7 @@ it("A run is not made to wait by a summariser that hangs", async () => {
 });
 
 it("The wording of the graph is used", async () => {
-  const { graph, summariser } = makeGraph(() => "fine", {
+  const { graph, summariser } = createLookGraph(() => "fine", {
     summaryLanguage: "zh",
     maxTokensBeforeSummary: 50,
     messagesToKeep: 1,

@@ -5,10 +5,11 @@ import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { createLookGraph, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, turnsOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
-import { inThread, lookUp, makeGraph, messagesOf, user } from "../support/thread-graph.js";
+import { inThread, messagesOf, user } from "../support/thread.js";
 
 type Kind = "keep" | "archive";
 
@@ -19,7 +20,7 @@ async function lead(coveredMessages: Kind, turns = 8) {
   const store = new InMemoryStore();
   const checkpointer = new MemorySaver();
   let turn = 0;
-  const made = makeGraph(
+  const made = createLookGraph(
     ({ messages }) =>
       messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
     { checkpointer, store, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
@@ -67,7 +68,7 @@ describe.each<Kind>(["keep", "archive"])("A thread whose covered messages one ha
 
   it("keeps a result that comes late for a covered call, and shows it once", async () => {
     const store = new InMemoryStore();
-    const { graph, model } = makeGraph(() => "fine", {
+    const { graph, model } = createLookGraph(() => "fine", {
       checkpointer: new MemorySaver(),
       store,
       coveredMessages: kind,
@@ -139,7 +140,7 @@ describe("Where a thread was kept, and its graph archives from now on", () => {
     const { checkpointer, store, model, state } = await lead("keep");
     const covered = new Set((await state()).flatMap((message) => coverageOf(message)?.messages ?? []));
     let turn = 8;
-    const second = makeGraph(
+    const second = createLookGraph(
       ({ messages }) =>
         messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
       { checkpointer, store, coveredMessages: "archive", maxTokensBeforeSummary: 500, messagesToKeep: 2 },
@@ -162,7 +163,7 @@ describe("Where a thread was kept, and its graph archives from now on", () => {
 it.each([2, 3, 4])(
   "A recursion limit of %i leaves room for an answer on a long thread too",
   async (recursionLimit) => {
-    const { graph } = makeGraph(() => "fine", {
+    const { graph } = createLookGraph(() => "fine", {
       summaryModel: new FunctionModel(() => new Error("down")),
       maxTokensBeforeSummary: 100,
       messagesToKeep: 1,

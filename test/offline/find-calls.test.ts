@@ -145,7 +145,7 @@ describe("findCalls", () => {
     ]);
   });
 
-  it("finds no wish in a note, even if no tool can save it", () => {
+  it("finds no call in the text of a note that it cannot save", () => {
     expect(findCalls("save a note: what is 3*4", new Set(["calculator"]))).toEqual([]);
   });
 

@@ -59,7 +59,7 @@ describe("OfflineChatModel, streaming", () => {
     expect(tokens.length).toBeGreaterThan(10);
   });
 
-  it("stops when it is aborted during a delay", async () => {
+  it("stops when it is aborted, even during a delay", async () => {
     const controller = new AbortController();
     const model = new OfflineChatModel({ chunkDelayMs: 60_000 });
     const stream = model.stream("Hello!", { signal: controller.signal });

@@ -172,7 +172,7 @@ describe("OfflineChatModel", () => {
     ]);
   });
 
-  it("summarises the messages before the prompt too", async () => {
+  it("also summarises the messages before the prompt", async () => {
     const { text } = await new OfflineChatModel().invoke([
       new HumanMessage("I like tea"),
       new AIMessage("Noted."),

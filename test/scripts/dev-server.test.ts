@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DevServer, type DevServerOptions, startDevServer } from "../../scripts/dev-server.js";
+import { user } from "../support/thread.js";
 
 const config = fileURLToPath(new URL("../fixtures/echo/langgraph.json", import.meta.url));
-const human = (content: string) => ({ messages: [{ role: "user", content }] });
 
 const servers: DevServer[] = [];
 const directories: string[] = [];
@@ -40,7 +40,7 @@ describe("startDevServer", () => {
     const stateDirectory = await makeDirectory();
     const first = await start({ stateDirectory, env: { ECHO_PREFIX: "you said " } });
     const { thread_id } = await first.client.threads.create();
-    await first.client.runs.wait(thread_id, "echo", { input: human("one") });
+    await first.client.runs.wait(thread_id, "echo", { input: user("one") });
     // The variables of the caller win over those of the config.
     expect(await contents(first, thread_id)).toEqual(["one", "you said one"]);
     expect(first.output()).toContain("Server running at 127.0.0.1");
@@ -50,7 +50,7 @@ describe("startDevServer", () => {
     expect(() => process.kill(first.processId, 0)).toThrow("ESRCH");
 
     const second = await start({ stateDirectory });
-    await second.client.runs.wait(thread_id, "echo", { input: human("two") });
+    await second.client.runs.wait(thread_id, "echo", { input: user("two") });
     expect(await contents(second, thread_id)).toEqual(["one", "you said one", "two", "echo: two"]);
   });
 

@@ -63,7 +63,7 @@ describe("a screen", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("writes only the text to what is no terminal, as it is", () => {
+  it("writes only the plain text if the output is not a terminal", () => {
     const { screen, take } = createScreen(false, () => "typed");
     void screen.whileWaiting(never);
     vi.advanceTimersByTime(5000);

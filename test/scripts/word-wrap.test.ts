@@ -45,7 +45,7 @@ describe("WordWrap", () => {
     expect(wrap.push("one two three")).toBe("one two three");
   });
 
-  it("breaks a text in the same places however it comes in pieces, and loses no word", () => {
+  it("breaks a text at the same places whatever pieces it arrives in, and loses no word", () => {
     const word = fc.string({ unit: fc.constantFrom("a", "b", "-", "é", "天", "😀"), maxLength: 8 });
     const pieces = fc.array(fc.oneof(word, fc.constantFrom(" ", "  ", "\n")), { maxLength: 40 });
     const law = fc.property(pieces, fc.integer({ min: 8, max: 30 }), (parts, width) => {

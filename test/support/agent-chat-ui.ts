@@ -53,7 +53,7 @@ export class AgentChatUi {
   /** What it shows of the thread. */
   async shown(): Promise<BaseMessage[]> {
     const [head] = await this.history();
-    return messagesOf(head)
+    return stateMessagesOf(head)
       .filter(({ id }) => id?.startsWith("do-not-render-") !== true)
       .map((message) => coerceMessageLikeToMessage(message as never));
   }
@@ -69,7 +69,7 @@ export class AgentChatUi {
   async send(text: string, onPart?: (part: Part, runId: string) => Promise<void>): Promise<string> {
     const [head] = await this.history();
     const human = { id: randomUUID(), type: "human", content: [{ type: "text", text }] };
-    const messages = [...madeUpResults(messagesOf(head)), human];
+    const messages = [...madeUpResults(stateMessagesOf(head)), human];
     return this.#stream({ input: { messages }, ...SUBMIT, ...at(head?.checkpoint) }, onPart);
   }
 
@@ -98,7 +98,7 @@ export class AgentChatUi {
   /** The state before the first one that has the message. */
   async #parentOf(messageId: string): Promise<State["parent_checkpoint"]> {
     const states = await this.history();
-    const first = states.findLast((state) => messagesOf(state).some(({ id }) => id === messageId));
+    const first = states.findLast((state) => stateMessagesOf(state).some(({ id }) => id === messageId));
     return first?.parent_checkpoint;
   }
 
@@ -132,7 +132,7 @@ function at(checkpoint: State["checkpoint"] | undefined | null): object {
   return { checkpoint: { checkpoint_id, checkpoint_ns, checkpoint_map } };
 }
 
-function messagesOf(state: State | undefined): Message[] {
+function stateMessagesOf(state: State | undefined): Message[] {
   return state?.values.messages ?? [];
 }
 

@@ -1,6 +1,10 @@
 /**
  * The numbered rules of the reducer, written as slowly and plainly as they read: after each single message the
  * whole history is read into groups, one thing is done, and the groups are written out again.
+ *
+ * It borrows three functions from `src/history`, so it cannot judge them: `coerceMessage` (what an update may hold),
+ * `deriveUnusedId` (the ids of messages without one) and `coverageOf` (what a summary covers). They have tests of their
+ * own: `coerce-message.test.ts`, `message-id.test.ts` and `summary.test.ts`.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";

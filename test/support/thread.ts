@@ -1,4 +1,4 @@
-/** What a test reads of a thread: its messages, in words, after they were checked. */
+/** What a test says to a thread and reads of it: its messages, in words, after they were checked. */
 
 import { type AIMessage, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { stateViolations, strictViolations } from "./strict-check.js";
@@ -42,4 +42,10 @@ export function pairedScript(values: unknown): string[] {
   return script(pairedMessagesOf(values));
 }
 
-export const user = (content: string) => ({ messages: [{ role: "user", content }] });
+/** The input of a run: one message of the user. */
+export const user = (content: string, id?: string) => ({
+  messages: [{ role: "user", content, ...(id !== undefined && { id }) }],
+});
+
+/** The config of a run in a thread. */
+export const inThread = (thread_id: string) => ({ configurable: { thread_id } });

@@ -1,6 +1,6 @@
 /**
- * Histories that happened to somebody, from `broken-histories.md`: each is refused as it is, with the words of the
- * report, and accepted as the model input of its dialect.
+ * Broken histories from public reports. Each is refused as it is, in the words that the report quotes, and accepted as
+ * the model input of its dialect.
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
@@ -15,7 +15,7 @@ import {
 } from "../support/strict-provider/start-strict-provider.js";
 import { titled } from "../support/titled.js";
 import { clientOf } from "./clients.js";
-import { calls, callsOf, result, user } from "./wire-messages.js";
+import { calls, callsOf, result, userMessage } from "./wire-messages.js";
 
 let strict: StrictProvider;
 beforeAll(async () => {
@@ -27,10 +27,14 @@ interface Case {
   readonly title: string;
   readonly provider: ProviderName;
   readonly history: BaseMessage[];
-  /** What of the provider's answer the report quotes. */
+  /** Where this history, or the rule that it breaks, was reported. */
+  readonly report: string;
+  /** Part of the provider's words. */
   readonly refusal: string;
-  /** The client throws by itself, or keeps the provider's words to itself. */
+  /** What the error of the LangChain client contains, if it does not repeat the provider's words literally. */
   readonly clientSays?: string;
+  /** What `validateHistory` says, if it names another rule that the history breaks too. */
+  readonly validatorSays?: string;
 }
 
 const long = `call_${"a".repeat(40)}|fc_${"b".repeat(30)}`;
@@ -41,111 +45,131 @@ const invalid = new AIMessage({
 
 const CASES: readonly Case[] = [
   {
-    title: "a run cancelled within a tool",
+    title: "a run cancelled during a tool call",
+    report: "https://github.com/langchain-ai/open-swe/pull/1604",
     provider: "anthropic",
-    history: [user(), calls("c1"), user()],
+    history: [userMessage(), calls("c1"), userMessage()],
     refusal: "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
   },
   {
-    title: "a run cancelled within a tool",
+    title: "a run cancelled during a tool call",
+    report: "https://github.com/langchain-ai/open-swe/pull/1604",
     provider: "deepseek",
-    history: [user(), calls("c1"), user()],
-    refusal: "must be followed by tool messages",
-    clientSays: "(insufficient tool messages following tool_calls message)",
+    history: [
+      userMessage(),
+      callsOf({ ids: ["c1"], additional_kwargs: { reasoning_content: "hm" } }),
+      userMessage(),
+    ],
+    refusal: "insufficient tool messages following tool_calls message",
   },
   {
-    title: "a run cancelled within a tool, natively",
+    title: "a run cancelled during a tool call",
+    report: "https://github.com/langchain-ai/open-swe/pull/1604",
     provider: "dashscope-native",
-    history: [user(), calls("c1"), user()],
+    history: [userMessage(), calls("c1"), userMessage()],
     refusal: 'An assistant message with "tool_calls" must be followed by tool messages',
+    clientSays: "status code 400",
   },
   {
-    title: "one of a parallel batch is missing",
+    title: "one result of a parallel batch is missing",
+    report: "https://github.com/EvoScientist/EvoScientist/issues/489",
     provider: "openai",
-    history: [user(), calls("c1", "c2"), result("c1"), user()],
+    history: [userMessage(), calls("c1", "c2"), result("c1"), userMessage()],
     refusal: "did not have response messages: c2",
   },
   {
-    title: "one of a parallel batch is missing",
+    title: "one result of a parallel batch is missing",
+    report: "https://github.com/EvoScientist/EvoScientist/issues/489",
     provider: "gemini",
-    history: [user(), calls("c1", "c2"), result("c1"), user()],
+    history: [userMessage(), calls("c1", "c2"), result("c1"), userMessage()],
     refusal: "number of function response parts is equal to the number of function call parts",
   },
   {
-    title: "the tool ran twice",
+    title: "one tool call has two results",
+    report: "https://github.com/langchain-ai/langgraph/issues/4397",
     provider: "openai",
-    history: [user(), calls("c1"), result("c1"), result("c1"), user()],
+    history: [userMessage(), calls("c1"), result("c1"), result("c1"), userMessage()],
     refusal: "Duplicate value for 'tool_call_id' of 'c1', in messages[2] and messages[3].",
   },
   {
-    title: "the tool ran twice",
+    title: "one tool call has two results",
+    report: "https://github.com/langchain-ai/langgraph/issues/4397",
     provider: "anthropic",
-    history: [user(), calls("c1"), result("c1"), result("c1"), user()],
+    history: [userMessage(), calls("c1"), result("c1"), result("c1"), userMessage()],
     refusal: "Too many `tool_result` blocks found: 2, expected 1",
   },
   {
-    title: "a cut between call and results",
+    title: "a summary cut between a call and its result",
+    report: "https://github.com/langchain-ai/langchainjs/pull/9740",
     provider: "openai-responses",
-    history: [user("summary"), result("c5"), user()],
+    history: [userMessage("summary"), result("c5"), userMessage()],
     refusal: "No tool call found for function call output with call_id c5.",
   },
   {
-    title: "a list that begins with a result",
+    title: "the list begins with a result",
+    report: "https://github.com/langchain-ai/langchain/issues/33245",
     provider: "openai",
-    history: [result("c1"), user()],
+    history: [result("c1"), userMessage()],
     refusal: "must be a response to a preceeding message with 'tool_calls'",
   },
   {
-    title: "arguments cut off, which the client leaves out",
+    title: "a call with truncated arguments, which the client leaves out",
+    report: "https://github.com/vllm-project/vllm/issues/47761",
     provider: "dashscope",
-    history: [user(), invalid, result("c1", "error"), user()],
+    history: [userMessage(), invalid, result("c1", "error"), userMessage()],
     refusal: 'messages with role "tool" must be a response to a preceeding message with "tool_calls"',
   },
   {
-    title: "ids of Kimi go to Claude",
+    title: "a call id from Kimi is sent to Claude",
+    report: "https://github.com/anomalyco/opencode/issues/1279",
     provider: "anthropic",
-    history: [user(), calls("functions.read:0"), result("functions.read:0"), user()],
+    history: [userMessage(), calls("functions.read:0"), result("functions.read:0"), userMessage()],
     refusal: "String should match pattern '^[a-zA-Z0-9_-]+$'",
   },
   {
-    title: "one id twice in a message",
+    title: "one message has two calls with the same id",
+    report: "https://github.com/openclaw/openclaw/pull/47136",
     provider: "mistral",
-    history: [user(), calls("abcDEF123", "abcDEF123"), result("abcDEF123"), result("abcDEF123")],
+    history: [userMessage(), calls("abcDEF123", "abcDEF123"), result("abcDEF123"), result("abcDEF123")],
     refusal: "Duplicate tool call id abcDEF123 in assistant message",
   },
   {
-    title: "long ids go to OpenAI",
+    title: "a call id is longer than 40 characters",
+    report: "https://github.com/openclaw/openclaw/pull/875",
     provider: "openai",
-    history: [user(), calls(long), result(long), user()],
+    history: [userMessage(), calls(long), result(long), userMessage()],
     refusal: "string too long. Expected a string with maximum length 40",
   },
   {
-    title: "the reasoning of a tool turn is gone",
+    title: "the reasoning of a tool turn is missing",
+    report: "https://github.com/earendil-works/pi/issues/3636",
     provider: "deepseek",
-    history: [user(), calls("c1"), result("c1"), user()],
+    history: [userMessage(), calls("c1"), result("c1"), userMessage()],
     refusal: "The `reasoning_content` in the thinking mode must be passed back to the API.",
   },
   {
-    title: "an item id of another make",
+    title: "an item id comes from another provider",
+    report: "https://github.com/oracle/wayflow/pull/100",
     provider: "openai-responses",
     history: [
-      user(),
+      userMessage(),
       callsOf({
         ids: ["c1"],
         additional_kwargs: { __openai_function_call_ids__: { c1: "call_c1" } },
         response_metadata: { model_provider: "anthropic" },
       }),
       result("c1"),
-      user(),
+      userMessage(),
     ],
-    refusal: "'call_c1'",
-    clientSays: "Expected an ID that begins with 'fc'.",
+    refusal: "Expected an ID that begins with 'fc'.",
+    validatorSays: "Item with id",
   },
   {
-    title: "text behind a call",
+    title: "text after a tool call",
+    report: "https://github.com/NousResearch/hermes-agent/pull/65369",
     provider: "anthropic",
     history: [
-      user(),
+      userMessage(),
       callsOf({
         ids: ["c1"],
         content: [
@@ -154,72 +178,100 @@ const CASES: readonly Case[] = [
         ],
       }),
       result("c1"),
-      user(),
+      userMessage(),
     ],
     refusal: "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
   },
   {
-    title: "a steering message within the pair",
+    title: "a user message between a call and its result",
+    report: "https://github.com/osaurus-ai/osaurus/pull/2653",
     provider: "openai",
-    history: [user(), calls("c1"), user("stop"), result("c1"), user()],
+    history: [userMessage(), calls("c1"), userMessage("stop"), result("c1"), userMessage()],
     refusal: "did not have response messages: c1",
   },
   {
-    title: "a user's message behind a result",
+    title: "a user message directly after a result",
+    report: "https://github.com/datapizza-labs/datapizza-ai/issues/98",
     provider: "mistral",
-    history: [user(), calls("abcDEF123"), result("abcDEF123"), user()],
+    history: [userMessage(), calls("abcDEF123"), result("abcDEF123"), userMessage()],
     refusal: "Unexpected role 'user' after role 'tool'",
   },
   {
-    title: "the assistant's message is the last",
+    title: "the last message is the assistant's",
+    report: "https://github.com/0xPlaygrounds/rig/pull/1130",
     provider: "mistral",
-    history: [user(), new AIMessage("hm")],
+    history: [userMessage(), new AIMessage("hm")],
     refusal: "Expected last role User or Tool",
   },
   {
-    title: "a name with blanks and dots",
+    title: "a tool name with spaces and dots",
+    report: "https://github.com/weave-os/router/pull/1190",
     provider: "openai",
-    history: [user(), callsOf({ ids: ["c1"], name: "my tool.v2" }), result("c1"), user()],
+    history: [userMessage(), callsOf({ ids: ["c1"], name: "my tool.v2" }), result("c1"), userMessage()],
     refusal: "function.name': string does not match pattern",
   },
   {
-    title: "the calls of two messages in a row",
+    title: "text and calls in two assistant messages in a row",
+    report: "https://github.com/continuedev/continue/issues/11164",
     provider: "gemini",
-    history: [user(), new AIMessage("I look."), calls("c1"), result("c1")],
+    history: [userMessage(), new AIMessage("I look."), calls("c1"), result("c1")],
     refusal: "function call turn comes immediately after a user turn",
   },
   {
-    title: "the user's first message is gone",
+    title: "the first message is not the user's",
+    report: "https://github.com/lobehub/lobehub/issues/1601",
     provider: "anthropic",
-    history: [new AIMessage("hi"), user()],
+    history: [new AIMessage("hi"), userMessage()],
     refusal: 'first message must use the "user" role',
+    clientSays: 'first message must use the \\"user\\" role',
   },
   {
-    title: "an empty text beside a call",
+    title: "a blank text beside a call",
+    report: "https://github.com/anthropics/claude-code/issues/23369",
     provider: "anthropic",
-    history: [user(), callsOf({ ids: ["c1"], content: [{ type: "text", text: " " }] }), result("c1"), user()],
+    history: [
+      userMessage(),
+      callsOf({ ids: ["c1"], content: [{ type: "text", text: " " }] }),
+      result("c1"),
+      userMessage(),
+    ],
     refusal: "text content blocks must contain non-whitespace text",
   },
 ];
 
-describe.each(titled(CASES.map((one) => ({ ...one, title: `${one.provider}: ${one.title}` }))))(
-  "%s",
-  (_title, { provider, history, refusal, clientSays = refusal }) => {
-    it("is refused as it is", async () => {
-      const quoted = validateHistory(history, provider).map(({ message }) => message);
-      if (clientSays === refusal) expect(quoted.join("\n")).toContain(refusal);
-      await expect(streamed(provider, history)).rejects.toThrow(/./);
-    });
+describe.each(
+  titled(CASES.map((one) => ({ ...one, title: `${one.provider}: ${one.title} (${one.report})` }))),
+)("%s", (_title, { provider, history, refusal, clientSays = refusal, validatorSays = refusal }) => {
+  it("is refused as it is, in the words of the report", async () => {
+    const before = strict.requests.length;
+    await expect(streamed(provider, history)).rejects.toThrow(clientSays);
+    const [request, ...others] = strict.requests.slice(before);
+    expect(others).toEqual([]);
+    expect(strict.statuses.at(-1)).toBe(400);
+    expect(wordsOf(request?.refusal)).toContain(refusal);
+  });
 
-    it("is accepted as a model input, and loses no text", async () => {
-      const input = toModelInput(history, { dialect: provider });
-      expect(validateHistory(input, provider)).toEqual([]);
-      expect(await streamed(provider, input)).toBe(ANSWER);
-      const texts = input.map(({ text }) => text).join("\n");
-      for (const { text } of history.filter(({ type }) => type === "human")) expect(texts).toContain(text);
-    });
-  },
-);
+  it("is found by `validateHistory`, without a request", () => {
+    expect(
+      validateHistory(history, provider)
+        .map(({ message }) => message)
+        .join("\n"),
+    ).toContain(validatorSays);
+  });
+
+  it("is accepted as a model input, and loses no text", async () => {
+    const input = toModelInput(history, { dialect: provider });
+    expect(validateHistory(input, provider)).toEqual([]);
+    expect(await streamed(provider, input)).toBe(ANSWER);
+    const texts = input.map(({ text }) => text).join("\n");
+    for (const { text } of history.filter(({ type }) => type === "human")) expect(texts).toContain(text);
+  });
+});
+
+/** The message of a provider's refusal, wherever it has it. */
+function wordsOf(refusal: object = {}): unknown {
+  return Reflect.get(Object(Reflect.get(refusal, "error") ?? refusal), "message");
+}
 
 async function streamed(provider: ProviderName, messages: BaseMessage[]): Promise<string> {
   const client = await clientOf(provider, strict);

@@ -11,7 +11,7 @@ import {
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { clientOf, PROVIDERS } from "./clients.js";
-import { type CallFields, callsOf, result, user } from "./wire-messages.js";
+import { type CallFields, callsOf, result, userMessage } from "./wire-messages.js";
 
 let strict: StrictProvider;
 beforeAll(async () => {
@@ -73,12 +73,22 @@ const TURNS: Readonly<Record<ProviderName, readonly BaseMessage[]>> = {
 };
 
 function turn(id: string, fields: Omit<CallFields, "ids">): BaseMessage[] {
-  return [user("read it"), callsOf({ ids: [id], ...fields }), result(id), new AIMessage("It says yes.")];
+  return [
+    userMessage("read it"),
+    callsOf({ ids: [id], ...fields }),
+    result(id),
+    new AIMessage("It says yes."),
+  ];
 }
 
 describe.each(PROVIDERS)("a thread begun with %s", (first) => {
   it.each(PROVIDERS)("goes on with %s", async (second) => {
-    const history = [new SystemMessage("Be brief."), ...TURNS[first], ...TURNS[second], user("And now?")];
+    const history = [
+      new SystemMessage("Be brief."),
+      ...TURNS[first],
+      ...TURNS[second],
+      userMessage("And now?"),
+    ];
     const input = toModelInput(history, { dialect: second });
     expect(validateHistory(input, second)).toEqual([]);
     expect(await streamed(second, input)).toBe(ANSWER);
@@ -88,7 +98,10 @@ describe.each(PROVIDERS)("a thread begun with %s", (first) => {
 describe("what only its maker can read", () => {
   it("is sent to the model that wrote it", async () => {
     const read = async (provider: ProviderName, modelId: string) => {
-      await streamed(provider, toModelInput([...TURNS[provider], user()], { dialect: provider, modelId }));
+      await streamed(
+        provider,
+        toModelInput([...TURNS[provider], userMessage()], { dialect: provider, modelId }),
+      );
       return JSON.stringify(strict.lastRequest());
     };
     expect(await read("anthropic", "claude-sonnet-4-5")).toContain("c2lnbmVk");
@@ -99,7 +112,10 @@ describe("what only its maker can read", () => {
 
   it("is not sent to another model of the same provider", async () => {
     const read = async (provider: ProviderName, modelId: string) => {
-      await streamed(provider, toModelInput([...TURNS[provider], user()], { dialect: provider, modelId }));
+      await streamed(
+        provider,
+        toModelInput([...TURNS[provider], userMessage()], { dialect: provider, modelId }),
+      );
       return JSON.stringify(strict.lastRequest());
     };
     expect(await read("anthropic", "claude-opus-4-1")).not.toContain("c2lnbmVk");

@@ -16,7 +16,7 @@ import {
   type Rounds,
   reasoningOfRound,
 } from "../support/chain-script.js";
-import { openThread } from "../support/client-thread.js";
+import { openThread } from "../support/open-thread.js";
 import {
   type HostName,
   type StrictProvider,
@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-describe("A host that is not known", () => {
+describe("An unknown host", () => {
   it("is sent reasoning as soon as its model wrote some, whatever it is called", async () => {
     const thread = createThread(openAI("deepseek", "house-model"));
     const { error } = await thread.send(chainWish(FIRST));

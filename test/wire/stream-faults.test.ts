@@ -8,7 +8,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { answerTo, CALL_TEXT, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
-import { openThread } from "../support/client-thread.js";
+import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import type { Reply } from "../support/strict-provider/reply.js";
 import {
@@ -96,7 +96,7 @@ async function createThread(provider: ProviderName) {
 const streams = () => strict.requests.slice(served).map(({ streams }) => streams);
 
 describe.each(ROWS)("$provider: $at breaks $title", ({ provider, at, broken }) => {
-  it("is made good", async () => {
+  it("is asked for again, and the response is whole", async () => {
     fault = { at, broken };
     const thread = await createThread(provider);
     const { messages, events, error } = await thread.send(chainWish([["Oslo", "Rome"]]));
@@ -127,7 +127,7 @@ describe.each(Object.keys(CALL_BREAKS) as ProviderName[])("%s: what never comes 
 });
 
 describe("Gemini", () => {
-  it("is asked again after a malformed call that comes without streaming too", async () => {
+  it("is asked again after a malformed call, even without streaming", async () => {
     fault = { at: "call", broken: malformedCall };
     unstreamed = { body: { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] } };
     const thread = await createThread("gemini");

@@ -3,9 +3,9 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
-import { openThread } from "../support/client-thread.js";
 import { FunctionModel } from "../support/function-model.js";
 import { turnsOf } from "../support/long-histories.js";
+import { openThread } from "../support/open-thread.js";
 import type { Reply } from "../support/strict-provider/reply.js";
 import {
   type ProviderName,

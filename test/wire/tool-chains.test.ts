@@ -20,7 +20,7 @@ import {
   playThinkingChain,
   type Rounds,
 } from "../support/chain-script.js";
-import { openThread } from "../support/client-thread.js";
+import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import {
   type ProviderName,

@@ -2,7 +2,7 @@
 
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 
-export const user = (text = "go on") => new HumanMessage(text);
+export const userMessage = (text = "go on") => new HumanMessage(text);
 export const result = (id: string, content = "ok") =>
   new ToolMessage({ content, tool_call_id: id, name: "read" });
 export const calls = (...ids: readonly string[]) => callsOf({ ids });

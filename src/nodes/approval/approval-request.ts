@@ -31,7 +31,7 @@ export interface ApprovalRequest {
   readonly problem?: string;
 }
 
-interface Refusal {
+interface RefusedAnswer {
   readonly kind: "refused";
   readonly problem: string;
 }
@@ -103,7 +103,9 @@ export type Decision = z.infer<typeof decisionSchema>;
 
 const answerSchema = z.strictObject({ decisions: z.array(decisionSchema).min(1) });
 
-export type ReadAnswer = { readonly kind: "decisions"; readonly decisions: readonly Decision[] } | Refusal;
+export type ReadAnswer =
+  | { readonly kind: "decisions"; readonly decisions: readonly Decision[] }
+  | RefusedAnswer;
 
 /** Takes the answer as a whole, or nothing of it. `decisions[i]` answers `action_requests[i]`; there may be fewer. */
 export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAnswer {
@@ -130,7 +132,7 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAns
 const EXPECTED =
   'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
 
-export function refuseAnswer(what: string): Refusal {
+export function refuseAnswer(what: string): RefusedAnswer {
   return { kind: "refused", problem: `${what}. ${EXPECTED}.` };
 }
 

@@ -11,6 +11,12 @@ import { parseMessages } from "../../history/messages-schema.js";
 import { isBlankMessage } from "../../history/without-calls.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
+import {
+  type ChatOutcome,
+  type ModelCall,
+  runModelMiddleware,
+  type Settle,
+} from "../../middleware/run-model-middleware.js";
 import { finishHabitOf } from "../../providers/answer/finish-habit.js";
 import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";
@@ -28,12 +34,6 @@ import {
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
 import { runHandleOf, scopeOf } from "../run/run-handle.js";
-import {
-  type ChatOutcome,
-  callModelThroughMiddleware,
-  type ModelCall,
-  type Settle,
-} from "./call-model-through-middleware.js";
 import { takeBack } from "./retract-messages.js";
 
 export interface ModelRequest {
@@ -86,9 +86,7 @@ export async function askModel(
     const sent = { messages: input, toolChoice: chosen, parameters };
     return streamAnswer(request, sent, settle, config);
   };
-  const outcome = await callModelThroughMiddleware(layers, context, call, (answer) =>
-    takeBack(answer, config),
-  );
+  const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
   return { ...outcome, toolChoice: chosen };
 }
 

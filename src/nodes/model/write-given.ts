@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../../history/call.js";
-import type { GivenMessages } from "../run/run-handle.js";
+import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import { refuseEnded } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { retractMessages } from "./retract-messages.js";

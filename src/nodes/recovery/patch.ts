@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { placeOfCall } from "../../history/group.js";
-import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
-import { createPlaceholder, type PlaceholderCause } from "../../history/result.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import { causeInHistory, createPlaceholder } from "../../history/result.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { countStep, runHandleOf } from "../run/run-handle.js";
@@ -33,7 +33,7 @@ export async function patch(
       closing.push(remains.result);
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
     } else if (index < closes || (handle?.endsAfterInput && remains?.kind === "question")) {
-      const cause = remains?.kind === "question" ? "declined" : causeOf(unanswered, messages);
+      const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, messages[group.end]);
       closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
       emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
     }
@@ -43,9 +43,4 @@ export async function patch(
     ? undefined
     : pendingApprovals(calls.slice(closes), found.slice(closes));
   return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
-}
-
-function causeOf({ call, group }: UnansweredCall, messages: readonly BaseMessage[]): PlaceholderCause {
-  if (call.kind === "invalid") return "invalid-arguments";
-  return messages[group.end]?.type === "human" ? "superseded" : "unrecorded";
 }

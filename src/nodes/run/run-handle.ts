@@ -11,17 +11,11 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import type { RunBag, RunScope } from "../../middleware/context.js";
 import type { MiddlewareByKind } from "../../middleware/middleware.js";
+import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import { isRecord } from "../../shared/is-record.js";
 import { RunTally } from "./run-tally.js";
 
 const HANDLE_KEY = "__tether_run";
-
-/** What the model node writes instead of asking the model. */
-export interface GivenMessages {
-  /** An agent middleware has answered without its run, or has changed the answer of the run behind it. */
-  readonly kind: "answer" | "correction";
-  readonly messages: readonly BaseMessage[];
-}
 
 export interface RunHandleFields {
   readonly bag: RunBag;

@@ -54,12 +54,36 @@ interface ThreadValues {
 }
 
 /**
- * The whole conversation of a thread in order, without summaries: what they cover stands in their place, from the
- * state or from the archive. A late result stands with its call.
+ * The whole conversation of a thread in order. Each summary is replaced by the messages that it covers, from the state or
+ * from the archive. A late result follows its call.
  *
  * @param store Where the thread's covered messages were archived; undefined if they were kept in the state.
  * @param state The thread's values: what `invoke` returns, `(await graph.getState(config)).values`, or the SDK's.
  * @throws Error if the archive lacks a message that a summary names.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, readFullHistory } from "langgraph-tether";
+ *
+ * const store = new InMemoryStore();
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * const whole = await readFullHistory(store, "1", values);
+ * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
+ * ```
  */
 export async function readFullHistory(
   store: ArchiveReader | undefined,
@@ -69,25 +93,42 @@ export async function readFullHistory(
   const messages = normalizeHistory(listOf(state.messages), () => {});
   const ids = messages.flatMap(({ id }) => id ?? []);
   const known = await loadArchived(messages, { store, namespace: archiveNamespace(threadId) });
-  const owners = new Map<string, string>();
-  claim(ids, WHOLE_THREAD);
-  return [...normalizeHistory(flatten(ids, WHOLE_THREAD), () => {})];
-
-  /** A message that several summaries list stands where the earliest one has it. */
-  function claim(list: readonly string[], owner: string): void {
-    for (const id of list) owners.set(id, owner);
-    for (const id of list) claim(orderOf(known.get(id)), id);
-  }
-  function flatten(list: readonly string[], owner: string): BaseMessage[] {
-    return list.flatMap((id) => {
-      const message = known.get(id);
-      if (message === undefined || owners.get(id) !== owner) return [];
-      return coverageOf(message) === undefined ? [message] : flatten(orderOf(message), id);
-    });
-  }
+  return [...normalizeHistory(readInOrder(ids, known, claimPlaces(ids, known)), () => {})];
 }
 
-const WHOLE_THREAD = "";
+/** A place in the thread's own list, and not in a summary's. */
+const THREAD = "";
+
+type Known = ReadonlyMap<string, BaseMessage>;
+
+/**
+ * Says for each id in whose list its message has its place: a summary's, by the summary's id, or the thread's. Several
+ * lists may name a message; the list furthest in has it, which is that of the earliest summary.
+ */
+function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
+  const places = new Map<string, string>();
+  const claim = (list: readonly string[], owner: string): void => {
+    for (const id of list) places.set(id, owner);
+    for (const id of list) claim(orderOf(known.get(id)), id);
+  };
+  claim(ids, THREAD);
+  return places;
+}
+
+/** The messages of a list where they have their places, each summary replaced by the messages of its own list. */
+function readInOrder(
+  ids: readonly string[],
+  known: Known,
+  places: ReadonlyMap<string, string>,
+  owner = THREAD,
+): BaseMessage[] {
+  return ids.flatMap((id) => {
+    const message = known.get(id);
+    if (message === undefined || places.get(id) !== owner) return [];
+    if (coverageOf(message) === undefined) return [message];
+    return readInOrder(orderOf(message), known, places, id);
+  });
+}
 
 /** What an archived summary lists; what a kept one covers is listed beside it. */
 function orderOf(message: BaseMessage | undefined): readonly string[] {
@@ -100,11 +141,8 @@ interface Archive {
   readonly namespace: string[];
 }
 
-/** The messages of the state and all that their summaries have archived, by id; the state's own go before. */
-async function loadArchived(
-  messages: readonly BaseMessage[],
-  archive: Archive,
-): Promise<ReadonlyMap<string, BaseMessage>> {
+/** The messages of the state and those that their summaries have archived, by id. The state's own are preferred. */
+async function loadArchived(messages: readonly BaseMessage[], archive: Archive): Promise<Known> {
   const known = new Map(messages.map((message) => [message.id ?? "", message]));
   let unread = messages;
   while (unread.length > 0) {
@@ -134,10 +172,36 @@ function isStoredMessage(value: unknown): value is StoredMessage {
 }
 
 /**
- * The update that undoes every summary of a thread: written to its `messages`, by `updateState` of the graph or of
- * the SDK, it brings all covered messages back and removes the summaries. Plain objects, which go over the wire.
+ * The update that undoes every summary of a thread. Written to its `messages`, by `updateState` of the graph or of the
+ * SDK, it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
+ * over the wire.
  *
  * @throws Error if the archive lacks a message that a summary names.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, restoreCovered } from "langgraph-tether";
+ *
+ * const store = new InMemoryStore();
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
+ * const restored = await agent.getState(config);
+ * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
+ * ```
  */
 export async function restoreCovered(
   store: ArchiveReader | undefined,

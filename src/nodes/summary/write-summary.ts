@@ -10,7 +10,7 @@ import { FinishHabit } from "../../providers/answer/finish-habit.js";
 import { guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
-import { withDeadline } from "../tools/with-deadline.js";
+import { withDeadline } from "../run/with-deadline.js";
 import type { SummaryWording } from "./summary-prompts.js";
 
 export interface SummaryWriter {

@@ -6,7 +6,8 @@ import { cloneMessage } from "../../history/clone-message.js";
 import { coerceMessage } from "../../history/coerce-message.js";
 import { copyMessage } from "../../history/copy-message.js";
 import { deriveId } from "../../history/message-id.js";
-import { isResult } from "../../history/result.js";
+import { endingRun, isResult, NO_OUTPUT } from "../../history/result.js";
+import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { toJson } from "../../shared/to-json.js";
 import type { AgentUpdate } from "../run/agent-state.js";
 import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
@@ -26,34 +27,41 @@ export type CallOutcome =
 
 export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
-export interface FinalizedCall {
+/** A result, and how the task of its call writes it, or another in its place. */
+interface Draft {
   readonly result: ToolMessage;
-  /** What the call's task writes, with another result in the place of its own. */
-  readonly updateWith: (result: ToolMessage) => ToolsUpdate;
+  readonly write: (result: ToolMessage) => ToolsUpdate;
 }
-
-/** Providers refuse an empty result. */
-const NO_OUTPUT = "(no output)";
 
 /** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
-export function finalizeCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): FinalizedCall {
-  if (outcome.kind === "returned" && isCommand(outcome.value)) {
-    return finalizeCommand(task, outcome.value, includesDetails);
-  }
-  if (outcome.kind === "returned") return alone(returnedResult(task, outcome.value));
-  return alone(failedResult(task, describeFailure(task.call.name, outcome, includesDetails)));
+export function finalizeCall(
+  task: ToolTask,
+  outcome: CallOutcome,
+  includesDetails: boolean,
+): FinalizedCall<ToolsUpdate> {
+  const { result, write } = draftCall(task, outcome, includesDetails);
+  return {
+    result,
+    updateWith: (given, options) => {
+      // A middleware may have given it or changed it: it answers this call, whichever call it names.
+      const own = returnedResult(task, cloneMessage(given));
+      return write(options?.endsRun ? endingRun(own) : own);
+    },
+  };
 }
 
-/** A result that a middleware gives or has written into: it answers this call, whatever it says that it answers. */
-export function replaceResult(task: ToolTask, result: ToolMessage): ToolMessage {
-  return returnedResult(task, cloneMessage(result));
+function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): Draft {
+  if (outcome.kind !== "returned")
+    return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
+  if (isCommand(outcome.value)) return draftCommand(task, outcome.value, includesDetails);
+  return alone(returnedResult(task, outcome.value));
 }
 
-function alone(result: ToolMessage): FinalizedCall {
-  return { result, updateWith: (given) => ({ messages: [given] }) };
+function alone(result: ToolMessage): Draft {
+  return { result, write: (given) => ({ messages: [given] }) };
 }
 
-function describeFailure(
+function describeOutcome(
   name: string,
   outcome: Exclude<CallOutcome, { kind: "returned" }>,
   includesDetails: boolean,
@@ -85,16 +93,16 @@ function messageOf(error: unknown): string {
 }
 
 /** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
-function finalizeCommand(task: ToolTask, command: Command, includesDetails: boolean): FinalizedCall {
+function draftCommand(task: ToolTask, command: Command, includesDetails: boolean): Draft {
   const written = messagesOfCommand(command);
   const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command whose messages are not all messages");
-    return finalizeCall(task, { kind: "threw", error }, includesDetails);
+    return draftCall(task, { kind: "threw", error }, includesDetails);
   }
   if (leadsToCalls(command)) {
     const error = new Error("it returned a command that runs calls, and only those of the model are run");
-    return finalizeCall(task, { kind: "threw", error }, includesDetails);
+    return draftCall(task, { kind: "threw", error }, includesDetails);
   }
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
@@ -102,12 +110,12 @@ function finalizeCommand(task: ToolTask, command: Command, includesDetails: bool
   if (first === undefined) {
     return {
       result: returnedResult(task, NO_OUTPUT),
-      updateWith: (given) => [{ messages: [given] }, command],
+      write: (given) => [{ messages: [given] }, command],
     };
   }
   return {
     result: returnedResult(task, first),
-    updateWith: (given) => {
+    write: (given) => {
       const answered = own.map((message) => (isOurs(message) ? given : message));
       return commandWithMessages(command, answered);
     },

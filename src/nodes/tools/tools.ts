@@ -1,9 +1,10 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { endingRun } from "../../history/result.js";
+import { FunctionContext } from "../../middleware/function-context.js";
+import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
-import { callThroughMiddleware } from "./call-tool-through-middleware.js";
+import { countStep, noteFailure, noteInterrupts, runHandleOf, scopeOf } from "../run/run-handle.js";
+import { callTool } from "./call-tool.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import type { ToolTask } from "./tool-task.js";
 
@@ -47,21 +48,26 @@ async function answerCall(
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ToolsUpdate> {
   const { call, args, parseError } = task;
-  const fail = (outcome: CallOutcome) => finalizeCall(task, outcome, includeDetailedErrors);
+  const finalize = (outcome: CallOutcome) => finalizeCall(task, outcome, includeDetailedErrors);
   const tool = toolsByName.get(call.name);
   if (tool === undefined) {
-    const { result, updateWith } = fail({ kind: "unknown-tool", known: [...toolsByName.keys()] });
-    return updateWith(terminateOnUnknownCalls ? endingRun(result) : result);
+    const { result, updateWith } = finalize({ kind: "unknown-tool", known: [...toolsByName.keys()] });
+    return updateWith(result, { endsRun: terminateOnUnknownCalls });
   }
   if (args === undefined) {
     const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
-    const { result, updateWith } = fail({ kind: "invalid-arguments", detail });
+    const { result, updateWith } = finalize({ kind: "invalid-arguments", detail });
     return updateWith(result);
   }
-  const layer = {
-    layers: runHandleOf(config)?.middleware.function ?? [],
-    includesDetails: includeDetailedErrors,
-    timeoutMs: toolTimeoutMs,
-  };
-  return callThroughMiddleware(task, { id: call.id, name: call.name, args }, tool, layer, config);
+  const wanted = { id: call.id, name: call.name, args };
+  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
+  return runToolMiddleware<CallOutcome, ToolsUpdate>(
+    runHandleOf(config)?.middleware.function ?? [],
+    context,
+    {
+      execute: (changed) => callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
+      finalize,
+      noteFailure: (error) => noteFailure(error, config),
+    },
+  );
 }

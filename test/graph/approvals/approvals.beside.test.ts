@@ -63,7 +63,7 @@ describe("a predicate", () => {
 });
 
 describe("approvals beside other settings", () => {
-  it("refuse the name of a tool that is not there", () => {
+  it("refuse the name of a tool that does not exist", () => {
     const build = () => createAgentGraph({ model: "offline:", requireApproval: ["toString"] });
     expect(build).toThrow(InvalidSettingError);
     expect(build).toThrow("Expected `requireApproval` to be names of tools (there is none)");
@@ -182,7 +182,7 @@ describe("approvals beside other settings", () => {
     expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
   });
 
-  it("are kept by the checkpointer: another graph object goes on with them", async () => {
+  it("are kept by the checkpointer: another graph object can resume them", async () => {
     const checkpointer = new MemorySaver();
     const { runs, tools } = countingTools();
     const model = new FunctionModel(({ messages }) =>

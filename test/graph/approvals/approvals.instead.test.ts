@@ -11,8 +11,8 @@ import {
   respond,
 } from "../../support/approval-graph.js";
 import { calls } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
 
-const user = (content: string) => ({ messages: [{ role: "user", content }] });
 const batch = () => calls(["free", { label: "1" }], ["risky", { label: "2" }], ["risky", { label: "3" }]);
 const declined = (id: unknown) => `tool! Tool call risky (${id}): it was not approved, so it was not run.`;
 
@@ -138,7 +138,7 @@ describe("a Command without an answer runs no tool again:", () => {
     expect(thread.runs).toEqual(["free:1"]);
   });
 
-  it("an answer with a message goes on, and the message stands behind the results", async () => {
+  it("decisions sent with a message resume the run, and the message comes after the results", async () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
     await thread.run(asInput({ resume: { decisions: [approve, reject()] }, update: user("and thanks") }));

@@ -185,7 +185,7 @@ describe("approvals", () => {
     ).toBe("the end");
   });
 
-  it("hold for a predicate on the call, which may be asynchronous", async () => {
+  it("may be required by a predicate on the call, which may be asynchronous", async () => {
     const batch = calls(risky("small"), risky("large"), free("large"));
     const requireApproval = async ({ name, args }: { name: string; args: object }) =>
       name === "risky" && Reflect.get(args, "label") === "large";

@@ -64,7 +64,7 @@ describe("results that a chat UI made up", () => {
     const graph = createAgentGraph({ model, tools: [fast, slow], checkpointer: new MemorySaver() });
     const thread = { configurable: { thread_id: "1" } };
     const run = graph.invoke({ messages: [human("go")] }, { ...thread, signal: stop.signal });
-    await expect(run).rejects.toThrow();
+    await expect(run).rejects.toMatchObject({ name: "AbortError" });
     const messages = messagesOf((await graph.getState(thread)).values);
     const next = [...madeUpFor(messages), human("next")] as BaseMessageLike[];
     await graph.invoke({ messages: next }, thread);

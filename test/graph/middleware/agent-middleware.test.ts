@@ -72,7 +72,7 @@ describe("the input's messages", () => {
     expect(given.text).toBe("go");
   });
 
-  it("cannot be what is no message", async () => {
+  it("must be a message", async () => {
     const { graph } = agent(({ messages }, next) => {
       messages.push(42 as never);
       return next();

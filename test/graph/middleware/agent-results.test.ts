@@ -90,7 +90,7 @@ describe("a result set after next()", () => {
     expect(lines).toEqual(["human: first", "ai: mine", "human: third", "ai: mine"]);
   });
 
-  it("comes behind the result of a tool that a run has ended with", async () => {
+  it("comes after the result of the tool that ended the run", async () => {
     const { stream } = agent(say("mine"), [calls(["fast"])], { toolChoice: "required" });
     expect(await stream(user("go"))).toEqual(["human: go", "ai> fast", "tool: fast done -", "ai: mine"]);
   });
@@ -161,7 +161,7 @@ describe("an answer given without next()", () => {
       context.result = result;
     };
 
-  it("stands behind the input, and closes what an earlier run left open", async () => {
+  it("comes after the input, and closes the calls that an earlier run left open", async () => {
     let answers = false;
     const { stream, probe } = agent(
       async (context, next) => {
@@ -190,7 +190,7 @@ describe("an answer given without next()", () => {
     expect(probe.runs).toEqual([]);
   });
 
-  it("stands where a run was to go on, too", async () => {
+  it("is also written when a run was resumed", async () => {
     const { stream } = agent(given("mine"), []);
     await stream(user("go"));
     expect(await stream(null)).toEqual(["human: go", "ai: mine", "ai: mine"]);

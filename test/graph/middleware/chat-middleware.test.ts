@@ -87,7 +87,7 @@ describe("what is sent", () => {
     expect(model.requests[1]?.messages.map(({ type, text }) => `${type}: ${text}`)).toEqual(sent);
   });
 
-  it("cannot be what is no message, and the error names it", async () => {
+  it("must be a message, and the error says what it was", async () => {
     const { graph } = chatAgent(async ({ messages }, next) => {
       messages.push(42 as never);
       await next();

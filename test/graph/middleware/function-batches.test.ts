@@ -127,7 +127,7 @@ describe("no middleware sees a call", () => {
     }),
   ];
 
-  it("of a tool that is not there", async () => {
+  it("of a tool that does not exist", async () => {
     const seen: FunctionContext[] = [];
     const [result] = await results({ tools: [createProbe().fast], middleware: seeing(seen) }, ["slow"]);
     expect([result?.status, seen]).toEqual(["error", []]);

@@ -1,7 +1,7 @@
 import { initChatModel } from "langchain";
 import { describe, expect, it } from "vitest";
-import { createThread, looked } from "../../support/fault-thread.js";
 import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
+import { looked, openServerThread } from "../../support/open-server-thread.js";
 import {
   answerFor,
   CALL_TEXT,
@@ -29,7 +29,7 @@ describe("a model that", () => {
 
   it("is whole from the beginning is asked once, and its pieces come as they are", async () => {
     await withServer(respondToWish("look"), async (server) => {
-      const { events, parts } = await createThread(server).send(wish({ cities: ["whole"] }));
+      const { events, parts } = await openServerThread(server).send(wish({ cities: ["whole"] }));
       expect(streams(server)).toEqual([true, true]);
       expect(parts.length).toBeGreaterThan(10);
       expect(events).toEqual([
@@ -49,7 +49,7 @@ describe("a model that", () => {
     ["after another text", "what was sent is taken back", ["Quite another text"]],
   ] as const)("breaks %s: %s", async (fault, _, takenBack) => {
     await withServer(respondToWish("look"), async (server) => {
-      const { parts } = await createThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
+      const { parts } = await openServerThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
       const texts = new Map<string, string>();
       const removed: (string | undefined)[] = [];
       for (const { type, id = "", text } of parts) {
@@ -61,7 +61,7 @@ describe("a model that", () => {
     });
   });
 
-  it("was made by `initChatModel` is guarded too", async () => {
+  it("was made by `initChatModel` is also guarded", async () => {
     await withServer(respondToWish("look"), async (server) => {
       const model = await initChatModel("test", {
         modelProvider: "openai",
@@ -73,7 +73,7 @@ describe("a model that", () => {
         fault: "with cut-off arguments that are called finished",
         at: "call",
       } as const;
-      const { messages } = await createThread(server, {}, { model }).send(wish(request));
+      const { messages } = await openServerThread(server, {}, { model }).send(wish(request));
       expect(messages.at(-1)?.text).toBe(answerFor(["init"]));
       expect(streams(server)).toEqual([true, false, true]);
       expect(server.requests[1]?.tools).toHaveLength(1);
@@ -83,7 +83,7 @@ describe("a model that", () => {
   it("is asked again gets the same request, tools and all, without streaming", async () => {
     const request = { cities: ["again"], fault: "by a reset connection", at: "call" } as const;
     await withServer(respondToWish("look"), async (server) => {
-      await createThread(server).send(wish(request));
+      await openServerThread(server).send(wish(request));
       const [first, second] = server.requests;
       expect(streams(server)).toEqual([true, false, true]);
       expect(second).toEqual({ ...first, stream: false });
@@ -94,14 +94,14 @@ describe("a model that", () => {
   it("has `streaming: true` is not streamed when it is asked again", async () => {
     const request = { cities: ["set"], fault: "without a finish reason", at: "answer" } as const;
     await withServer(respondToWish("look"), async (server) => {
-      await createThread(server, { streaming: true }).send(wish(request));
+      await openServerThread(server, { streaming: true }).send(wish(request));
       expect(streams(server)).toEqual([true, true, false]);
     });
   });
 
   it.each([{ streaming: false }, { disableStreaming: true }])("has %o is never streamed", async (fields) => {
     await withServer(respondToWish("look"), async (server) => {
-      const { messages } = await createThread(server, fields).send(wish({ cities: ["never"] }));
+      const { messages } = await openServerThread(server, fields).send(wish({ cities: ["never"] }));
       expect(streams(server)).toEqual([false, false]);
       expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
     });
@@ -111,7 +111,7 @@ describe("a model that", () => {
     await withServer(
       () => ({ text: "It is a long", finish: "length" }),
       async (server) => {
-        const { messages, events } = await createThread(server).send("tell me");
+        const { messages, events } = await openServerThread(server).send("tell me");
         expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
         expect(streams(server)).toEqual([true]);
         expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
@@ -124,7 +124,7 @@ describe("a model that", () => {
     async (max) => {
       const respond: Respond = () => ({ text: "", finish: "stop" });
       await withServer(respond, async (server) => {
-        const thread = createThread(server, {}, { maxStreamFallbackAttempts: max });
+        const thread = openServerThread(server, {}, { maxStreamFallbackAttempts: max });
         await expect(thread.send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
         expect(streams(server)).toEqual([true, ...Array(max).fill(false)]);
         expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
@@ -135,7 +135,7 @@ describe("a model that", () => {
   it("calls at the token limit each time fails, and no call of it is run", async () => {
     const respond: Respond = () => ({ calls: [{ name: "look", args: { city: "limit" } }], finish: "length" });
     await withServer(respond, async (server) => {
-      await expect(createThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
+      await expect(openServerThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
       expect(looked).not.toContain("limit");
     });
   });
@@ -144,7 +144,7 @@ describe("a model that", () => {
     await withServer(
       () => status,
       async (server) => {
-        await expect(createThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
+        await expect(openServerThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
         expect(server.requests).toHaveLength(1);
       },
     );
@@ -157,7 +157,7 @@ describe("a model that", () => {
       return asked === 1 ? status : { text: "Here I am." };
     };
     await withServer(respond, async (server) => {
-      const { events } = await createThread(server, { maxRetries: 1 }).send("x");
+      const { events } = await openServerThread(server, { maxRetries: 1 }).send("x");
       expect(streams(server)).toEqual([true, true]);
       expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
     });
@@ -167,7 +167,7 @@ describe("a model that", () => {
     const respond: Respond = ({ stream }) =>
       stream ? { text: "I will say", fault: "by the end of its body" } : 400;
     await withServer(respond, async (server) => {
-      await expect(createThread(server).send("x")).rejects.toMatchObject({ status: 400 });
+      await expect(openServerThread(server).send("x")).rejects.toMatchObject({ status: 400 });
       expect(streams(server)).toEqual([true, false]);
     });
   });
@@ -176,7 +176,7 @@ describe("a model that", () => {
     await withServer(
       () => ({ text: "As ever.", finish: null }),
       async (server) => {
-        const thread = createThread(server);
+        const thread = openServerThread(server);
         for (const text of ["one", "two", "three"]) await thread.send(text);
         expect(streams(server)).toEqual([true, false, true, true]);
       },
@@ -185,7 +185,7 @@ describe("a model that", () => {
 
   it("repeats its response id is shown in messages of their own", async () => {
     const server = await startModelServer(respondToWish("look"), () => "chatcmpl-same");
-    const thread = createThread(server);
+    const thread = openServerThread(server);
     const client = new PlainClient();
     for (const fault of [undefined, "after another text", "by a reset connection"] as const) {
       const request = { cities: ["same"], at: "answer", ...(fault && { fault }) } as const;
@@ -202,7 +202,7 @@ describe("a model that", () => {
       return { text: "word ".repeat(20_000) };
     };
     await withServer(respond, async (server) => {
-      const thread = createThread(server);
+      const thread = openServerThread(server);
       await expect(thread.send("x", abort.signal)).rejects.toThrow(/abort/i);
       expect(streams(server)).toEqual([true]);
       expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
@@ -212,7 +212,7 @@ describe("a model that", () => {
   it("keeps the answer's own usage in the message, and counts the broken one's in the run's", async () => {
     const request = { cities: ["use"], fault: "with nothing in it", at: "answer" } as const;
     await withServer(respondToWish("look"), async (server) => {
-      const thread = createThread(server);
+      const thread = openServerThread(server);
       const { events } = await thread.send(wish(request));
       expect(events.at(-1)).toMatchObject({ usage: { total_tokens: 45 } });
       const last = (await thread.read()).at(-1);

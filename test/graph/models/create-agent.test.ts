@@ -51,7 +51,7 @@ describe.each(FIELDS)("LangChain's createAgent with %s", (_name, field) => {
     expect(pairedScript({ messages: await read() })).toHaveLength(4);
   });
 
-  it("survives the removal of an id that is not there", async () => {
+  it("survives the removal of an unknown id", async () => {
     const { send, read, update } = await createThread();
     await update(new RemoveMessage({ id: "no-such-id" }));
     await send("hello");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createThread, looked } from "../../support/fault-thread.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
+import { looked, openServerThread } from "../../support/open-server-thread.js";
 import {
   answerFor,
   CALL_TEXT,
@@ -17,8 +17,8 @@ describe("a stream whose", () => {
   });
   afterAll(() => server.stop());
 
-  it.concurrent.each(FAULT_CASES)("$title: is made good", async (fault) => {
-    const thread = createThread(server);
+  it.concurrent.each(FAULT_CASES)("$title: the response is asked for again, and is whole", async (fault) => {
+    const thread = openServerThread(server);
     if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
     const known = fault.turn === "later" ? (await thread.read()).length : 0;
     const { messages, events } = await thread.send(wish(fault));

@@ -145,7 +145,7 @@ describe("a run that is aborted", () => {
     expect(probe.runs).toHaveLength(4);
   });
 
-  it("once more before it could repair, and loses nothing all the same", async () => {
+  it("once more before it could repair, and still loses nothing", async () => {
     const { graph, config, send, abort, read } = createThread();
     await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
     for (const text of ["first try", "second try"]) {

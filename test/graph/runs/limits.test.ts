@@ -74,7 +74,7 @@ describe("maxIterations", () => {
 });
 
 describe("the closing call", () => {
-  it("declares the tools, forbids their use, and drops a call that the model makes all the same", async () => {
+  it("declares the tools, forbids their use, and drops a call that the model makes anyway", async () => {
     const probe = createProbe();
     const model = scripted(calls(["fast"]), calls(["fast"], ["failing"]));
     const graph = createAgentGraph({ model, tools: [probe.fast, probe.failing], maxIterations: 1 });
@@ -183,7 +183,7 @@ describe("the recursion limit", () => {
     return { graph, config };
   }
 
-  it.each([3, 4, 5, 6])("of %i holds for a turn that begins with a repair, too", async (recursionLimit) => {
+  it.each([3, 4, 5, 6])("of %i also limits a turn that begins with a repair", async (recursionLimit) => {
     const { graph, config } = await brokenThread();
     const result = await graph.invoke(user(rounds(20, "fast")), { ...config, recursionLimit });
     expectText(pairedMessagesOf(result));

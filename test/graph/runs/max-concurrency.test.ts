@@ -46,7 +46,7 @@ describe("maxConcurrency of a run", () => {
     const run = graph.invoke(user("go"), { maxConcurrency: 1, signal: abort.signal });
     await probe.hasBegun(1);
     abort.abort();
-    await expect(run).rejects.toThrow();
+    await expect(run).rejects.toMatchObject({ name: "AbortError" });
     await turns();
     expect(probe.runs).toHaveLength(1);
   });

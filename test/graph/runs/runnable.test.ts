@@ -119,7 +119,7 @@ describe("an agent graph is run through", () => {
   });
 });
 
-describe("an input that is none", () => {
+describe("an invalid input", () => {
   const around = agentMiddleware((_context, next) => next());
 
   it.each([["hi"], [5], [[]], [[["user", "hi"]]]])("is refused in words: %j", async (input) => {

@@ -107,7 +107,7 @@ describe.each(cases)("tools are off because of $reason", ({ options, config, bef
 
   const sameAs = (message: BaseMessage | undefined) => [message?.id, message?.type, message?.text];
 
-  it("a call that comes all the same is removed, and a sentence says why", async () => {
+  it("a call that the model makes anyway is removed, and a sentence says why", async () => {
     const { last, shown } = await run(calls(["fast"], ["failing"]));
     expect(last?.type).toBe("ai");
     expect(last?.text).toMatch(words);

@@ -123,7 +123,7 @@ describe("A result that comes late for an archived call", () => {
     expect(outline(reduceMessages(messages, update).messages)).toBe(expected);
   });
 
-  it("is archived with the next summary, and read back all the same", async () => {
+  it("is archived with the next summary, and can still be read back", async () => {
     const store = new InMemoryStore();
     const options = { store, coveredMessages: "archive" } as const;
     const first = await summarizeOnce(start, shortSummariser(), options);

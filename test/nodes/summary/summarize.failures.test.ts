@@ -127,7 +127,7 @@ it("A run that is cancelled while the summariser works ends as cancelled", async
     return untilAborted(signal);
   });
   const pass = summarizeOnce(history, model, { signal: controller.signal });
-  await expect(pass).rejects.toThrow();
+  await expect(pass).rejects.toThrow("cancelled");
 });
 
 it("No number of turns lets a summary grow beyond the budget", async () => {

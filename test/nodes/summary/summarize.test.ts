@@ -14,7 +14,7 @@ const history = turnsOf(12, 60);
 const HEADING = "## Summary of the conversation so far";
 
 describe("A summary", () => {
-  it("stands under its heading, behind what it covers, and names it", async () => {
+  it("comes under its heading, after the messages that it covers, and names them", async () => {
     const { summary, messages, covered } = await summarizeOnce(history, shortSummariser());
     expect(summary?.text).toBe(`${HEADING}\n\nshort summary 0`);
     expect(covered).toEqual(history.slice(0, covered.length).map(({ id }) => id));
@@ -42,7 +42,7 @@ describe("A summary", () => {
     expect((await summarizeOnce(history, model)).summary?.text).toBe(`${HEADING}\n\nall of it`);
   });
 
-  it("is not made where it is not worth a call, and that is no failure", async () => {
+  it("is not made if only the request could be covered, and that is not a failure", async () => {
     const model = shortSummariser();
     const { summary, events, summaryAttempt } = await summarizeOnce([humanOf("request", 5000)], model);
     expect([summary, events, model.requests]).toEqual([undefined, [], []]);
@@ -133,7 +133,7 @@ describe("The next summary", () => {
     expect(text).toContain("tool_c");
   });
 
-  it("reads a long late result in steps, too", async () => {
+  it("also reads a long late result in steps", async () => {
     const start = [human("hx"), ai("ax", "c"), ...turnsOf(12, 60)];
     const first = await summarizeOnce(start, shortSummariser());
     const late = result("late", "c", "12 degrees ".repeat(5_000));

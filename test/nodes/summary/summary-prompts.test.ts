@@ -17,7 +17,7 @@ describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
     expect(text.indexOf("$1 since")).toBeGreaterThan(text.indexOf("$& before"));
   });
 
-  it("says nothing of a summary where there is none", () => {
+  it("does not mention a summary if there is none", () => {
     expect(request("", "since")).not.toBe(request("x", "since").replace("x", ""));
     expect(request("", "since").endsWith("since")).toBe(true);
   });

@@ -25,7 +25,7 @@ describe("the provider's words are found", () => {
     expect(providerTextOf(plain(new BadRequestError(message)))).toBe(text);
   });
 
-  it("with what lies behind a lost connection", () => {
+  it("with the cause of a lost connection", () => {
     const refused = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
     const error = new Error("Connection error.", { cause: new Error("fetch failed", { cause: refused }) });
     expect(providerTextOf(plain(error))).toBe("Connection error. (ECONNREFUSED)");
@@ -45,7 +45,7 @@ describe("a plain error", () => {
     expect(error.stack).toMatch(/^BadRequestError: It was …\.\n {4}at .*plain-error\.test\.ts/);
   });
 
-  it("is made of what is no error, and of a cause that is its own", () => {
+  it("is made of a value that is not an error, and of a cause that refers to itself", () => {
     expect(plain("secret").message).toBe("…");
     expect(plain(undefined).message).toBe("undefined");
     const round = new Error("round");

@@ -53,7 +53,7 @@ describe("a text is redacted of", () => {
   });
 
   it.each(["apiKey", "openAIApiKey", "alibabaApiKey", "mistral_api_key", "x-api-key"])(
-    "a short `%s`, where it stands for itself",
+    "a short `%s`, where it is a whole word",
     (name) => {
       const redact = createRedact({ [name]: "$art" });
       expect(redact("No party was started by $art, '$art' or x$art.")).toBe(
@@ -84,7 +84,7 @@ describe("a text is redacted of", () => {
     expect(createRedact({ apiKey: "x", model: "asked at", maxTokens: 3 })(text)).toBe(text);
   });
 
-  it("holds for a model that contains itself", () => {
+  it("works for a model that contains itself", () => {
     const model = { apiKey: "my own key", self: {} };
     model.self = model;
     expect(createRedact(model)("my own key")).toBe("[redacted]");

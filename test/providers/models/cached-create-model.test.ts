@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { cachedCreateModel, createAgentGraph, createModel } from "../../../src/index.js";
 import { pairedScript, user } from "../../support/thread.js";
 
-it("Each model is made once, also if it is asked for twice at the same time.", async () => {
+it("Each model is made once, even if it is asked for twice at the same time.", async () => {
   const names: string[] = [];
   const share = cachedCreateModel((name) => {
     names.push(name);

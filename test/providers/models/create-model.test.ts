@@ -48,7 +48,7 @@ describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, diale
     expect(String(error)).toContain(key);
   });
 
-  it("refuses a base URL that is none without telling the key", async () => {
+  it("refuses an invalid base URL without telling the key", async () => {
     const environment = { [key]: KEY, [baseURL]: "not a url" };
     const error = await createModel(name, { environment }).catch((reason: unknown) => reason);
     expect(String(error)).toContain(baseURL);

@@ -113,7 +113,7 @@ export async function startStrictProvider(
       return;
     }
     if (host === "dashscope-native") {
-      reply = respond({ model: modelOf(body), messages: messagesOf(body), streams });
+      reply = respond({ model: modelOf(body), messages: sentMessagesOf(body), streams });
       if (streams) sendEvents(response, nativeEvents(reply), reply);
       else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
       return;
@@ -159,7 +159,7 @@ function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boo
   return asks || headers.accept === "text/event-stream" || url.includes(":streamGenerateContent");
 }
 
-function messagesOf(body: unknown): SentMessage[] {
+function sentMessagesOf(body: unknown): SentMessage[] {
   const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
   return listOf(listOf([input])[0]?.["messages"]) as unknown as SentMessage[];
 }

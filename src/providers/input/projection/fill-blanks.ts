@@ -9,12 +9,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
+import { NO_OUTPUT } from "../../../history/result.js";
 import { isBlankMessage } from "../../../history/without-calls.js";
 import type { Rules } from "../../dialects/rule.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const NO_OUTPUT = "(no output)";
 const EMPTY_MESSAGE = "(empty message)";
 
 export const fillBlanks: Step = (messages, { dialect }) =>

@@ -33,7 +33,7 @@ export const renameCalls: Step = (messages, { dialect }) => {
     const calls = message.tool_calls ?? [];
     ids = calls.map(({ id = "" }, place) => {
       const isFree = dialect.callId.test(id) && !used.has(id);
-      const free = isFree ? id : deriveId([id, placeOf(message, index), String(place)], used);
+      const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)], used);
       used.add(free);
       return free;
     });
@@ -48,7 +48,7 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-function deriveId(parts: readonly string[], used: ReadonlySet<string>): string {
+function deriveCallId(parts: readonly string[], used: ReadonlySet<string>): string {
   for (let salt = 0; ; salt += 1) {
     const id = hashText([...parts, salt].join("\n")).slice(0, ID_LENGTH);
     if (!used.has(id)) return id;

@@ -8,8 +8,7 @@ export interface Deadline {
 }
 
 /**
- * Runs some work that may be aborted by its run or by a time limit. Work that does not heed its signal is not
- * waited for.
+ * Runs some work that its run or a time limit may abort. Work that ignores its signal is not waited for.
  *
  * @throws The timeout error, the reason of the run's abort, or what the work throws of itself.
  */

@@ -1,6 +1,6 @@
-/** Graphs for long threads: a tool, a model that is a function, and what both were asked. */
+/** Graphs for long threads: one tool whose results are as long as the call asks, and a model that is a function. */
 
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import {
@@ -12,7 +12,7 @@ import {
 import { type Answer, FunctionModel, shortSummariser } from "./function-model.js";
 import { textOf } from "./long-histories.js";
 
-/** Returns so many tokens. */
+/** Returns a text of this many tokens. */
 export const look = tool(async ({ at, tokens }) => textOf(tokens, `found-${at}`), {
   name: "look",
   description: "Looks something up.",
@@ -30,7 +30,7 @@ interface Made {
   readonly summariser: FunctionModel;
 }
 
-export function makeGraph(
+export function createLookGraph(
   answer: Answer,
   options: Partial<AgentGraphOptions> & { readonly summaryModel?: FunctionModel } = {},
 ): Made {
@@ -38,17 +38,6 @@ export function makeGraph(
   const summariser = options.summaryModel ?? shortSummariser();
   const graph = createAgentGraph({ model, tools: [look], summaryModel: summariser, ...options });
   return { graph, model, summariser };
-}
-
-export const user = (content: string, id?: string) => ({
-  messages: [{ role: "user", content, ...(id !== undefined && { id }) }],
-});
-
-export const inThread = (thread_id: string) => ({ configurable: { thread_id } });
-
-export function messagesOf(values: unknown): BaseMessage[] {
-  const messages: unknown = Reflect.get(Object(values), "messages");
-  return Array.isArray(messages) ? messages : [];
 }
 
 /** The custom events of one run, but for the one that every run ends with. */

@@ -1,6 +1,6 @@
 /**
- * A thread as the graph would lead it, beside a shadow of it that is written the same messages and never
- * summarised. What was said is in the shadow, so nothing is lost as long as both read alike.
+ * A thread with summaries, as the graph would make them, beside a shadow of it: the same messages, never summarised.
+ * Nothing is lost as long as both read the same.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -35,13 +35,13 @@ export type Act =
   | { readonly kind: "undo" }
   | { readonly kind: "restore" };
 
-export class LongThread {
+export class ShadowedThread {
   history: BaseMessage[] = [];
   shadow: BaseMessage[] = [];
   readonly policy: SummaryPolicy;
   readonly #kind: "keep" | "archive";
   readonly #store = new InMemoryStore();
-  readonly #onStep: (thread: LongThread) => void;
+  readonly #onStep: (thread: ShadowedThread) => void;
   #attempt: SummaryAttempt | undefined;
   #count = 0;
   /** What went wrong on the way, in words. */
@@ -52,7 +52,7 @@ export class LongThread {
   constructor(
     kind: "keep" | "archive",
     policy: Partial<SummaryPolicy>,
-    onStep: (thread: LongThread) => void = () => {},
+    onStep: (thread: ShadowedThread) => void = () => {},
   ) {
     this.#kind = kind;
     this.policy = policyOf(policy);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MiddlewareError } from "../../src/index.js";
-import { compose, type Handler, type Layer, type Next } from "../../src/middleware/compose.js";
+import { type Handler, type Layer, type Next, runOnion } from "../../src/middleware/run-onion.js";
 import { turns } from "../support/turns.js";
 
 interface Context {
@@ -23,11 +23,11 @@ const passing = (name: string) =>
 async function run(layers: readonly Layer<Context>[], core?: (context: Context) => Promise<void>) {
   const context: Context = { result: undefined, lines: [] };
   let retries = 0;
-  const onion = compose<Context>({
+  const onion = {
     layers,
     core:
       core ??
-      (async (own) => {
+      (async (own: Context) => {
         await turns();
         own.lines.push("core");
         own.result = "core";
@@ -35,15 +35,12 @@ async function run(layers: readonly Layer<Context>[], core?: (context: Context) 
     onRetry: () => {
       retries += 1;
     },
-  });
-  const error = await onion(context).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  return { ...context, error, retries };
+  };
+  const exit = await runOnion(onion, context);
+  return { ...context, error: exit.kind === "threw" ? exit.error : undefined, retries };
 }
 
-describe("compose", () => {
+describe("runOnion", () => {
   it("goes in through all layers in order, and comes out in reverse", async () => {
     const { lines, result, error } = await run([passing("a"), passing("b")]);
     expect(lines).toEqual(["before a", "before b", "core", "after b", "after a"]);

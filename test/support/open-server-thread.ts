@@ -1,12 +1,12 @@
-/** Graphs with one tool over a small OpenAI-compatible server, whose streams break as the user wishes. */
+/** A thread of an agent with one tool, whose model is a small OpenAI-compatible server that breaks its streams. */
 
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import { openThread } from "./client-thread.js";
 import type { ModelServer } from "./model-server.js";
+import { openThread } from "./open-thread.js";
 
 /** The cities that the tool was asked for, in all threads. */
 export const looked: string[] = [];
@@ -20,7 +20,7 @@ const look = tool(
 
 type ModelFields = NonNullable<ConstructorParameters<typeof ChatOpenAI>[0]>;
 
-export function createThread(server: ModelServer, fields: Partial<ModelFields> = {}, options = {}) {
+export function openServerThread(server: ModelServer, fields: Partial<ModelFields> = {}, options = {}) {
   const model = new ChatOpenAI({
     model: "test",
     apiKey: "x",

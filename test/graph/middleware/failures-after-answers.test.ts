@@ -1,4 +1,4 @@
-/** What fails when the client has the answer already, and what is thrown that is no error. */
+/** Failures after the client was sent the response, and thrown values that are not errors. */
 
 import { AIMessageChunk } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
@@ -18,10 +18,10 @@ import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 const config = { configurable: { thread_id: "1" } };
 type Handle = Parameters<typeof chatMiddleware>[0];
 
-const behind = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGraphOptions> => ({
+const after = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGraphOptions> => ({
   middleware: [
     chatMiddleware(
-      async function behind(context, next) {
+      async function failing(context, next) {
         await next();
         fail(context);
       },
@@ -37,33 +37,37 @@ interface Case {
   readonly what: string;
   readonly options: Partial<AgentGraphOptions>;
   readonly answer: Step;
+  readonly thrown: string;
 }
 
 const cases: readonly Case[] = [
-  { what: "a chat middleware throws", options: behind(boom), answer: "one two" },
+  { what: "a chat middleware throws", options: after(boom), answer: "one two", thrown: "boom" },
   {
     what: "a chat middleware changes what it promised to keep",
-    options: behind((context) => {
+    options: after((context) => {
       context.result = "changed";
     }),
     answer: "one two",
+    thrown: "changed `context.result`, which the client already has",
   },
   {
     what: "a chat middleware ends the run with another result",
-    options: behind(() => {
+    options: after(() => {
       throw new MiddlewareTermination("bye");
     }),
     answer: "one two",
+    thrown: "changed `context.result`, which the client already has",
   },
   {
     what: "the predicate of requireApproval throws",
     options: { requireApproval: boom },
     answer: calls(["fast"]),
+    thrown: "boom",
   },
 ];
 
-describe("an answer that the client has", () => {
-  it.each(cases)("is taken back when $what", async ({ options, answer }) => {
+describe("a response that the client was already sent", () => {
+  it.each(cases)("is taken back when $what", async ({ options, answer, thrown }) => {
     const probe = createProbe();
     const graph = createAgentGraph({
       model: scripted(answer),
@@ -79,7 +83,7 @@ describe("an answer that the client has", () => {
         client.add(message);
       }
     };
-    await expect(run()).rejects.toThrow();
+    await expect(run()).rejects.toThrow(thrown);
     expect(types).toContain("ai");
     expect(client.messages).toEqual([]);
     expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
@@ -87,9 +91,9 @@ describe("an answer that the client has", () => {
   });
 });
 
-describe("what is thrown that is no error", () => {
+describe("a thrown value that is not an error", () => {
   it.each([null, undefined, 0, "no", Symbol("no"), Object.freeze(new Error("frozen"))])(
-    "reaches the caller as it is: %s",
+    "reaches the caller unchanged: %s",
     async (thrown) => {
       let isFirst = true;
       const throwing = chatMiddleware(async (_context, next) => {
@@ -131,7 +135,7 @@ class CutOff extends PlayedModel {
   }
 }
 
-describe("a broken stream that is made good", () => {
+describe("a broken stream that is asked for again without streaming", () => {
   const ids = ["X", undefined, "run-X"];
   const pairs = ids.flatMap((streamed) => ids.map((whole) => [streamed, whole] as const));
 

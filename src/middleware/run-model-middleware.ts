@@ -1,13 +1,13 @@
 /** One model call, through the chat middleware of its run. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { MiddlewareError } from "../../errors.js";
-import { cloneMessage, isSameMessage } from "../../history/clone-message.js";
-import { withoutStaleCalls } from "../../history/without-stale-calls.js";
-import type { ChatContext } from "../../middleware/chat-context.js";
-import type { ChatMiddleware } from "../../middleware/middleware.js";
-import { runOnion } from "../../middleware/run-onion.js";
-import { MiddlewareTermination } from "../../middleware/termination.js";
+import { MiddlewareError } from "../errors.js";
+import { cloneMessage, isSameMessage } from "../history/clone-message.js";
+import { withoutStaleCalls } from "../history/without-stale-calls.js";
+import type { ChatContext } from "./chat-context.js";
+import type { ChatMiddleware } from "./middleware.js";
+import { runOnion } from "./run-onion.js";
+import { MiddlewareTermination } from "./termination.js";
 
 /** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
 export type Settle = (answer: AIMessage) => Promise<AIMessage>;
@@ -26,14 +26,26 @@ export interface ChatOutcome {
 }
 
 /**
- * The model's stream stands still between its last piece and its end while the middleware does what it does after
- * `next()`. So all that listens to the stream, tracers too, is told of the request that was sent and of the answer that
- * stands: one that a middleware changes leaves no trace.
+ * Everything that listens to the model's stream, tracers too, sees the request that was sent and the final answer. An
+ * answer that a middleware replaces leaves no trace, because the stream waits for the middleware before it ends:
  *
- * @param takeBack Contract: takes back what the client has of an answer that does not stand.
+ * ```text
+ *  client            model stream             settle             middleware
+ *    │                    │ ◄───────────────────────────────── next() ─┤
+ *    │                    │ receives all pieces                        │ waits
+ *    │                    ├─ whole answer ──► │ ─── resolves next() ─► │
+ *    │                    │ waits             │ waits                  │ may change the result
+ *    │                    │ ◄── final answer ─┤ ◄──────────── returns ─┤
+ *    │ ◄── final answer ──┤ ends              │                        │
+ * ```
+ *
+ * If all middleware is read-only there is no settle: the client receives each piece as it comes, the stream ends, and
+ * only then `next()` resolves.
+ *
+ * @param takeBack Contract: takes back what the client has of an answer that is not kept.
  * @throws what a middleware throws, or the model, or MiddlewareError.
  */
-export async function callModelThroughMiddleware(
+export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
   context: ChatContext,
   call: ModelCall,
@@ -49,7 +61,7 @@ export async function callModelThroughMiddleware(
         hasSettled = true;
         resolve(whole);
         const { message } = await leaving;
-        // Nothing stands: the stream ends with an error that only its listeners see, and without the answer.
+        // Without an answer the stream ends with an error that only its listeners see.
         if (message === undefined) throw new MiddlewareTermination();
         return message;
       };

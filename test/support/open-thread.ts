@@ -1,4 +1,4 @@
-/** A thread of an agent, as a client sees it that knows the stream only. */
+/** A thread of an agent, as a client sees it that reads nothing but the stream. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { createAgentGraph } from "../../src/index.js";

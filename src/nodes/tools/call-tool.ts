@@ -1,0 +1,73 @@
+import { type StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
+import { readHistory } from "../../langgraph/read-history.js";
+import type { RunContext } from "../../settings/run-context.js";
+import { withDeadline } from "../run/with-deadline.js";
+import type { CallOutcome } from "./finalize-call.js";
+
+export interface WantedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export interface CallToolOptions {
+  /** Milliseconds; undefined: no limit. */
+  readonly toolTimeoutMs: number | undefined;
+}
+
+/**
+ * Runs a tool once, with the runtime that LangChain's tools expect: the config, and in it state, store, context, writer
+ * and the id of the call. The tool's signal aborts with the run or at the timeout. A tool that ignores it is not waited
+ * for.
+ *
+ * @throws LangGraph's own signals and the reason of the run's abort; whatever else the tool throws is an outcome.
+ */
+export async function callTool(
+  tool: StructuredToolInterface,
+  wanted: WantedCall,
+  { toolTimeoutMs }: CallToolOptions,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<CallOutcome> {
+  const call = { ...wanted, type: "tool_call" as const };
+  const invoke = (signal: AbortSignal): Promise<unknown> =>
+    tool.invoke(call, {
+      ...config,
+      signal,
+      config,
+      state: readHistory(config),
+      toolCall: call,
+      toolCallId: call.id,
+      writer: config.writer ?? null,
+      store: config.store ?? null,
+    });
+  const timeoutError = (milliseconds: number) => new ToolTimeoutError(milliseconds);
+  try {
+    const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError };
+    return { kind: "returned", value: await withDeadline(invoke, deadline) };
+  } catch (error) {
+    if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
+    if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
+    // Its message names the field that does not fit the tool's schema.
+    if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
+    return { kind: "threw", error };
+  }
+}
+
+/** What a tool reads as the reason of its signal. */
+class ToolTimeoutError extends Error {
+  override readonly name = "ToolTimeoutError";
+  readonly milliseconds: number;
+
+  constructor(milliseconds: number) {
+    super(`The tool did not finish within ${milliseconds} ms.`);
+    this.milliseconds = milliseconds;
+  }
+}
+
+/** The tools of a CommonJS program throw a second copy of LangChain's class. */
+function isParsingException(error: unknown): error is ToolInputParsingException {
+  if (error instanceof ToolInputParsingException) return true;
+  return error instanceof Error && error.constructor.name === "ToolInputParsingException";
+}

@@ -1,0 +1,107 @@
+import { createRequire } from "node:module";
+import * as imported from "@langchain/core/tools";
+import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain/core/tools";
+import { GraphInterrupt } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { callTool } from "../../../src/nodes/tools/call-tool.js";
+
+const required: typeof imported = createRequire(import.meta.url)("@langchain/core/tools");
+
+const call = { id: "c1", name: "probe", args: {} };
+const untimed = { toolTimeoutMs: undefined };
+const timed = { toolTimeoutMs: 20 };
+
+const make = (run: (runtime: ToolRuntime) => Promise<unknown>) =>
+  tool(async (_args, runtime: ToolRuntime) => run(runtime), {
+    name: "probe",
+    description: "probe",
+    schema: z.object({}),
+  });
+
+describe("callTool", () => {
+  it("gives the tool its call's id, and the signal of the run", async () => {
+    const seen: unknown[] = [];
+    const controller = new AbortController();
+    const probe = make(async ({ toolCallId, signal }) => {
+      seen.push(toolCallId, signal?.aborted);
+      controller.abort(new Error("cancelled"));
+      seen.push(signal?.aborted);
+      return "too late";
+    });
+    await expect(callTool(probe, call, untimed, { signal: controller.signal })).rejects.toThrow("cancelled");
+    expect(seen).toEqual(["c1", false, true]);
+  });
+
+  it("does not wait for a tool that ignores its timeout", async () => {
+    const deaf = make(() => new Promise(() => {}));
+    expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+  });
+
+  describe("does not wait for a tool that is not LangChain's and ignores its", () => {
+    const deaf = { name: "probe", invoke: () => new Promise(() => {}) } as unknown as StructuredToolInterface;
+
+    it("timeout", async () => {
+      expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    });
+
+    it("abort", async () => {
+      const run = callTool(deaf, call, untimed, { signal: AbortSignal.timeout(20) });
+      await expect(run).rejects.toThrow(/timeout/);
+    });
+  });
+
+  it("reports the timeout, not what the tool throws because of it", async () => {
+    const reasons: unknown[] = [];
+    const heedful = make(
+      ({ signal }) =>
+        new Promise((_, reject) =>
+          signal?.addEventListener("abort", () => {
+            reasons.push(String(signal.reason));
+            reject(new Error("its own words"));
+          }),
+        ),
+    );
+    expect(await callTool(heedful, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    expect(reasons).toEqual(["ToolTimeoutError: The tool did not finish within 20 ms."]);
+  });
+
+  it("reports what the tool throws before its timeout", async () => {
+    const error = new RangeError("too far");
+    const failing = make(async () => {
+      throw error;
+    });
+    expect(await callTool(failing, call, { toolTimeoutMs: 1000 }, {})).toEqual({ kind: "threw", error });
+  });
+
+  it("throws LangGraph's own signals", async () => {
+    const signal = new GraphInterrupt([]);
+    const asking = make(async () => {
+      throw signal;
+    });
+    await expect(callTool(asking, call, untimed, {})).rejects.toBe(signal);
+  });
+
+  it("does not begin in a run that was aborted before", async () => {
+    let ran = false;
+    const probe = make(async () => {
+      ran = true;
+    });
+    const run = callTool(probe, call, untimed, { signal: AbortSignal.abort(new Error("before")) });
+    await expect(run).rejects.toThrow("before");
+    expect(ran).toBe(false);
+  });
+
+  it.each([
+    ["imported", imported],
+    ["required", required],
+  ])("names the argument that does not fit, for a tool that was %s", async (_, { tool }) => {
+    const sky = tool(({ city }) => city, {
+      name: "sky",
+      description: "Looks at the sky.",
+      schema: z.object({ city: z.string() }),
+    });
+    const outcome = await callTool(sky, { id: "call_1", name: "sky", args: { city: 3 } }, untimed, {});
+    expect(outcome).toEqual({ kind: "invalid-arguments", detail: expect.stringContaining("city") });
+  });
+});
