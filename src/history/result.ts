@@ -8,7 +8,7 @@ import { deriveId } from "./message-id.js";
 /** The content of a result that would be empty: some providers refuse one. */
 export const NO_OUTPUT = "(no output)";
 
-/** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
+/** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = "tether_placeholder";
 
 /**
@@ -73,7 +73,7 @@ export function endsRun(message: BaseMessage): boolean {
 }
 
 /**
- * Why a call is closed that a history leaves without a result.
+ * The cause of the placeholder that closes a dangling call.
  *
  * @param next The message after the group of the call.
  */
@@ -82,7 +82,7 @@ export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): P
   return next?.type === "human" ? "superseded" : "unrecorded";
 }
 
-/** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */
+/** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({
     content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,
