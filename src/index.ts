@@ -19,11 +19,12 @@ export type { Call } from "./history/call.js";
 export { filterToolCalls } from "./history/filter-tool-calls.js";
 export { findSafeCutoff, type Keep } from "./history/find-safe-cutoff.js";
 export { pairedMessagesReducer, REPAIR_CHANNEL } from "./history/paired-messages-reducer.js";
-export { PairedMessagesDeltaValue, PairedMessagesValue } from "./history/paired-messages-value.js";
+export { PairedMessagesValue } from "./history/paired-messages-value.js";
 export { type ReducedMessages, reduceMessages } from "./history/reduce-messages.js";
 export type { Repair, RepairKind } from "./history/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
 export type { PlaceholderCause } from "./history/result.js";
+export { PairedMessagesDeltaValue } from "./langgraph/paired-messages-delta.js";
 export type { AgentContext } from "./middleware/agent-context.js";
 export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";
 export type { FunctionCall, FunctionContext } from "./middleware/function-context.js";
@@ -42,7 +43,6 @@ export {
 export type { Next } from "./middleware/run-onion.js";
 export { MiddlewareTermination } from "./middleware/termination.js";
 export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
-export type { ApprovalCall, RequireApproval } from "./nodes/approval/call-policy.js";
 export type { AgentEvent } from "./nodes/run/agent-event.js";
 export { type ArchiveReader, readFullHistory, restoreCovered } from "./nodes/summary/archive.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
@@ -51,5 +51,6 @@ export { type ModelInputOptions, toModelInput } from "./providers/input/to-model
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
 export { dialectOf } from "./providers/models/dialect-of.js";
+export type { ApprovalCall, RequireApproval } from "./settings/require-approval.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

@@ -43,6 +43,10 @@ const LARGER_FOLDERS: Readonly<Record<string, number>> = { history: 38, offline:
 
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
+/** What LangGraph does not promise to keep. `langgraph_type` and `langgraph_auth_user_id` are documented. */
+const PRIVATE_TO_LANGGRAPH =
+  /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
+
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -180,6 +184,13 @@ describe("the source", () => {
   it.each(folders)("$path has at most as many files as a folder may have", ({ path, count }) => {
     expect(count).toBeLessThanOrEqual(LARGER_FOLDERS[path] ?? MOST_FILES);
   });
+
+  it.each(files.filter(({ path }) => layerOf(path) !== "langgraph"))(
+    "$path uses no private name of LangGraph",
+    ({ text }) => {
+      expect(text.match(PRIVATE_TO_LANGGRAPH) ?? []).toEqual([]);
+    },
+  );
 
   it("is not imported through its public doors from inside", () => {
     const inside = files.filter(({ path, imports }) =>

@@ -5,8 +5,17 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import type { Setting } from "../src/settings/setting.js";
+import { SETTINGS } from "../src/settings/settings.js";
 
 const DOOR = resolve(dirname(fileURLToPath(import.meta.url)), "../src/index.ts");
+const COMPILER_OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  strict: true,
+  noCheck: true,
+  types: [],
+};
 const parse = (path: string) =>
   ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
 
@@ -61,16 +70,58 @@ it.each(exported)("$name is documented.", ({ declaration }) => {
   expect(commentOf(declaration)).not.toBe("");
 });
 
-const members = exported.flatMap(({ name, declaration }) =>
-  ts.isInterfaceDeclaration(declaration) && /Options$|^RunContext$/.test(name)
-    ? declaration.members.map((member) => ({ name: `${name}.${member.name?.getText()}`, member }))
-    : [],
+/** The types as the package has them: emitted to a folder that exists in memory only. */
+const types = new Map<string, string>();
+const SOURCE = dirname(DOOR);
+const outDir = resolve(SOURCE, "../emitted-types");
+const host = ts.createCompilerHost(COMPILER_OPTIONS);
+const { fileExists, readFile, getSourceFile } = host;
+const parsed = new Map<string, ts.SourceFile | undefined>();
+host.fileExists = (path) => types.has(path) || fileExists(path);
+host.readFile = (path) => types.get(path) ?? readFile(path);
+host.directoryExists = (path) => path.startsWith(outDir) || ts.sys.directoryExists(path);
+// Both programs read the same packages.
+host.getSourceFile = (path, ...given) => {
+  if (!parsed.has(path)) parsed.set(path, getSourceFile(path, ...given));
+  return parsed.get(path);
+};
+const emitOptions = { declaration: true, emitDeclarationOnly: true, rootDir: SOURCE, outDir };
+ts.createProgram([DOOR], { ...COMPILER_OPTIONS, ...emitOptions }, host).emit(undefined, (path, text) =>
+  types.set(path, text),
 );
 
-it("The options are read.", () => {
-  expect(members.map(({ name }) => name)).toContain("RunContext.maxIterations");
+const door = resolve(outDir, "index.d.ts");
+const program = ts.createProgram([door], COMPILER_OPTIONS, host);
+const checker = program.getTypeChecker();
+const doorSymbol = checker.getSymbolAtLocation(program.getSourceFile(door) as ts.Node) as ts.Symbol;
+
+/** The members of exported options, also those that a type maps from the table of settings. */
+const members = checker.getExportsOfModule(doorSymbol).flatMap((symbol) => {
+  if (!/Options$|^RunContext$/.test(symbol.name)) return [];
+  return checker
+    .getDeclaredTypeOfSymbol(checker.getAliasedSymbol(symbol))
+    .getProperties()
+    .map((member) => ({
+      name: `${symbol.name}.${member.name}`,
+      comment: ts.displayPartsToString(member.getDocumentationComment(checker)).replaceAll("\n", " "),
+    }));
 });
 
-it.each(members)("$name is documented.", ({ member }) => {
-  expect(commentOf(member)).not.toBe("");
+it("The options are read.", () => {
+  const names = members.map(({ name }) => name);
+  expect(names).toContain("RunContext.maxIterations");
+  expect(names).toContain("AgentGraphOptions.middleware");
+});
+
+it.each(members)("$name is documented.", ({ comment }) => {
+  expect(comment).not.toBe("");
+});
+
+const options = Object.entries<Setting>(SETTINGS).flatMap(([name, { help, perRun }]) => [
+  { name: `AgentGraphOptions.${name}`, help },
+  ...(perRun === undefined ? [] : [{ name: `RunContext.${name}`, help }]),
+]);
+
+it.each(options)("$name shows the help of its setting.", ({ name, help }) => {
+  expect(members.find((member) => member.name === name)?.comment).toBe(help);
 });

@@ -1,11 +1,11 @@
 /** The examples of the documents run, and print what they say. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentEvent } from "../src/index.js";
-import { BUILD_SETTING_NAMES } from "../src/settings/build-settings.js";
+import { MODEL_PROVIDERS } from "../src/providers/models/model-providers.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 /** Inside the repository, so that the examples find the packages. */
@@ -13,11 +13,17 @@ const directory = mkdtempSync(join(ROOT, "test/.documents-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const DOCUMENTS = [
-  { path: "README.md", count: 9 },
+  { path: "README.md", count: 2 },
+  { path: "docs/approvals.md", count: 1 },
+  { path: "docs/long-threads.md", count: 1 },
   { path: "docs/middleware.md", count: 7 },
+  { path: "docs/providers.md", count: 1 },
+  { path: "docs/serving.md", count: 3 },
+  { path: "docs/troubleshooting.md", count: 8 },
+  { path: "docs/under-your-own-agent.md", count: 3 },
 ] as const;
 
-/** The lines of the README that close calls under agents of LangChain. */
+/** The lines of `docs/under-your-own-agent.md` that close calls under agents of LangChain. */
 const CLOSING_LINES = [
   ["createAgent", "  middleware: [closeCalls],\n"],
   [
@@ -69,22 +75,38 @@ describe.each(documents)("$path", ({ path, count, examples }) => {
 });
 
 describe("the README", () => {
-  it("names every setting of the table that the code has", () => {
+  it("leads to the other documents", () => {
     const readme = read("README.md");
-    for (const name of BUILD_SETTING_NAMES) expect(readme).toContain(`\`${name}\``);
+    const pages = readdirSync(join(ROOT, "docs")).filter((name) => name !== "README.md");
+    expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
+    const index = read("docs/README.md");
+    expect(pages.filter((name) => !index.includes(`(${name})`))).toEqual([]);
   });
+});
 
+describe("docs/serving.md", () => {
   it.each(Object.entries(EVENT_FIELDS))("has a row for the event %s with its fields", (type, fields) => {
-    const row = read("README.md").match(new RegExp(`^\\| \`${type}\` .*$`, "m"))?.[0];
+    const row = read("docs/serving.md").match(new RegExp(`^\\| \`${type}\` .*$`, "m"))?.[0];
     for (const field of Object.keys(fields)) expect(row).toContain(`\`${field}\``);
   });
+});
+
+describe("docs/providers.md", () => {
+  it.each(Object.entries(MODEL_PROVIDERS))("has a row for the provider %s", (name, provider) => {
+    const page = read("docs/providers.md");
+    const row = page.match(new RegExp(`^\\| \`${name}:…?\` .*$`, "m"))?.[0];
+    for (const variable of [...provider.keys, provider.baseURL ?? name]) expect(row).toContain(variable);
+    if (provider.install !== undefined) expect(page).toContain(`\`${provider.install}\``);
+  });
+});
+
+describe("docs/under-your-own-agent.md", () => {
+  const { examples } = documents.find(({ path }) => path === "docs/under-your-own-agent.md") ?? {};
 
   it.each(CLOSING_LINES)(
     "shows a line for %s without which the provider refuses the thread",
     async (name, line) => {
-      const example = documents[0]?.examples.find(
-        (code) => code.includes(`= ${name}({`) && code.includes(line),
-      );
+      const example = examples?.find((code) => code.includes(`= ${name}({`) && code.includes(line));
       const file = join(directory, `without-line-${name}.ts`);
       writeFileSync(file, example?.replace(line, "") ?? "");
       await expect(import(/* @vite-ignore */ file)).rejects.toMatchObject({
@@ -95,10 +117,6 @@ describe("the README", () => {
       });
     },
   );
-
-  it("leads to the other documents", () => {
-    for (const { path } of DOCUMENTS.slice(1)) expect(read("README.md")).toContain(`(${path})`);
-  });
 });
 
 function format(value: unknown): string {

@@ -4,6 +4,7 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { watchCheckpointer } from "../langgraph/watch-checkpointer.js";
+import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
@@ -22,9 +23,9 @@ import type {
 } from "./run-types.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
-type Iterator = ReturnType<BaseGraph["_streamIterator"]>;
-type Chunk = Awaited<ReturnType<Iterator["next"]>>["value"];
-type AnyOptions = NonNullable<Parameters<BaseGraph["_streamIterator"]>[1]>;
+type Chunks = RunChunksOf<BaseGraph>;
+type Chunk = Awaited<ReturnType<Chunks["next"]>>["value"];
+type AnyOptions = RunConfigOf<BaseGraph>;
 
 export interface RunDefaults extends RunRules {
   /** Supersteps of a run, where its caller does not say. */
@@ -42,13 +43,13 @@ export class AgentGraph extends BaseGraph {
   declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;
   declare readonly withConfig: WithConfig<this>;
   readonly #defaults: RunDefaults;
-  #start: RunStart;
+  /** Set on the copy that serves one call; undefined on a graph that its callers hold. */
+  #start: RunStart | undefined;
 
   /** @param defaults Kept apart from the fields of the graph, from which LangGraph makes copies of it. */
   constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
     super(fields);
     this.#defaults = defaults;
-    this.#start = { isStreamed: true, middleware: defaults.middleware };
     runDefaults.set(this.builder, defaults);
     this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
     // The server passes `recursionLimit: undefined`, which would win. Set here, as the method has four overloads.
@@ -66,8 +67,7 @@ export class AgentGraph extends BaseGraph {
   }
 
   static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
-    // Without this the private channels would show in streamed values and in `getState`.
-    const fields = { ...compiled, streamChannels: ["messages"] };
+    const fields = showOnly(compiled, ["messages"]);
     // The parameters of a generic constructor are typed for the graph that has no nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
@@ -102,22 +102,22 @@ export class AgentGraph extends BaseGraph {
   }
 
   /**
-   * A copy for one run, with the checkpointer of this moment: the server sets it anew on the shared graph for each run.
+   * The copy of the graph that serves one call, with the checkpointer of this moment: the server sets it anew on the
+   * shared graph for each run. LangGraph's own `invoke` and `streamEvents` call `stream` on the copy, which is kept.
    * Middleware of the run leaves the options here, before LangGraph hands them to what runs inside.
    */
-  #begin<Options extends RunOptions>(options: Options, start: Partial<RunStart> = {}) {
-    const { middleware, ...given } = options;
+  #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
+    const { middleware = [], ...given } = options;
     // LangGraph's types refuse an undefined context, which it takes as none.
     const rest = given as typeof given & { context?: object };
-    const run = this.withConfig({}) as AgentGraph;
-    run.#start = { ...this.#start, ...start };
-    if (middleware !== undefined) {
-      run.#start = {
-        ...run.#start,
-        middleware: joinMiddleware(run.#start.middleware, sortMiddleware(middleware)),
-      };
-    }
-    return { run, rest };
+    if (this.#start !== undefined) return { run: this, start: this.#start, rest };
+    const run = this.copy();
+    const start = {
+      isStreamed,
+      middleware: joinMiddleware(this.#defaults.middleware, sortMiddleware(middleware)),
+    };
+    run.#start = start;
+    return { run, start, rest };
   }
 
   /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
@@ -126,21 +126,20 @@ export class AgentGraph extends BaseGraph {
     return super.bulkUpdateState(config, own);
   }
 
-  /** The one door of a run: `invoke`, `stream`, `streamEvents`, the server and a parent graph all pass it. */
-  override async *_streamIterator(received: unknown, options: AnyOptions = {}): Iterator {
-    const { run } = this.#begin({});
+  protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
+    const { run, start } = this.#begin({});
     const watched = watchCheckpointer(run.checkpointer);
     if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
     const { streamMode } = options;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const chunks = runAgent<Chunk>({
       ...this.#defaults,
-      ...this.#start,
+      ...start,
       received,
       options: withPublicParentStream(options),
       watched,
       store: run.store,
-      stream: (input, own) => super._streamIterator.call(run, input as AgentInput, own as AnyOptions),
+      stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
     });
     for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
   }

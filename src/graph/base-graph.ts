@@ -1,16 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  type BaseChannel,
-  CompiledStateGraph,
-  type END,
-  type Interrupt,
-  type START,
-  type StateDefinition,
-  type StateType,
-  type UpdateType,
-  type writer,
-} from "@langchain/langgraph";
+import type { BaseChannel, END, Interrupt, START, StateType, UpdateType, writer } from "@langchain/langgraph";
 import type { MessagesUpdate } from "../history/messages-schema.js";
+import { WrappableGraph } from "../langgraph/wrappable-graph.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { buildStateGraph } from "./build-state-graph.js";
 
@@ -34,14 +25,10 @@ export type AgentUpdates = { [Name in NodeName]: { messages?: BaseMessage[] } } 
  * LangGraph's class for an agent. The context is left open, as LangGraph would make its optional fields required, and
  * so are the names of nodes, which a `Command` may have as strings: what callers see of both is in the types of a run.
  */
-export class BaseGraph extends CompiledStateGraph<
+export abstract class BaseGraph extends WrappableGraph<
   AgentValues,
   Record<string, unknown>,
-  string,
   Channels,
-  Channels,
-  StateDefinition,
   AgentUpdates,
-  unknown,
   typeof writer<AgentEvent>
 > {}

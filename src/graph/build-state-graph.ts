@@ -4,6 +4,7 @@ import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js"
 import { patch } from "../nodes/recovery/patch.js";
 import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
 import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js";
+import { firstRoute, step } from "../nodes/run/step.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summary/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools/tools.js";
 import { runContextSchema } from "../settings/run-context.js";
@@ -21,16 +22,21 @@ export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
 ) {
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
-    .addNode("patch", patch, { input: agentStateSchema, ends: ["approve"] })
-    .addNode("summarize", createSummarizeNode(options), { input: agentStateSchema })
-    .addNode("model", createModelNode(options), {
+    .addNode("patch", step(patch), { input: agentStateSchema, ends: ["approve"] })
+    .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
+    .addNode("model", step(createModelNode(options)), {
       input: agentStateSchema,
       // Written here: in a variable they would be any strings, and with them the names of all nodes.
       ends: ["model", "summarize", "approve", "tools", END],
     })
-    .addNode("approve", createApproveNode(options), { ends: ["approve", "tools", "model"] })
-    .addNode("tools", createToolsNode(options))
-    .addConditionalEdges(START, createStartRoute(options.summaryPolicy), ["patch", "summarize", "model", END])
+    .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
+    .addNode("tools", step(createToolsNode(options)))
+    .addConditionalEdges(START, firstRoute(createStartRoute(options.summaryPolicy)), [
+      "patch",
+      "summarize",
+      "model",
+      END,
+    ])
     .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");

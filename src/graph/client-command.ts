@@ -18,12 +18,6 @@ export interface RunInput {
 /** LangGraph cannot tell `null` from no answer, and takes an empty object for a list of answers by id. */
 export type EmptyAnswer = "null" | "{}";
 
-/**
- * LangGraph's own switch, which it does not export: an answer without the id of an interrupt is refused where several
- * wait. Else one answer goes to all of them, and what approves a call also answers the question of a tool beside it.
- */
-export const STRICT_RESUME_KEY = "__pregel_strict_resume";
-
 const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
 
 /**

@@ -12,11 +12,12 @@ export interface Models {
 }
 
 /**
- * Models by name, made when they are first used. A key that is missing is told at once.
+ * The models of a graph. Those given by name are made when they are first used. A missing key is reported at once.
  *
- * @param setting How the caller calls `model`.
+ * @param setting The name of the option that `model` comes from.
  * @throws InvalidModelError for a name that cannot be resolved, or one whose key is missing.
- * @throws InvalidSettingError for what is no chat model, or one that was changed in a way that belongs to the graph.
+ * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
+ * fallbacks.
  */
 export function prepareModels(
   setting: "model" | "summaryModel",
@@ -58,11 +59,11 @@ function assertPlainModel(setting: string, model: unknown): void {
   );
 }
 
-/** What was made of a model, if it is something that a graph cannot ask as a model; told by its fields. */
+/** Says how a model was wrapped, if a graph cannot call the result as a model. Recognised by its fields. */
 function changeOf(model: Record<string, unknown>): string | undefined {
-  // Clients keep what is bound in one of these.
+  // Clients keep bound options in one of these fields.
   if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
-  // Of `initChatModel`, which does it when its model is made.
+  // `initChatModel` queues these operations until its model is made.
   const queued = model["_queuedMethodOperations"];
   if (isRecord(queued) && "bindTools" in queued) return BOUND_TOOLS;
   if (isRecord(queued) && "withStructuredOutput" in queued) return STRUCTURED;

@@ -7,6 +7,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send } from "@langchain/langgraph";
+import { mapParentStream } from "../langgraph/parent-stream.js";
 import { isApprovalTask } from "../nodes/approval/approval-request.js";
 import { isPrivateChannel } from "../nodes/run/agent-state.js";
 import { withoutRunHandle } from "../nodes/run/run-handle.js";
@@ -29,17 +30,9 @@ export function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): 
   return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
 }
 
-/** LangGraph's name for the stream of a graph that runs this one as its subgraph; not exported. */
-const PARENT_STREAM_KEY = "__pregel_stream";
-
 /** The options of a run whose parent is told no more than a client. */
 export function withPublicParentStream<Options extends RunnableConfig>(options: Options): Options {
-  const parent: unknown = options.configurable?.[PARENT_STREAM_KEY];
-  if (!isRecord(parent) || typeof parent["push"] !== "function") return options;
-  const push = (chunk: unknown): void =>
-    Reflect.apply(Object(parent["push"]), parent, [publicChunk(chunk, undefined)]);
-  const stream = { modes: parent["modes"], push };
-  return { ...options, configurable: { ...options.configurable, [PARENT_STREAM_KEY]: stream } };
+  return mapParentStream(options, (chunk) => publicChunk(chunk, undefined));
 }
 
 /** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */

@@ -2,6 +2,8 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
+import { followingOptions, innerOptions } from "../langgraph/inner-options.js";
+import { isSubgraphRun } from "../langgraph/run-host.js";
 import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
@@ -10,7 +12,7 @@ import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
-import { readRunInput, STRICT_RESUME_KEY } from "./client-command.js";
+import { readRunInput } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 
@@ -48,7 +50,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const { options, middleware, watched, hasStrictResume } = run;
   const { checkpoints } = watched;
   const { input, ...kind } = readRunInput(run.received, hasStrictResume);
-  const isSubgraph = options.configurable?.["__pregel_read"] !== undefined;
+  const isSubgraph = isSubgraphRun(options);
   assertRunInput(run.received, isSubgraph);
   assertServices(run, isSubgraph);
   const maxConcurrency = readMaxConcurrency(options);
@@ -58,17 +60,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
     watched.restart();
     const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
-    const strict = { [STRICT_RESUME_KEY]: hasStrictResume };
+    const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
-      ...own,
-      // With a limit of 1 LangGraph 1.7 forgets all tasks of a superstep but the first; so the tools node keeps it.
-      maxConcurrency: Number.POSITIVE_INFINITY,
-      // A run with the name of its node would be taken for the node, and shown before the middleware is done with it.
-      ...(isSubgraph && middleware.agent.length > 0 && { runName: "agent-run" }),
+      ...inner,
       context,
-      configurable: { ...own.configurable, ...strict, ...handle.toConfigurable() },
+      configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
-    return { record: handle, chunks };
+    return { record: handle.record, chunks };
   };
   const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
@@ -94,7 +92,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       return begin(messages, readContext(context.options), given).chunks;
     },
     correct: (given, history) =>
-      begin({ messages: keepsHistory ? [] : history }, settings, given, behindRun(options)).chunks,
+      begin({ messages: keepsHistory ? [] : history }, settings, given, followingOptions(options)).chunks,
   });
 }
 
@@ -103,15 +101,4 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
   if (maxConcurrency !== Number.POSITIVE_INFINITY)
     checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
   return maxConcurrency;
-}
-
-/**
- * The options of a run for what is written behind it. It may have begun in the past of its thread, and this belongs to
- * its end. Given the id of the run that wrote the last checkpoint, LangGraph would resume that run and take no input.
- */
-function behindRun(options: RunConfig): RunConfig {
-  const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
-  const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
-  // Under the same `runId`: readers of events take the last end of that run for its output.
-  return { ...options, configurable, metadata };
 }

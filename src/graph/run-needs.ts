@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
+import { isServedRun } from "../langgraph/run-host.js";
 import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { missingCheckpointer, missingStore } from "../nodes/run/missing-service.js";
 
@@ -31,8 +32,6 @@ export function assertServices(
   isSubgraph: boolean,
 ): void {
   if (usesArchive && (options.store ?? store) === undefined) throw missingStore();
-  // A server names its assistant in every run.
-  const isServed = options.configurable?.["assistant_id"] !== undefined;
-  if (asksHumans && !isSubgraph && !isServed && watched.checkpointer === undefined)
+  if (asksHumans && !isSubgraph && !isServedRun(options) && watched.checkpointer === undefined)
     throw missingCheckpointer();
 }

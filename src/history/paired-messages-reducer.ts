@@ -45,16 +45,3 @@ export function pairedMessagesReducer(history: unknown, update: unknown): BaseMe
   if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
   return messages;
 }
-
-/**
- * The same as the batch reducer of a `DeltaChannel`. `writes` are updates, in order. The split into batches
- * makes no difference, because the reducer is a left fold and derives every missing id.
- */
-export function pairedMessagesDeltaReducer(history: unknown, writes: readonly unknown[]): BaseMessage[] {
-  return pairedMessagesReducer(history, writes.flat(1));
-}
-
-// LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark.
-Object.defineProperty(pairedMessagesDeltaReducer, Symbol.for("langgraph.messages_delta_reducer"), {
-  value: true,
-});

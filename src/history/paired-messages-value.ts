@@ -1,20 +1,16 @@
-/** State fields that replace LangGraph's `MessagesValue` and `MessagesDeltaValue`. */
-
 import type { BaseMessage } from "@langchain/core/messages";
-import { DeltaValue, ReducedValue } from "@langchain/langgraph";
+import { ReducedValue } from "@langchain/langgraph";
 import {
   type MessagesUpdate,
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
 } from "./messages-schema.js";
-import { pairedMessagesDeltaReducer, pairedMessagesReducer } from "./paired-messages-reducer.js";
-
-const valueSchema = messagesSchema.default(() => []);
+import { pairedMessagesReducer } from "./paired-messages-reducer.js";
 
 /**
- * A `messages` field whose history stays paired. It refuses an update that is not a message or a list of
- * messages with an `InvalidMessageError`.
+ * A `messages` field whose history stays paired, in place of LangGraph's `MessagesValue`. It refuses an update
+ * that is not a message or a list of messages with an `InvalidMessageError`.
  *
  * @example
  * ```ts
@@ -37,20 +33,10 @@ const valueSchema = messagesSchema.default(() => []);
  * ```
  */
 export const PairedMessagesValue: ReducedValue<BaseMessage[], MessagesUpdate> = new ReducedValue(
-  valueSchema,
+  messagesSchema.default(() => []),
   {
     inputSchema: messagesUpdateSchema,
     reducer: pairedMessagesReducer,
-    jsonSchemaExtra: messagesJsonSchemaExtra,
-  },
-);
-
-/** The same over a `DeltaChannel`: a checkpoint stores only the messages that a step added. */
-export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
-  valueSchema,
-  {
-    inputSchema: messagesUpdateSchema,
-    reducer: pairedMessagesDeltaReducer,
     jsonSchemaExtra: messagesJsonSchemaExtra,
   },
 );

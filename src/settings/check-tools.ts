@@ -4,18 +4,18 @@ import { InvalidToolError } from "../errors.js";
 import { isRecord } from "../shared/is-record.js";
 import { hintAtClass } from "./hint-at-class.js";
 
-/** What every provider accepts. Source: OpenAI's and Gemini's error texts for tool names. */
+/** A name that every provider accepts, by the error messages of OpenAI and Gemini. */
 const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
-/** OpenAI's limit of tools in one request. */
+/** The most tools that OpenAI takes in one request. */
 const MOST_TOOLS = 128;
 
 export interface Tools {
   readonly tools: readonly StructuredToolInterface[];
-  /** Declared to the model, and run by the caller of the run. */
+  /** The model may call them, and the caller of the run executes them. */
   readonly additionalTools: readonly BindToolsInput[];
 }
 
-/** @throws InvalidToolError for something that is no tool, a name that no provider would accept, or a name used twice. */
+/** @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, or a name used twice. */
 export function checkTools(tools: readonly unknown[], additionalTools: readonly unknown[]): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {

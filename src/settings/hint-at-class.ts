@@ -1,4 +1,4 @@
-/** A question to put after an error, for a class in the place of its instance; empty for any other value. */
+/** A question for the end of an error, if the value is a class and should be an instance of it; else an empty text. */
 export function hintAtClass(value: unknown): string {
   return isClass(value) ? ` Did you mean \`new ${value.name}()\`?` : "";
 }

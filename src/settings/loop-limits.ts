@@ -1,27 +1,16 @@
-/** Limits of one turn. A run may lower, not raise what its graph was built with. */
+import type { RunContext } from "./run-context.js";
+import type { NamesWith, Settings } from "./settings.js";
 
-export interface LoopLimits {
-  /** Model calls with tools in one turn; then one closing call with tools off. */
-  readonly maxIterations: number;
-  /** Tool calls run in one turn. A batch that would exceed it is not run. Infinity: no limit. */
-  readonly maxToolCalls: number;
-  /** Batches in a row in which every call failed; then one closing call with tools off. */
-  readonly maxConsecutiveErrors: number;
-}
+type LimitName = NamesWith<{ readonly lowerOnly: true }>;
 
-const DEFAULT_LIMITS: LoopLimits = {
-  maxIterations: 40,
-  maxToolCalls: Number.POSITIVE_INFINITY,
-  maxConsecutiveErrors: 3,
-};
+/** The limits of one turn. A run may lower those that its graph was built with. */
+export interface LoopLimits extends Pick<Settings, LimitName> {}
 
-export function resolveLimits(
-  chosen: Partial<Record<keyof LoopLimits, number | undefined>>,
-  base = DEFAULT_LIMITS,
-): LoopLimits {
+/** The limits of a run: what its context says, else those of its graph. */
+export function resolveLimits(context: RunContext, limits: LoopLimits): LoopLimits {
   return {
-    maxIterations: chosen.maxIterations ?? base.maxIterations,
-    maxToolCalls: chosen.maxToolCalls ?? base.maxToolCalls,
-    maxConsecutiveErrors: chosen.maxConsecutiveErrors ?? base.maxConsecutiveErrors,
+    maxIterations: context.maxIterations ?? limits.maxIterations,
+    maxToolCalls: context.maxToolCalls ?? limits.maxToolCalls,
+    maxConsecutiveErrors: context.maxConsecutiveErrors ?? limits.maxConsecutiveErrors,
   };
 }

@@ -1,4 +1,4 @@
-/** What a setting must be, and the check that says so. */
+/** What the value of a setting must be, and the check that refuses other values. */
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
@@ -8,40 +8,52 @@ import { hintAtClass } from "./hint-at-class.js";
 export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
   /** Completes the sentence "Expected `name` to be …". */
-  readonly expectation: string;
-  /** Contract: a sentence about what was probably meant, with a space before it, or none. */
+  readonly expects: string;
+  /** Contract: returns a sentence about what was probably meant, after a space, or an empty text. */
   readonly hint?: (value: unknown) => string;
 }
 
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The longest time that a timer of Node takes; a longer one would fire at once. */
+/** The longest delay of a timer in Node. A longer one would fire at once. */
 export const LONGEST_TIMEOUT = 2_147_483_647;
 
 export const milliseconds = {
   schema: z.number().int().min(1).max(LONGEST_TIMEOUT),
-  expectation: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+  expects: `an integer from 1 to ${LONGEST_TIMEOUT}`,
 } satisfies Rule;
 
-export const text = { schema: z.string(), expectation: "a string" } satisfies Rule;
-export const flag = { schema: z.boolean(), expectation: "true or false" } satisfies Rule;
+export const text = { schema: z.string(), expects: "a string" } satisfies Rule;
+export const flag = { schema: z.boolean(), expects: "true or false" } satisfies Rule;
 
 export function countFrom(least: number) {
   return {
     schema: z.number().int().min(least),
-    expectation: `an integer of ${least} or more`,
+    expects: `an integer of ${least} or more`,
   } satisfies Rule;
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return { schema: z.enum(names), expectation: `one of ${names.join(", ")}` } satisfies Rule;
+  const expects = names.join(", ").replace(/, (?=[^,]*$)/, " or ");
+  return { schema: z.enum(names), expects } satisfies Rule;
 }
 
-/** An object of a class that may have several copies in one process, so known by a method. */
-export function objectWith(method: string, expectation: string) {
+/** A list whose entries are checked where they are used. */
+export function listOf<Entry>(what: string) {
+  const isList = (value: unknown) => Array.isArray(value);
+  return { schema: z.custom<readonly Entry[]>(isList), expects: `a list of ${what}` } satisfies Rule;
+}
+
+export function aFunction<Signature extends (...given: never[]) => unknown>() {
+  const isFunction = (value: unknown) => typeof value === "function";
+  return { schema: z.custom<Signature>(isFunction), expects: "a function" } satisfies Rule;
+}
+
+/** An object that is recognised by a method, because a process may have several copies of its class. */
+export function objectWith<Type extends object>(method: string, expects: string) {
   const hasMethod = (value: unknown) =>
     typeof value === "object" && value !== null && Reflect.get(value, method) instanceof Function;
-  return { schema: z.custom(hasMethod), expectation, hint: hintAtClass } satisfies Rule;
+  return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
 
 /** @throws InvalidSettingError for an unknown name or a value that the setting does not take. */
@@ -55,12 +67,12 @@ export function checkSettings(settings: unknown, rules: Rules, whole: string): v
       throw unknownSetting(name, Object.keys(rules));
     }
     if (value !== undefined && !rule.schema.safeParse(value).success) {
-      throw InvalidSettingError.expected(name, rule.expectation, value, rule.hint?.(value));
+      throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
     }
   }
 }
 
-/** What agents of LangChain and LangGraph call a setting of ours that means the same. */
+/** Names of options in LangChain and LangGraph that mean the same as one of ours. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["llm", "model"],
   ["prompt", "systemPrompt"],

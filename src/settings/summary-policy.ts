@@ -1,13 +1,17 @@
-import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+/** When a run summarises its history, and what it keeps. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { countTextTokens } from "../history/count-tokens.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { toJson } from "../shared/to-json.js";
+import { DEFAULT_BUDGET, windowBudgetOf } from "./input-budget.js";
 import type { RunContext } from "./run-context.js";
+import type { Settings } from "./settings.js";
 
-/** The settings of a graph that a run's context may override. */
+/** The settings of a graph that a policy is made of. A run's context goes before them. */
 export type SummarySettings = Pick<
-  RunContext,
+  Settings,
   | "systemPrompt"
   | "maxToolCallsFromHistory"
   | "maxTokensBeforeSummary"
@@ -16,23 +20,28 @@ export type SummarySettings = Pick<
   | "tokensToKeep"
 >;
 
-const DEFAULT_MAX_TOKENS = 4000;
-const DEFAULT_MESSAGES_TO_KEEP = 20;
+/** Contract: never rejects. Gives the same policy at each step of a run. */
+export type SummaryPolicyOf = (context: RunContext) => Promise<SummaryPolicy>;
+
+type ResolveModel = (name: string | undefined) => Promise<BaseChatModel>;
 
 /** The policy of a run: what its context says, else what its graph was built with. */
 export function createSummaryPolicy(
   settings: SummarySettings,
   tools: readonly BindToolsInput[],
-): (context: RunContext) => SummaryPolicy {
+  resolveModel: ResolveModel,
+): SummaryPolicyOf {
   const toolTokens = countToolTokens(tools);
-  return (context) => {
-    // Each says how much stays; what the run says goes before what the graph says.
-    const keeps = [context, settings].find((chosen) => chosen.messagesToKeep ?? chosen.tokensToKeep);
+  const budgetOf = createBudgetOf(resolveModel);
+  return async (context) => {
+    // A number of tokens and a number of messages exclude each other, so both come from the same source.
+    const keeps = context.messagesToKeep !== undefined || context.tokensToKeep !== undefined;
     return {
-      maxTokens: context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary ?? DEFAULT_MAX_TOKENS,
-      maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary ?? 0,
-      messagesToKeep: keeps?.messagesToKeep ?? DEFAULT_MESSAGES_TO_KEEP,
-      tokensToKeep: keeps?.tokensToKeep,
+      maxTokens:
+        context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary ?? (await budgetOf(context.model)),
+      maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary,
+      messagesToKeep: context.messagesToKeep ?? settings.messagesToKeep,
+      tokensToKeep: keeps ? context.tokensToKeep : settings.tokensToKeep,
       maxToolCalls: context.maxToolCallsFromHistory ?? settings.maxToolCallsFromHistory,
       toolTokens,
       promptTokens: countTextTokens(context.systemPrompt ?? settings.systemPrompt ?? ""),
@@ -40,6 +49,22 @@ export function createSummaryPolicy(
   };
 }
 
-function countToolTokens(tools: readonly BindToolsInput[]): number {
+/** Remembers what it read, so that a model is not made at each step for its input window alone. */
+function createBudgetOf(resolveModel: ResolveModel): (name: string | undefined) => Promise<number> {
+  const known = new Map<string | undefined, number>();
+  return async (name) => {
+    const remembered = known.get(name);
+    if (remembered !== undefined) return remembered;
+    // The model node reports a model that cannot be made, when it asks that model.
+    const model = await resolveModel(name).catch(() => undefined);
+    if (model === undefined) return DEFAULT_BUDGET;
+    const budget = windowBudgetOf(model) ?? DEFAULT_BUDGET;
+    known.set(name, budget);
+    return budget;
+  };
+}
+
+/** Tokens of the schemas that a request declares. */
+export function countToolTokens(tools: readonly BindToolsInput[]): number {
   return tools.reduce((sum, tool) => sum + countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""), 0);
 }

@@ -6,9 +6,9 @@ import type { Rule } from "./rule.js";
 
 const requiredSchema = z.strictObject({
   mode: z.literal("required"),
-  /** The tool that must be called. Left out: any. */
+  /** The tool that must be called. @default any tool */
   requiredFunctionName: z.string().min(1).optional(),
-  /** `"end"`: the run ends with the results. `"answer"`: the model answers with a text. @default "end" */
+  /** `"end"` ends the run with the results. `"answer"` lets the model respond with a text. @default "end" */
   afterRequired: z.enum(["end", "answer"]).optional(),
 });
 
@@ -18,33 +18,33 @@ const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), required
  * Whether the model may, must or must not call a tool.
  *
  * - `"auto"`: the model decides.
- * - `"none"`: it calls no tool. A call that it makes anyway is removed.
- * - `"required"`: it calls a tool, and the run ends with the results. As an object it names the tool, and says what is
- *   done with the results.
+ * - `"none"`: the model calls no tool. A call that it makes anyway is removed.
+ * - `"required"`: the model calls a tool, and the run ends with the results. An object can name the tool, and say what
+ *   follows its results.
  */
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
 export const toolChoiceRule = {
   schema: toolChoiceSchema,
-  expectation:
+  expects:
     'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "answer" }',
 } satisfies Rule;
 
-/** The tool that a choice names; undefined if it names none. */
+/** The tool that a choice names, if it names one. */
 export function requiredFunctionOf(choice: ToolChoice): string | undefined {
   return typeof choice === "object" ? choice.requiredFunctionName : undefined;
 }
 
-/** What follows when the calls that a choice requires have their results; undefined if it requires none. */
+/** What follows the results of a required call; undefined if the choice requires no call. */
 export function afterRequired(choice: ToolChoice): "end" | "answer" | undefined {
   if (typeof choice === "object") return choice.afterRequired ?? "end";
   return choice === "required" ? "end" : undefined;
 }
 
-/** @throws InvalidSettingError for what is no choice, or one that requires what no tool is there for. */
+/** @throws InvalidSettingError for an invalid choice, or one that requires a tool which does not exist. */
 export function readToolChoice(given: unknown, toolNames: readonly string[]): ToolChoice {
   const { success, data: choice } = toolChoiceSchema.safeParse(given);
-  if (!success) throw InvalidSettingError.expected("toolChoice", toolChoiceRule.expectation, given);
+  if (!success) throw InvalidSettingError.expected("toolChoice", toolChoiceRule.expects, given);
   if (afterRequired(choice) === undefined) return choice;
   const name = requiredFunctionOf(choice);
   const isKnown = name === undefined ? toolNames.length > 0 : toolNames.includes(name);

@@ -1,35 +1,109 @@
 import { describe, expect, it } from "vitest";
-import { readSettings } from "../../src/deploy/settings.js";
+import { readSettings, SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import { InvalidSettingError } from "../../src/index.js";
+import type { NamesWith } from "../../src/settings/settings.js";
+
+interface Variable {
+  readonly name: string;
+  readonly text: string;
+  readonly value: unknown;
+  /** A text that is refused, and what is expected instead; none for a variable that takes any text. */
+  readonly refused?: readonly [text: string, expects: string];
+}
+
+const LONGEST = 2_147_483_647;
+const count = (least: number, name: string): Variable => ({
+  name,
+  text: " 7 ",
+  value: 7,
+  refused: [`${least - 1}`, `an integer of ${least} or more`],
+});
+const milliseconds = (name: string): Variable => ({
+  name,
+  text: "250",
+  value: 250,
+  refused: ["5s", `an integer from 1 to ${LONGEST}`],
+});
+const names = (name: string): Variable => ({ name, text: " one, two,,", value: ["one", "two"] });
+const text = (name: string): Variable => ({
+  name,
+  text: `the text of ${name}`,
+  value: `the text of ${name}`,
+});
+const flag = (name: string, value: boolean): Variable => ({
+  name,
+  text: `${value}`,
+  value,
+  refused: ["perhaps", "true or false"],
+});
+const oneOf = (name: string, value: string, expects: string): Variable => ({
+  name,
+  text: value,
+  value,
+  refused: ["maybe", expects],
+});
+
+const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Variable } = {
+  model: text("MODEL"),
+  models: names("MODELS"),
+  systemPrompt: text("SYSTEM_PROMPT"),
+  maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
+  requireApproval: names("REQUIRE_APPROVAL"),
+  toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
+  terminateOnUnknownCalls: flag("TERMINATE_ON_UNKNOWN_CALLS", true),
+  includeDetailedErrors: flag("INCLUDE_DETAILED_ERRORS", false),
+  toolTimeoutMs: milliseconds("TOOL_TIMEOUT_MS"),
+  maxIterations: count(1, "MAX_ITERATIONS"),
+  maxToolCalls: count(0, "MAX_TOOL_CALLS"),
+  maxConsecutiveErrors: count(1, "MAX_CONSECUTIVE_ERRORS"),
+  maxToolCallsFromHistory: count(0, "MAX_TOOL_CALLS_FROM_HISTORY"),
+  maxTokensBeforeSummary: count(0, "MAX_TOKENS_BEFORE_SUMMARY"),
+  maxMessagesBeforeSummary: count(0, "MAX_MESSAGES_BEFORE_SUMMARY"),
+  messagesToKeep: count(1, "MESSAGES_TO_KEEP"),
+  tokensToKeep: count(1, "TOKENS_TO_KEEP"),
+  summaryModel: text("SUMMARY_MODEL"),
+  summaryLanguage: oneOf("SUMMARY_LANGUAGE", "zh", "en or zh"),
+  summaryPrompt: text("SUMMARY_PROMPT"),
+  summaryHeading: text("SUMMARY_HEADING"),
+  summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
+  coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
+};
+
+const rows = Object.entries(VARIABLES).map(([option, variable]) => ({ option, ...variable }));
 
 describe("readSettings", () => {
-  it("asks for no approval, leaves the choice to the model, and goes on after an unknown call", () => {
-    expect(readSettings({ REQUIRE_APPROVAL: " ", TOOL_CHOICE: "" })).toMatchObject({
-      REQUIRE_APPROVAL: [],
-      TOOL_CHOICE: undefined,
-      TERMINATE_ON_UNKNOWN_CALLS: false,
-    });
+  it.each(rows)("reads $name as the option $option, and no other", ({ option, name, text, value }) => {
+    const { options, weather } = readSettings({ [name]: text });
+    expect(options).toEqual({ ...SERVED_DEFAULTS, [option]: value });
+    expect(weather).toEqual({});
   });
 
-  it("reads names separated by commas", () => {
-    const settings = readSettings({ REQUIRE_APPROVAL: " save_note, weather,,", MODELS: "offline:" });
-    expect(settings).toMatchObject({ REQUIRE_APPROVAL: ["save_note", "weather"], MODELS: ["offline:"] });
+  it.each(rows)("takes an empty $name as not set", ({ name }) => {
+    expect(readSettings({ [name]: " " })).toEqual({ options: SERVED_DEFAULTS, weather: {} });
+  });
+
+  it.each(
+    rows.flatMap(({ name, refused }) => (refused ? [{ name, text: refused[0], expects: refused[1] }] : [])),
+  )("refuses $text as $name, by its name", ({ name, text, expects }) => {
+    const read = () => readSettings({ [name]: text });
+    expect(read).toThrow(InvalidSettingError);
+    expect(read).toThrow(`Expected \`${name}\` to be ${expects}, got \`"${text}"\`.`);
   });
 
   it.each(["auto", "none", "required"])("takes %s as TOOL_CHOICE", (TOOL_CHOICE) => {
-    expect(readSettings({ TOOL_CHOICE })).toMatchObject({ TOOL_CHOICE });
+    expect(readSettings({ TOOL_CHOICE }).options).toMatchObject({ toolChoice: TOOL_CHOICE });
   });
 
   it.each([
-    [{ TOOL_CHOICE: "maybe" }, 'Expected `TOOL_CHOICE` to be auto, none or required, got `"maybe"`.'],
-    [
-      { TERMINATE_ON_UNKNOWN_CALLS: "perhaps" },
-      'Expected `TERMINATE_ON_UNKNOWN_CALLS` to be true or false, got `"perhaps"`.',
-    ],
-    [{ MAX_ITERATIONS: "0" }, 'Expected `MAX_ITERATIONS` to be an integer of 1 or more, got `"0"`.'],
-  ])("refuses %j", (environment, message) => {
-    const read = () => readSettings(environment);
-    expect(read).toThrow(InvalidSettingError);
-    expect(read).toThrow(message);
+    ["OPEN_METEO_GEOCODING_URL", "geocodingBaseUrl"],
+    ["OPEN_METEO_FORECAST_URL", "forecastBaseUrl"],
+  ])("reads %s for the weather tool", (name, option) => {
+    const url = "http://127.0.0.1:1";
+    expect(readSettings({ [name]: url })).toEqual({ options: SERVED_DEFAULTS, weather: { [option]: url } });
+    expect(() => readSettings({ [name]: "ftp://x" })).toThrow(`Expected \`${name}\` to be an http(s) URL`);
+  });
+
+  it("serves the offline model, whose tools write their errors for it", () => {
+    expect(SERVED_DEFAULTS).toEqual({ model: "offline:", includeDetailedErrors: true });
   });
 });

@@ -1,13 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  pairedMessagesDeltaReducer,
-  pairedMessagesReducer,
-  REPAIR_CHANNEL,
-} from "../../src/history/paired-messages-reducer.js";
+import { pairedMessagesReducer, REPAIR_CHANNEL } from "../../src/history/paired-messages-reducer.js";
 import type { Repair } from "../../src/history/repair.js";
+import { pairedMessagesDeltaReducer } from "../../src/langgraph/paired-messages-delta.js";
 import { ai, human, removal, result } from "../support/make-messages.js";
-import { outline, toPlainList } from "../support/plain-messages.js";
+import { outline } from "../support/plain-messages.js";
 
 let published: Repair[] = [];
 const keep = (repair: unknown) => published.push(repair as Repair);
@@ -61,33 +58,5 @@ describe("Rule 12: repairs are published", () => {
   it("and nothing is published if nothing was repaired", () => {
     pairedMessagesReducer([ai("a", "c")], [result("t", "c"), human("h")]);
     expect(published).toEqual([]);
-  });
-});
-
-describe("The batch reducer of a delta channel", () => {
-  it("takes writes that are one message or many", () => {
-    const state = pairedMessagesDeltaReducer(
-      [human("h")],
-      [ai("a", "c"), [human("h2"), result("t", "c")], "hi"],
-    );
-    expect(outline(state.slice(0, 4))).toBe("h a t h2");
-    expect(state).toHaveLength(5);
-  });
-
-  it("gives the same for one batch and for several batches", () => {
-    const writes = [["hi"], ai("a", "c"), [result("t", "c"), "hi"], removal("a"), ["hi"]];
-    const atOnce = pairedMessagesDeltaReducer([], writes);
-    const batches = [writes.slice(0, 2), writes.slice(2, 3), writes.slice(3)];
-    const inTurn = batches.reduce<ReturnType<typeof pairedMessagesDeltaReducer>>(
-      pairedMessagesDeltaReducer,
-      [],
-    );
-    expect(toPlainList(inTurn)).toEqual(toPlainList(atOnce));
-  });
-
-  it("has the mark by which LangGraph stamps ids on plain objects before it saves them", () => {
-    expect(Reflect.get(pairedMessagesDeltaReducer, Symbol.for("langgraph.messages_delta_reducer"))).toBe(
-      true,
-    );
   });
 });

@@ -4,7 +4,8 @@ import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/lan
 import { describe, expect, it } from "vitest";
 import { InvalidMessageError } from "../../src/errors.js";
 import { REPAIR_CHANNEL } from "../../src/history/paired-messages-reducer.js";
-import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/history/paired-messages-value.js";
+import { PairedMessagesValue } from "../../src/history/paired-messages-value.js";
+import { PairedMessagesDeltaValue } from "../../src/langgraph/paired-messages-delta.js";
 import { ai, human, placeholder, removal, result } from "../support/make-messages.js";
 import { outline, toPlainList } from "../support/plain-messages.js";
 import { stateViolations } from "../support/strict-check.js";

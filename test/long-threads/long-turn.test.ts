@@ -3,14 +3,14 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
-import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
+import { countToolTokens } from "../../src/settings/summary-policy.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 const BUDGET = 2000;
-const { toolTokens } = createSummaryPolicy({}, [look])({});
+const toolTokens = countToolTokens([look]);
 const REQUEST = "Please visit all hundred places and tell me $& what you found.";
 
 async function work(steps: number, tokens: number, summaryModel = shortSummariser(), batch = 1) {

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { visibleHistory } from "../../src/history/visible-history.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
-import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
+import { countToolTokens } from "../../src/settings/summary-policy.js";
 import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
@@ -78,7 +78,7 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
     const input = coveredMessages === "archive" ? [said] : [...messages, said];
     messages = messagesOf(await graph.invoke({ messages: input } as never, inThread("replay")));
   }
-  const { toolTokens } = createSummaryPolicy(settings, tools)({});
+  const toolTokens = countToolTokens(tools);
   return { model, summariser, store, messages, toolTokens };
 }
 

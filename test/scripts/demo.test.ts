@@ -62,14 +62,15 @@ describe("npm run demo", () => {
     expect(await demo.findProcesses()).toEqual([]);
   });
 
-  it("names sections of the README at its end", async () => {
-    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
-    const sections = NEXT_STEPS.flatMap(([, way]) => /README\.md, "(.*)"/.exec(way)?.[1] ?? []);
-    expect(sections.length).toBeGreaterThan(2);
-    for (const section of sections) {
-      expect(readme.includes(`\n## ${section}\n`) || readme.includes(`\n**${section}.**`), section).toBe(
-        true,
-      );
+  it("names sections of the documents at its end", async () => {
+    const places = NEXT_STEPS.flatMap(([, way]) => {
+      const [, path, section] = /^(.*\.md), "(.*)"$/.exec(way) ?? [];
+      return path === undefined || section === undefined ? [] : [{ path, section }];
+    });
+    expect(places.length).toBeGreaterThan(2);
+    for (const { path, section } of places) {
+      const text = await readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+      expect(text.includes(`\n## ${section}\n`), section).toBe(true);
     }
   });
 

@@ -37,7 +37,7 @@ export async function summarizeOnce(
 ): Promise<Pass> {
   const node = createSummarizeNode({
     resolveSummaryModel: async () => model,
-    summaryPolicy: () => policyOf(policy),
+    summaryPolicy: async () => policyOf(policy),
     summaryWording: summaryWording("en", {}),
     summaryTimeoutMs: 1_000,
     maxStreamFallbackAttempts: 0,

@@ -6,7 +6,7 @@ import { toPlain } from "../../history/to-plain.js";
 import { withArguments } from "../../history/with-arguments.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { AgentUpdate } from "../run/agent-state.js";
-import { countStep, noteInterrupts, runHandleOf } from "../run/run-handle.js";
+import { runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { type CallOutcome, finalizeCall } from "../tools/finalize-call.js";
 import type { ToolTask } from "../tools/tool-task.js";
 import type { ApprovalTask } from "./approval-request.js";
@@ -30,10 +30,9 @@ export function createApproveNode({ tools }: ApproveNodeOptions) {
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
-    countStep(config);
-    const empty = runHandleOf(config)?.emptyAnswer;
+    const empty = runInputsOf(config)?.emptyAnswer;
     const request = approvalRequest(tasks, empty === undefined ? problem : refuseAnswer(empty).problem);
-    const given: unknown = await noteInterrupts(config, async () => interrupt(request));
+    const given: unknown = interrupt(request);
     const answer = await checkEdits(readAnswer(given, tasks), tasks, toolsByName);
     if (answer.kind === "refused") {
       return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
@@ -44,7 +43,7 @@ export function createApproveNode({ tools }: ApproveNodeOptions) {
     }));
     const rest = tasks.slice(answer.decisions.length);
     const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
-    runHandleOf(config)?.tally.addResults(results.length);
+    runRecordOf(config)?.tally.addResults(results.length);
     const sends = [
       ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
       ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),

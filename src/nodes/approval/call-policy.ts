@@ -1,23 +1,8 @@
 /** Who runs a call of the model: its tool at once, its tool when a human has approved it, or the caller of the run. */
 
 import { InvalidSettingError } from "../../errors.js";
+import type { ApprovalCall, RequireApproval } from "../../settings/require-approval.js";
 import type { ToolTask } from "../tools/tool-task.js";
-
-/** A call as a predicate sees it. */
-export interface ApprovalCall {
-  readonly id: string;
-  readonly name: string;
-  /** Parsed; not yet checked with the tool's schema. */
-  readonly args: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Names of tools whose calls need a human's approval, or a predicate on a call.
- *
- * Contract of the predicate: has no effects; may be asked several times about one call. What it throws ends the run
- * before a tool is called, and so does a value that is not a boolean.
- */
-export type RequireApproval = readonly string[] | ((call: ApprovalCall) => boolean | Promise<boolean>);
 
 export interface CallPolicy {
   readonly isHandedOver: (task: ToolTask) => boolean;

@@ -9,6 +9,7 @@ import { cloneMessage } from "../../history/clone-message.js";
 import { coerceMessage } from "../../history/coerce-message.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { isBlankMessage } from "../../history/without-calls.js";
+import { takeBack } from "../../langgraph/retract-messages.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
 import {
@@ -33,8 +34,7 @@ import {
   type ToolChoice,
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
-import { runHandleOf, scopeOf } from "../run/run-handle.js";
-import { takeBack } from "./retract-messages.js";
+import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
 
 export interface ModelRequest {
   readonly model: BaseChatModel;
@@ -59,7 +59,7 @@ export async function askModel(
   const { model, history, tools, toolChoice } = request;
   const identity = identityOf(model);
   const messages = toModelInput(history, { ...request.input, ...identity });
-  const layers = runHandleOf(config)?.middleware.chat ?? [];
+  const layers = runInputsOf(config)?.middleware.chat ?? [];
   if (layers.length === 0) {
     const message = await streamAnswer(request, { messages, toolChoice, parameters: {} }, undefined, config);
     return { message, isTerminated: false, toolChoice };
@@ -147,7 +147,7 @@ function createGuard(
     settle,
     isTaken: (id) => history.some((message) => message.id === id),
     onBroken: ({ reason, usage }) => {
-      runHandleOf(config)?.tally.addBroken(usage);
+      runRecordOf(config)?.tally.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },
     onRetry: ({ error, ...attempts }) =>

@@ -11,6 +11,7 @@ import type { SummaryPolicy } from "../../history/plan-summary.js";
 import { endsRun, isResult } from "../../history/result.js";
 import type { LoopLimits } from "../../settings/loop-limits.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "../run/agent-state.js";
+import { STEPS_OF_A_ROUND, STEPS_OF_A_SUMMARY } from "../run/superstep-budget.js";
 import { shouldSummarize } from "../summary/summary-due.js";
 
 export type GateDecision =
@@ -22,11 +23,6 @@ export type GateDecision =
   | { readonly kind: "call"; readonly turn: Turn }
   /** Called with tools off, for a closing answer. */
   | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
-
-/** Supersteps of one more round: the tools, and the model's answer to them. */
-const STEPS_OF_A_ROUND = 2;
-/** The summary, and the model after it. */
-const STEPS_OF_A_SUMMARY = 2;
 
 export interface GateLimits {
   readonly limits: LoopLimits;

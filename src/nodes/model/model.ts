@@ -1,18 +1,20 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
 import { withDistinctCallIds } from "../../history/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/plan-summary.js";
-import { reduceMessages } from "../../history/reduce-messages.js";
+import { takeBack } from "../../langgraph/retract-messages.js";
+import { isSavedRun } from "../../langgraph/run-host.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
+import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, Turn } from "../run/agent-state.js";
-import { isSaved } from "../run/missing-service.js";
-import { noteFailure, runHandleOf, stepsLeft } from "../run/run-handle.js";
+import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
+import { stepsLeft } from "../run/superstep-budget.js";
 import { askModel, type ModelRequest } from "./ask-model.js";
 import {
   type Dispatched,
@@ -22,7 +24,6 @@ import {
 } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
-import { takeBack } from "./retract-messages.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
@@ -36,7 +37,7 @@ export interface ModelNodeOptions {
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken answer is asked for again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
-  readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
+  readonly summaryPolicy: SummaryPolicyOf;
   /** Contract: resolves to the model that a run names, or to the default one; rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
@@ -69,7 +70,7 @@ export function createModelNode(options: ModelNodeOptions) {
     const { turn } = decision;
     if (answer.message === undefined) return endWith([], turn);
     const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
-    runHandleOf(config)?.tally.addAnswer(message);
+    runRecordOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
@@ -80,7 +81,7 @@ export function createModelNode(options: ModelNodeOptions) {
         policy: options.callPolicy,
         maxToolCalls,
         toolChoice: answer.toolChoice,
-        isSaved: isSaved(config),
+        isSaved: isSavedRun(config),
       });
     } catch (error) {
       await takeBack(message, config);
@@ -89,14 +90,13 @@ export function createModelNode(options: ModelNodeOptions) {
   }
 
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
-    const left = stepsLeft(config);
-    const handle = runHandleOf(config);
-    if (handle?.given !== undefined) return endWith(await writeGiven(handle.given, state.messages, config));
-    if (handle?.failure !== undefined) return wait();
+    const given = runInputsOf(config)?.given;
+    if (given !== undefined) return endWith(await writeGiven(given, state.messages, config));
+    if (runRecordOf(config)?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const policy = options.summaryPolicy(context);
-    const decision = decideAtGate(state, { limits, policy, stepsLeft: left });
+    const policy = await options.summaryPolicy(context);
+    const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
     switch (decision.kind) {
       case "wait":
         return wait();
@@ -114,17 +114,15 @@ export function createModelNode(options: ModelNodeOptions) {
   }
 
   return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
-    const handle = runHandleOf(config);
-    if (handle !== undefined) handle.history = state.messages;
     const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
       // LangGraph writes a field on what a node throws; what it cannot write on goes around it.
       if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
       return wait();
     });
-    if (handle === undefined) return command;
-    handle.tally.addResults(refused);
-    handle.history = reduceMessages(state.messages, messagesOf(command)).messages;
-    if (isEnd && handle.given?.kind !== "correction") emitEvent(config, handle.tally.end());
+    const tally = runRecordOf(config)?.tally;
+    if (tally === undefined) return command;
+    tally.addResults(refused);
+    if (isEnd && runInputsOf(config)?.given?.kind !== "correction") emitEvent(config, tally.end());
     return command;
   };
 }
@@ -141,10 +139,6 @@ function wait(): Dispatched {
 function endWith(messages: readonly BaseMessage[], turn?: Turn): Dispatched {
   const update = { messages: [...messages], ...(turn !== undefined && { turn }) };
   return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
-}
-
-function messagesOf({ update }: ModelCommand): readonly BaseMessageLike[] {
-  return (update !== undefined && "messages" in update && update.messages) || [];
 }
 
 function toolsOffReason(

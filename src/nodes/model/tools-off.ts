@@ -5,8 +5,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { copyMessage } from "../../history/copy-message.js";
 import { deriveId } from "../../history/message-id.js";
 import { isBlankMessage, withoutCalls } from "../../history/without-calls.js";
+import { retractMessages } from "../../langgraph/retract-messages.js";
 import type { ClosingReason } from "../run/agent-state.js";
-import { retractMessages } from "./retract-messages.js";
 
 export type ToolsOffReason =
   | ClosingReason

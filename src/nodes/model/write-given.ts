@@ -3,10 +3,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../../history/call.js";
+import { retractMessages } from "../../langgraph/retract-messages.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import { refuseEnded } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
-import { retractMessages } from "./retract-messages.js";
 
 /**
  * A message that takes the place of another is a new one, under an id of its own: clients join what they are streamed

@@ -5,7 +5,7 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { causeInHistory, createPlaceholder } from "../../history/result.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
-import { countStep, runHandleOf } from "../run/run-handle.js";
+import { runInputsOf } from "../run/run-handle.js";
 import { pendingApprovals } from "./pending-approvals.js";
 import { recoverCalls } from "./recover-calls.js";
 
@@ -18,13 +18,12 @@ export async function patch(
   { messages }: AgentState,
   config: LangGraphRunnableConfig,
 ): Promise<AgentUpdate | Command<unknown, AgentUpdate, "approve">> {
-  countStep(config);
   const { dangling, pending } = unansweredCalls(messages);
   const calls = [...dangling, ...pending];
-  const handle = runHandleOf(config);
-  const found = await recoverCalls(calls, handle?.checkpoints);
+  const inputs = runInputsOf(config);
+  const found = await recoverCalls(calls, inputs?.checkpoints);
   // An answer given without the model comes behind the open group, too.
-  const closes = handle?.given === undefined ? dangling.length : calls.length;
+  const closes = inputs?.given === undefined ? dangling.length : calls.length;
   const closing: BaseMessage[] = [];
   for (const [index, unanswered] of calls.entries()) {
     const { call, group } = unanswered;
@@ -32,14 +31,14 @@ export async function patch(
     if (remains?.kind === "result") {
       closing.push(remains.result);
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
-    } else if (index < closes || (handle?.endsAfterInput && remains?.kind === "question")) {
+    } else if (index < closes || (inputs?.endsAfterInput && remains?.kind === "question")) {
       const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, messages[group.end]);
       closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
       emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
     }
   }
   const update = closing.length === 0 ? {} : { messages: closing };
-  const question = handle?.endsAfterInput
+  const question = inputs?.endsAfterInput
     ? undefined
     : pendingApprovals(calls.slice(closes), found.slice(closes));
   return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });

@@ -9,14 +9,12 @@ import { type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
 import { coerceMessage } from "../../history/coerce-message.js";
 import type { UnansweredCall } from "../../history/open-calls.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
+import { resumedTasks } from "../../langgraph/resumed-tasks.js";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 
 /** A run that died before it patched leaves one checkpoint; more than some of them in a row is another story. */
 const CHECKPOINTS_TO_READ = 20;
-
-/** LangGraph's name of the channel in which a task keeps the answer to its interrupt; not exported. */
-const RESUME = "__resume__";
 
 /** What was found of a call: the result of its tool, or the question whether it may be run. */
 export type Remains =
@@ -82,8 +80,9 @@ function toRemains(result: ToolMessage): Found {
 }
 
 /** The calls that its unfinished tasks had asked a human about. */
-function unansweredQuestions({ pendingWrites = [] }: CheckpointTuple): Found[] {
-  const answered = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
+function unansweredQuestions(checkpoint: CheckpointTuple): Found[] {
+  const answered = resumedTasks(checkpoint);
+  const { pendingWrites = [] } = checkpoint;
   return pendingWrites
     .filter(([task, channel]) => channel === INTERRUPT && !answered.has(task))
     .flatMap(([, , value]) => askedCalls(value))

@@ -1,10 +1,4 @@
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidSettingError } from "../../errors.js";
-
-/** Whether a run can wait for a human: its own checkpointer, or that of a parent graph, saves it meanwhile. */
-export function isSaved({ configurable }: RunnableConfig): boolean {
-  return configurable?.["__pregel_checkpointer"] !== undefined;
-}
 
 /** The error for a run that must wait for a human and could not be found again. */
 export function missingCheckpointer(): InvalidSettingError {

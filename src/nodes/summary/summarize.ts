@@ -4,13 +4,14 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countTokens } from "../../history/count-tokens.js";
 import { coverPlan } from "../../history/cover-plan.js";
 import { measureInput, sumTokens } from "../../history/measure-input.js";
-import { planSummary, type SummaryPolicy, TARGET } from "../../history/plan-summary.js";
+import { planSummary, TARGET } from "../../history/plan-summary.js";
 import { type Coverage, createSummary } from "../../history/summary.js";
 import { toPlain } from "../../history/to-plain.js";
+import { windowBudgetOf } from "../../settings/input-budget.js";
 import type { RunContext } from "../../settings/run-context.js";
+import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
-import { countStep } from "../run/run-handle.js";
 import { archiveMessages } from "./archive.js";
 import type { SummaryWording } from "./summary-prompts.js";
 import { type SummaryWriter, writeSummary } from "./write-summary.js";
@@ -18,7 +19,7 @@ import { type SummaryWriter, writeSummary } from "./write-summary.js";
 export interface SummarizeNodeOptions {
   /** Contract: resolves to the model that writes summaries in a run that names this model. */
   readonly resolveSummaryModel: (name: string | undefined) => Promise<BaseChatModel>;
-  readonly summaryPolicy: (context: RunContext) => SummaryPolicy;
+  readonly summaryPolicy: SummaryPolicyOf;
   readonly summaryWording: SummaryWording;
   readonly summaryTimeoutMs: number;
   /** How often the summariser is asked again if its answer is not whole. */
@@ -38,19 +39,23 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
-    countStep(config);
     const context = config.context ?? {};
-    const policy = options.summaryPolicy(context);
+    const policy = await options.summaryPolicy(context);
     const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
     const plan = planSummary(state.messages, policy);
     if (plan === undefined) return { summaryAttempt: attempt };
     try {
+      const model = await options.resolveSummaryModel(context.model);
       const writer: SummaryWriter = {
-        model: await options.resolveSummaryModel(context.model),
+        model,
         wording: options.summaryWording,
         timeoutMs: options.summaryTimeoutMs,
         maxFallbackAttempts: options.maxStreamFallbackAttempts,
-        tokensPerStep: Math.max(policy.maxTokens, LEAST_TOKENS_PER_STEP),
+        // The summariser may have a smaller window than the model of the run.
+        tokensPerStep: Math.min(
+          Math.max(policy.maxTokens, LEAST_TOKENS_PER_STEP),
+          windowBudgetOf(model) ?? Number.POSITIVE_INFINITY,
+        ),
         mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
       };
       const text = await writeSummary(plan, writer, config);

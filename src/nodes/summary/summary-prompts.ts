@@ -1,6 +1,6 @@
 /** What a summariser is told, and the heading under which its text stands. */
 
-import type { SummaryLanguage } from "../../settings/build-settings.js";
+import type { SummaryLanguage } from "../../settings/summary-settings.js";
 
 const PROMPTS = {
   en: {

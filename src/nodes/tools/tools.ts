@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { countStep, noteFailure, noteInterrupts, runHandleOf, scopeOf } from "../run/run-handle.js";
+import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import type { ToolTask } from "./tool-task.js";
@@ -27,15 +27,14 @@ export function createToolsNode(options: ToolsNodeOptions) {
     task: ToolTask,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<ToolsUpdate> {
-    countStep(config);
     const handle = runHandleOf(config);
     const answer = async (): Promise<ToolsUpdate> => {
       // A call that waited for its place must not begin when its run has ended.
       config.signal?.throwIfAborted();
       return answerCall(task, toolsByName, options, config);
     };
-    const update = await noteInterrupts(config, () => handle?.limitCalls(answer) ?? answer());
-    handle?.tally.addResults(1);
+    const update = await (handle?.limitCalls(answer) ?? answer());
+    handle?.record.tally.addResults(1);
     return update;
   };
 }
@@ -62,7 +61,7 @@ async function answerCall(
   const wanted = { id: call.id, name: call.name, args };
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
   return runToolMiddleware<CallOutcome, ToolsUpdate>(
-    runHandleOf(config)?.middleware.function ?? [],
+    runInputsOf(config)?.middleware.function ?? [],
     context,
     {
       execute: (changed) => callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),

@@ -3,6 +3,7 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { STREAMING_METHODS } from "../../langgraph/streaming-methods.js";
 import { withModelErrors } from "../failure/model-failure.js";
 import { catchGeminiResponse } from "../models/clients/catch-gemini-response.js";
 import { sendReasoning } from "../models/clients/send-reasoning.js";
@@ -11,9 +12,6 @@ import { withParameters } from "../models/with-parameters.js";
 import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
-
-/** They call each other on `this`; all other methods run on the model itself, which may have private fields. */
-const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);
 
 /**
  * A model, alone or with tools bound to it, whose `stream` gives whole answers only; see `guardedChunks`. The parameters

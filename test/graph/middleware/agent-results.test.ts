@@ -155,6 +155,53 @@ describe("where a run waits for a human", () => {
   });
 });
 
+describe("what a run has come to", () => {
+  /** The last message of each run as its middleware finds it, and what the thread has then. */
+  function watched(steps: readonly Step[], options: Partial<AgentGraphOptions>) {
+    const results: (string | undefined)[] = [];
+    const { graph } = agent(
+      async (context, next) => {
+        await next();
+        results.push(...script(context.result === undefined ? [] : [context.result]));
+      },
+      steps,
+      options,
+    );
+    const run = async (input: unknown): Promise<string | undefined> => {
+      await graph.invoke(input as never, config);
+      const lines = script(messagesOf((await graph.getState(config)).values));
+      expect(results.at(-1)).toBe(lines.at(-1));
+      return results.at(-1);
+    };
+    return { graph, results, run };
+  }
+
+  it.each([
+    { toolChoice: "auto", steps: ["done"], last: "ai: done" },
+    { toolChoice: "required", steps: [], last: "tool: fast done -" },
+  ] as const)("is its last message also after parallel tools, with $toolChoice", async (row) => {
+    const steps = [calls(["fast", {}, "a"], ["fast", {}, "b"]), ...row.steps];
+    expect(await watched(steps, { toolChoice: row.toolChoice }).run(user("go"))).toBe(row.last);
+  });
+
+  it("is what it waits with, each time that it waits", async () => {
+    const { run, results } = watched([calls(["fast", {}, "a"], ["fast", {}, "b"]), "done"], {
+      requireApproval: ["fast"],
+    });
+    expect(await run(user("go"))).toBe("ai> fast fast");
+    const reject = { type: "reject", message: "no" };
+    expect(await run(new Command({ resume: { decisions: [reject] } }))).toMatch(/^tool/);
+    expect(await run(new Command({ resume: { decisions: [reject] } }))).toBe("ai: done");
+    expect(results).toHaveLength(3);
+  });
+
+  it("is the result that it recovers, where it ends with that", async () => {
+    const { graph, run } = watched([calls(["ask", {}, "a"], ["fast", {}, "b"])], {});
+    await graph.invoke(user("go"), config);
+    expect(await run(new Command({ update: { messages: [] } }))).toBe("tool: fast done -");
+  });
+});
+
 describe("an answer given without next()", () => {
   const given = (result: string | AIMessage): Handle =>
     async function give(context) {

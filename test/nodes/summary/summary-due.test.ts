@@ -1,9 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { shouldSummarize } from "../../../src/nodes/summary/summary-due.js";
-import { createSummaryPolicy } from "../../../src/settings/summary-policy.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, policyOf, stepOf, turnsOf } from "../../support/long-histories.js";
 import { summarizeOnce } from "../../support/run-summarize.js";
@@ -51,43 +48,5 @@ describe("A summary is tried", () => {
       expect(model.requests.length).toBeGreaterThan(0);
       expect(model.requests.length).toBeLessThan(25);
     }
-  });
-});
-
-describe("The policy of a run", () => {
-  const search = tool(async () => "", {
-    name: "search",
-    description: "Finds things. ".repeat(20),
-    schema: z.object({ text: z.string() }),
-  });
-
-  it("has the defaults of the contract", () => {
-    expect(createSummaryPolicy({}, [])({})).toEqual({
-      maxTokens: 4000,
-      maxMessages: 0,
-      messagesToKeep: 20,
-      tokensToKeep: undefined,
-      toolTokens: 0,
-      promptTokens: 0,
-    });
-  });
-
-  it("counts the tools' schemas and the system prompt, its own where it has one", () => {
-    const policyOfRun = createSummaryPolicy({ systemPrompt: "x".repeat(400) }, [search]);
-    expect(policyOfRun({}).promptTokens).toBe(100);
-    expect(policyOfRun({ systemPrompt: "x".repeat(40) }).promptTokens).toBe(10);
-    expect(policyOfRun({}).toolTokens).toBeGreaterThan(70);
-  });
-
-  it("is what its context says, else what the graph was built with", () => {
-    const policyOfRun = createSummaryPolicy({ maxTokensBeforeSummary: 900, messagesToKeep: 5 }, []);
-    expect(policyOfRun({})).toMatchObject({ maxTokens: 900, messagesToKeep: 5 });
-    expect(policyOfRun({ maxTokensBeforeSummary: 0 })).toMatchObject({ maxTokens: 0, messagesToKeep: 5 });
-    expect(policyOfRun({ maxTokensBeforeSummary: undefined })).toMatchObject({ maxTokens: 900 });
-  });
-
-  it("keeps as many messages as its context says, also where the graph was built with a number of tokens", () => {
-    const policyOfRun = createSummaryPolicy({ tokensToKeep: 500 }, []);
-    expect(policyOfRun({ messagesToKeep: 3 })).toMatchObject({ messagesToKeep: 3, tokensToKeep: undefined });
   });
 });

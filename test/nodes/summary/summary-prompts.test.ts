@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { summaryWording } from "../../../src/nodes/summary/summary-prompts.js";
-import { SUMMARY_LANGUAGES } from "../../../src/settings/build-settings.js";
+import { SUMMARY_LANGUAGES } from "../../../src/settings/summary-settings.js";
 
 it("There are an English and a Chinese wording, whose headings are pinned", () => {
   expect(SUMMARY_LANGUAGES).toEqual(["en", "zh"]);

@@ -1,0 +1,71 @@
+/**
+ * Checks the peer range of LangGraph and LangChain core: `npm run check:peers`. It installs the oldest versions that
+ * `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of what
+ * LangGraph does not promise, and of the graph. `--pins` runs the first ones alone. It ends with 1 where a test fails.
+ */
+
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { REPOSITORY, runCommand } from "./check-package/run-command.js";
+
+const PEERS = ["@langchain/langgraph", "@langchain/core"] as const;
+const PINS = ["test/langgraph"];
+const COPIED = ["node_modules", "package.json", "src", "test", "tsconfig.json", "vitest.config.ts"];
+
+type Versions = readonly string[];
+
+/** The version that a range such as `^1.7.3` begins with. */
+async function oldestVersions(): Promise<Versions> {
+  const { peerDependencies } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
+  return PEERS.map((name) => {
+    const [, version] = /^\^(\d+\.\d+\.\d+)$/.exec(peerDependencies[name]) ?? [];
+    if (version === undefined) throw new Error(`Expected the peer range of \`${name}\` to be \`^x.y.z\`.`);
+    return version;
+  });
+}
+
+async function newestVersions(oldest: Versions): Promise<Versions> {
+  return Promise.all(
+    PEERS.map(async (name, index) => {
+      const range = `${name}@^${oldest[index]}`;
+      const found: unknown = JSON.parse(
+        await runCommand(REPOSITORY, "npm", ["view", range, "version", "--json"]),
+      );
+      const newest: unknown = [found].flat().at(-1);
+      if (typeof newest !== "string") throw new Error(`The registry has no \`${range}\`.`);
+      return newest;
+    }),
+  );
+}
+
+async function check(versions: Versions, tests: readonly string[]): Promise<void> {
+  const specifiers = PEERS.map((name, index) => `${name}@${versions[index]}`);
+  const folder = await mkdtemp(join(tmpdir(), "tether-peers-"));
+  try {
+    for (const name of COPIED)
+      await cp(join(REPOSITORY, name), join(folder, name), { recursive: true, verbatimSymlinks: true });
+    await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers]);
+    await assertInstalled(folder, versions);
+    await runCommand(folder, process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...tests]);
+    console.log(`ok  ${specifiers.join(" ")}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function assertInstalled(folder: string, versions: Versions): Promise<void> {
+  for (const [index, name] of PEERS.entries()) {
+    const { version } = JSON.parse(
+      await readFile(join(folder, "node_modules", name, "package.json"), "utf8"),
+    );
+    if (version !== versions[index]) throw new Error(`Expected ${name} ${versions[index]}, got ${version}.`);
+  }
+}
+
+const tests = process.argv.includes("--pins") ? PINS : [...PINS, "test/graph"];
+const oldest = await oldestVersions();
+const newest = await newestVersions(oldest);
+await check(oldest, tests);
+if (oldest.join() === newest.join()) console.log("The oldest versions are also the newest: checked once.");
+else await check(newest, tests);

@@ -1,0 +1,49 @@
+/** The documents that list the settings, with the part that is written from their table. */
+
+import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
+import type { Setting } from "../../src/settings/setting.js";
+import { SETTINGS } from "../../src/settings/settings.js";
+
+export interface SettingsDocument {
+  readonly path: string;
+  /** The lines before and after the part that is written. */
+  readonly marks: readonly [start: string, end: string];
+  readonly content: string;
+}
+
+const ROWS = Object.entries<Setting>(SETTINGS);
+const served = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
+
+const TABLE_HEAD = ["| option | environment | per run | what it does |", "| --- | --- | --- | --- |"];
+
+function tableRow([name, { env, perRun, lowerOnly, help }]: (typeof ROWS)[number]): string {
+  const choice = perRun === undefined ? "" : lowerOnly === true ? "may lower it" : "yes";
+  const cells = [`\`${name}\``, env === undefined ? "" : `\`${env.name}\``, choice, help];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+function variable([name, { env, help, expects }]: (typeof ROWS)[number]): string[] {
+  if (env === undefined) return [];
+  return [`# ${help}\n# Expected: ${env.expects ?? expects}.\n${env.name}=${served.get(name) ?? ""}`];
+}
+
+export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
+  {
+    path: "README.md",
+    marks: ["<!-- Settings: written by `npm run docs:settings`. -->", "<!-- End of the settings. -->"],
+    content: [...TABLE_HEAD, ...ROWS.map(tableRow)].join("\n"),
+  },
+  {
+    path: ".env.example",
+    marks: ["# Settings: written by `npm run docs:settings`.", "# End of the settings."],
+    content: ROWS.flatMap(variable).join("\n\n"),
+  },
+];
+
+/** The text of a document with its part as the table has it. */
+export function withSettings(text: string, { path, marks, content }: SettingsDocument): string {
+  const [start, end] = marks.map((mark) => text.indexOf(mark));
+  if (start === undefined || end === undefined || start < 0 || end < start)
+    throw new Error(`Expected ${path} to have the lines "${marks[0]}" and "${marks[1]}".`);
+  return `${text.slice(0, start)}${marks[0]}\n\n${content}\n\n${text.slice(end)}`;
+}

@@ -1,0 +1,61 @@
+/** Settings of the model: which one is asked, and how. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { z } from "zod";
+import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
+import { readNames, readNumber, readText } from "./environment-text.js";
+import { aFunction, countFrom, text } from "./rule.js";
+import type { SettingsTable } from "./setting.js";
+
+export const MODEL_SETTINGS = {
+  /**
+   * The chat model, or its name as `provider:model`. A run may choose this model or one of `models` by name.
+   * Required.
+   */
+  model: {
+    schema: z.custom<BaseChatModel | string>(() => true),
+    expects: "a model",
+    help: "The chat model, or its name as `provider:model`. A run may choose this model or one of `models` by name. Required.",
+    default: undefined,
+    env: { name: "MODEL", read: readText, expects: "a model as provider:name" },
+    perRun: text,
+    required: true,
+  },
+  /** The names of further models that a run may choose in its `context`. Default: none. */
+  models: {
+    schema: z.array(z.string()).readonly(),
+    expects: "a list of model names",
+    help: "The names of further models that a run may choose in its `context`. Default: none.",
+    default: [],
+    env: { name: "MODELS", read: readNames, expects: "model names separated by commas" },
+  },
+  /**
+   * The function that makes a model from its name. Pass one `cachedCreateModel()` to several graphs to let them
+   * share their models. Default: a `cachedCreateModel()` for this graph alone.
+   */
+  createModel: {
+    ...aFunction<CreateModel>(),
+    help: "The function that makes a model from its name. Pass one `cachedCreateModel()` to several graphs to let them share their models. Default: a `cachedCreateModel()` for this graph alone.",
+    get default() {
+      return cachedCreateModel();
+    },
+  },
+  /** The instructions before the conversation. A run may replace them. Default: none. */
+  systemPrompt: {
+    ...text,
+    help: "The instructions before the conversation. A run may replace them. Default: none.",
+    default: undefined,
+    env: { name: "SYSTEM_PROMPT", read: readText },
+    perRun: true,
+  },
+  /**
+   * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
+   * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.
+   */
+  maxStreamFallbackAttempts: {
+    ...countFrom(0),
+    help: "How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.",
+    default: 3,
+    env: { name: "MAX_STREAM_FALLBACK_ATTEMPTS", read: readNumber },
+  },
+} as const satisfies SettingsTable;

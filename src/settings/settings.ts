@@ -1,0 +1,65 @@
+/** The table of settings: a row for each option of `createAgentGraph`, in the order of the README. */
+
+import type { z } from "zod";
+import { MODEL_SETTINGS } from "./model-settings.js";
+import type { Rule } from "./rule.js";
+import { SERVICE_SETTINGS } from "./service-settings.js";
+import type { Setting } from "./setting.js";
+import { SUMMARY_SETTINGS } from "./summary-settings.js";
+import { TOOL_SETTINGS } from "./tool-settings.js";
+import { TURN_SETTINGS } from "./turn-settings.js";
+
+// Named, because TypeScript would write the rows into the package's types without their comments.
+type Table = typeof MODEL_SETTINGS &
+  typeof TOOL_SETTINGS &
+  typeof TURN_SETTINGS &
+  typeof SUMMARY_SETTINGS &
+  typeof SERVICE_SETTINGS;
+
+export const SETTINGS: Table = {
+  ...MODEL_SETTINGS,
+  ...TOOL_SETTINGS,
+  ...TURN_SETTINGS,
+  ...SUMMARY_SETTINGS,
+  ...SERVICE_SETTINGS,
+};
+
+export type SettingName = keyof Table;
+
+/** The names of the rows that have a field of this kind. */
+export type NamesWith<Field> = {
+  [Name in SettingName]: Table[Name] extends Field ? Name : never;
+}[SettingName];
+
+type RequiredName = NamesWith<{ readonly required: true }>;
+type PerRunName = NamesWith<{ readonly perRun: true | Rule }>;
+
+type ValueOf<Row extends Setting> = z.output<Row["schema"]>;
+type RunSchemaOf<Row extends Setting> = Row extends { readonly perRun: Rule<infer Schema> }
+  ? Schema
+  : Row["schema"];
+
+// The types below map the properties of the table, so that an editor shows the comment of the row for each option.
+
+/** Options as a caller gives them. `undefined` counts as left out. */
+export type SettingsOptions = {
+  readonly [Name in keyof Pick<Table, RequiredName>]: ValueOf<Table[Name]>;
+} & {
+  readonly [Name in keyof Omit<Table, RequiredName>]?: ValueOf<Table[Name]> | undefined;
+};
+
+/** Options with their defaults. */
+export type Settings = {
+  readonly [Name in SettingName]: Table[Name] extends { readonly required: true }
+    ? ValueOf<Table[Name]>
+    : Table[Name]["default"] extends undefined
+      ? ValueOf<Table[Name]> | undefined
+      : ValueOf<Table[Name]>;
+};
+
+type RunRows = Pick<Table, PerRunName>;
+
+/** The schema of each setting that a run may choose. */
+export type RunSchemas = { [Name in keyof RunRows]: RunSchemaOf<RunRows[Name]> };
+/** What a run may choose. */
+export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSchemas[Name]> | undefined };

@@ -1,0 +1,84 @@
+/** Settings of the tools: which ones there are, who runs their calls, and how they fail. */
+
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
+import { requireApprovalRule } from "./require-approval.js";
+import { flag, listOf, milliseconds } from "./rule.js";
+import type { SettingsTable } from "./setting.js";
+import { toolChoiceRule } from "./tool-choice.js";
+
+export const TOOL_SETTINGS = {
+  /**
+   * The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, and
+   * no two tools share one. Default: none.
+   */
+  tools: {
+    ...listOf<StructuredToolInterface>("tools"),
+    help: "The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, and no two tools share one. Default: none.",
+    default: [],
+  },
+  /**
+   * The tools whose calls wait for a human's approval: a list of names, or a function that decides for each call. It
+   * does what LangChain calls `interruptOn`. Default: none.
+   */
+  requireApproval: {
+    ...requireApprovalRule,
+    help: "The tools whose calls wait for a human's approval: a list of names, or a function that decides for each call. It does what LangChain calls `interruptOn`. Default: none.",
+    default: [],
+    env: { name: "REQUIRE_APPROVAL", read: readNames, expects: "names of tools separated by commas" },
+  },
+  /**
+   * Whether the model may (`auto`), must not (`none`) or must (`required`) call a tool. An object can name the
+   * required tool and say what happens after its result. Default: `auto`.
+   */
+  toolChoice: {
+    ...toolChoiceRule,
+    help: "Whether the model may (`auto`), must not (`none`) or must (`required`) call a tool. An object can name the required tool and say what happens after its result. Default: `auto`.",
+    default: "auto",
+    env: { name: "TOOL_CHOICE", read: readText, expects: "auto, none or required" },
+    perRun: true,
+  },
+  /** Tools that the model may call and the caller of the run executes, as with `autoInvoke: false`. Default: none. */
+  additionalTools: {
+    ...listOf<BindToolsInput>("tools"),
+    help: "Tools that the model may call and the caller of the run executes, as with `autoInvoke: false`. Default: none.",
+    default: [],
+  },
+  /**
+   * Whether the graph runs the tool calls of its model. If not, a run ends with the calls, the caller sends the
+   * results as input, and the model goes on when all of them are there. Default: true.
+   */
+  autoInvoke: {
+    ...flag,
+    help: "Whether the graph runs the tool calls of its model. If not, a run ends with the calls, the caller sends the results as input, and the model goes on when all of them are there. Default: true.",
+    default: true,
+  },
+  /**
+   * Whether a call of an unknown tool ends the run. If not, the model is told about its mistake and goes on.
+   * Default: false.
+   */
+  terminateOnUnknownCalls: {
+    ...flag,
+    help: "Whether a call of an unknown tool ends the run. If not, the model is told about its mistake and goes on. Default: false.",
+    default: false,
+    env: { name: "TERMINATE_ON_UNKNOWN_CALLS", read: readFlag },
+  },
+  /**
+   * Whether the model reads the message of an error that a tool threw. If not, it is only told that the tool failed.
+   * Default: false.
+   */
+  includeDetailedErrors: {
+    ...flag,
+    help: "Whether the model reads the message of an error that a tool threw. If not, it is only told that the tool failed. Default: false.",
+    default: false,
+    env: { name: "INCLUDE_DETAILED_ERRORS", read: readFlag },
+  },
+  /** How many milliseconds a tool call may take. After that it ends with an error. Default: no limit. */
+  toolTimeoutMs: {
+    ...milliseconds,
+    help: "How many milliseconds a tool call may take. After that it ends with an error. Default: no limit.",
+    default: undefined,
+    env: { name: "TOOL_TIMEOUT_MS", read: readNumber },
+  },
+} as const satisfies SettingsTable;

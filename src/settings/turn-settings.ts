@@ -1,0 +1,52 @@
+/** Settings of a turn: how long it may become, and what it is shown of earlier ones. */
+
+import { readNumber } from "./environment-text.js";
+import { countFrom } from "./rule.js";
+import type { SettingsTable } from "./setting.js";
+
+export const TURN_SETTINGS = {
+  /**
+   * How many times the model may call tools in one turn. After that it is asked for a final response without tools.
+   * Default: 40.
+   */
+  maxIterations: {
+    ...countFrom(1),
+    help: "How many times the model may call tools in one turn. After that it is asked for a final response without tools. Default: 40.",
+    default: 40,
+    env: { name: "MAX_ITERATIONS", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /**
+   * How many tool calls may run in one turn. A batch of calls that would exceed this limit is not run. Default: no
+   * limit.
+   */
+  maxToolCalls: {
+    ...countFrom(0),
+    help: "How many tool calls may run in one turn. A batch of calls that would exceed this limit is not run. Default: no limit.",
+    default: Number.POSITIVE_INFINITY,
+    env: { name: "MAX_TOOL_CALLS", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /**
+   * How many times in a row all tool calls of a response may fail. After that the model is asked for a final
+   * response without tools. Default: 3.
+   */
+  maxConsecutiveErrors: {
+    ...countFrom(1),
+    help: "How many times in a row all tool calls of a response may fail. After that the model is asked for a final response without tools. Default: 3.",
+    default: 3,
+    env: { name: "MAX_CONSECUTIVE_ERRORS", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /** How many tool calls of earlier turns the model is shown, with their results. Default: all. */
+  maxToolCallsFromHistory: {
+    ...countFrom(0),
+    help: "How many tool calls of earlier turns the model is shown, with their results. Default: all.",
+    default: undefined,
+    env: { name: "MAX_TOOL_CALLS_FROM_HISTORY", read: readNumber },
+    perRun: true,
+  },
+} as const satisfies SettingsTable;

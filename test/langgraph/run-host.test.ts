@@ -1,0 +1,42 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { readHistory } from "../../src/langgraph/read-history.js";
+import { isSavedRun, isServedRun, isSubgraphRun } from "../../src/langgraph/run-host.js";
+import { inThread, oneNode, say } from "../support/plain-graph.js";
+
+describe("what LangGraph tells a task in `configurable`", () => {
+  it.each([
+    ["with a checkpointer", new MemorySaver(), true],
+    ["without one", undefined, false],
+  ] as const)("is whether its run is saved, %s", async (_title, saver, isSaved) => {
+    const found: boolean[] = [];
+    await oneNode((_, config) => void found.push(isSavedRun(config)), saver).invoke(say("hi"), inThread);
+    expect(found).toEqual([isSaved]);
+  });
+
+  it("is the history that its step began with", async () => {
+    let read: unknown;
+    let given: unknown;
+    await oneNode((state, config) => {
+      given = state.messages;
+      read = readHistory(config)?.messages;
+    }).invoke(say("hi"));
+    expect(read).toHaveLength(1);
+    expect(read).toEqual(given);
+  });
+
+  it("is that a graph which it runs is a subgraph", async () => {
+    const found: boolean[] = [isSubgraphRun(inThread)];
+    await oneNode((_, config) => void found.push(isSubgraphRun(config))).invoke(say("hi"));
+    expect(found).toEqual([false, true]);
+  });
+
+  it("is nothing to a node that is run alone", () => {
+    expect([isSavedRun({}), isSubgraphRun({}), isServedRun({}), readHistory({})]).toEqual([
+      false,
+      false,
+      false,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,31 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { watchCheckpointer } from "../../src/langgraph/watch-checkpointer.js";
+import { inThread, parallelGraph, say } from "../support/plain-graph.js";
+
+describe("the first checkpoint that a run reads", () => {
+  it("is the one that the run before left, with what its finished tasks wrote", async () => {
+    const saver = new MemorySaver();
+    const fail = async () => {
+      throw new Error("failed");
+    };
+    const nodes = [() => say("finished"), fail];
+    await expect(parallelGraph(nodes, saver).invoke(say("hi"), inThread)).rejects.toThrow("failed");
+    const left = await saver.getTuple(inThread);
+
+    const { checkpointer, checkpoints } = watchCheckpointer(saver);
+    const graph = parallelGraph([() => ({})], checkpointer);
+    const { messages } = await graph.invoke(say("again"), inThread);
+    // New input discards what the tasks wrote.
+    expect(messages.map(({ content }: { content: unknown }) => content)).toEqual(["hi", "again"]);
+    const { abandoned } = checkpoints;
+    expect(abandoned?.checkpoint.id).toBe(left?.checkpoint.id);
+    const written = abandoned?.pendingWrites?.filter(([, channel]) => channel === "messages");
+    expect(JSON.stringify(written)).toContain("finished");
+    expect((await checkpoints.read?.(inThread))?.parentConfig).toBeDefined();
+  });
+
+  it("is unknown where there is no checkpointer", () => {
+    expect(watchCheckpointer(undefined).checkpoints).toEqual({ abandoned: undefined, read: undefined });
+  });
+});

@@ -1,0 +1,99 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  type BaseChannel,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import {
+  type RunChunksOf,
+  type RunConfigOf,
+  showOnly,
+  WrappableGraph,
+} from "../../src/langgraph/wrappable-graph.js";
+import { inThread, oneNode, say } from "../support/plain-graph.js";
+
+type Values = { messages: BaseMessage[] };
+type Channels = { messages: BaseChannel<BaseMessage[]> };
+
+let runs: unknown[] = [];
+
+class Watched extends WrappableGraph<Values, Partial<Values>, Channels, unknown, unknown> {
+  protected override wrapRun(received: unknown, options: RunConfigOf<Watched>): RunChunksOf<Watched> {
+    runs.push(received);
+    return this.runUnwrapped(received, options);
+  }
+
+  copied(): this {
+    return this.copy();
+  }
+}
+
+function build() {
+  runs = [];
+  const compiled = oneNode(() => ({ messages: [{ role: "assistant", content: "ho" }] }));
+  return new Watched(compiled as never);
+}
+
+const readAll = async (stream: AsyncIterable<unknown>) => {
+  let chunks = 0;
+  for await (const _ of stream) chunks += 1;
+  return chunks;
+};
+
+describe("every run of a graph passes one method", () => {
+  const input = say("hi") as never;
+
+  it.each([
+    ["invoke", (graph: Watched) => graph.invoke(input)],
+    ["stream", async (graph: Watched) => readAll(await graph.stream(input))],
+    ["streamEvents", (graph: Watched) => readAll(graph.streamEvents(input, { version: "v2" }))],
+    ["withConfig", (graph: Watched) => graph.withConfig({ tags: ["a"] }).invoke(input)],
+    [
+      "a parent graph",
+      (graph: Watched) =>
+        new StateGraph(MessagesAnnotation)
+          .addNode("child", graph as never)
+          .addEdge(START, "child")
+          .compile()
+          .invoke(input),
+    ],
+  ])("by %s", async (_title, run) => {
+    await run(build());
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toHaveProperty("messages");
+  });
+});
+
+describe("a copy of a graph", () => {
+  it("is of its class, shares its builder, and has a checkpointer of its own", () => {
+    const graph = build();
+    const copy = graph.copied();
+    expect(copy).toBeInstanceOf(Watched);
+    expect(copy.builder).toBe(graph.builder);
+    copy.checkpointer = new MemorySaver();
+    expect(graph.checkpointer).toBeUndefined();
+  });
+});
+
+describe("a channel that is not shown", () => {
+  it("is in neither the values of a run nor those of its thread, but in its checkpoints", async () => {
+    const saver = new MemorySaver();
+    const State = Annotation.Root({ shown: Annotation<number>, hidden: Annotation<number> });
+    const drawn = new StateGraph(State)
+      .addNode("count", () => ({ shown: 1, hidden: 2 }))
+      .addEdge(START, "count")
+      .compile({ checkpointer: saver });
+    const graph = new Watched(showOnly(drawn, ["shown"]) as never);
+    const seen: unknown[] = [];
+    for await (const values of await graph.stream({} as never, { ...inThread, streamMode: "values" }))
+      seen.push(values);
+    seen.push((await graph.getState(inThread)).values);
+    expect(seen.filter((values) => Object.hasOwn(Object(values), "hidden"))).toEqual([]);
+    expect(seen.at(-1)).toEqual({ shown: 1 });
+    expect((await saver.getTuple(inThread))?.checkpoint.channel_values).toMatchObject({ hidden: 2 });
+  });
+});

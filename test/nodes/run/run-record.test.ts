@@ -1,0 +1,63 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { RunRecord } from "../../../src/nodes/run/run-record.js";
+
+const asked = [new HumanMessage({ id: "h", content: "go" })];
+const answer = new AIMessage({ id: "a", content: "done" });
+const idsOf = ({ history }: RunRecord) => history?.map(({ id }) => id);
+
+describe("the history that a run ends with", () => {
+  it("is unknown before the run has begun", () => {
+    expect(new RunRecord().history).toBeUndefined();
+  });
+
+  it("is what a run without a step began with", () => {
+    const record = new RunRecord();
+    record.beginRun(asked);
+    expect(record.history).toBe(asked);
+  });
+
+  it("has what the last step wrote, reduced once", () => {
+    const record = new RunRecord();
+    record.beginRun([]);
+    record.beginStep(3, asked);
+    record.addWrites([answer]);
+    expect(idsOf(record)).toEqual(["h", "a"]);
+    expect(record.history).toBe(record.history);
+  });
+
+  it("has the writes of every task of a step, whichever task began last", () => {
+    const record = new RunRecord();
+    record.beginStep(3, asked);
+    record.addWrites([answer]);
+    record.beginStep(3, asked);
+    expect(idsOf(record)).toEqual(["h", "a"]);
+  });
+
+  it("is replaced by what the next step begins with", () => {
+    const record = new RunRecord();
+    record.beginStep(3, []);
+    record.addWrites([answer]);
+    record.beginStep(4, asked);
+    expect(record.history).toBe(asked);
+  });
+
+  it("has nothing of a step that an interrupt ended", () => {
+    const record = new RunRecord();
+    record.beginStep(3, asked);
+    record.addWrites([answer]);
+    record.interrupts.push({ value: "may I?" });
+    expect(record.history).toBe(asked);
+  });
+});
+
+describe("the first step of a run", () => {
+  it("is that of its first node", () => {
+    const record = new RunRecord();
+    record.beginRun(asked);
+    expect(record.firstStep).toBeUndefined();
+    record.beginStep(7, asked);
+    record.beginStep(8, asked);
+    expect(record.firstStep).toBe(7);
+  });
+});

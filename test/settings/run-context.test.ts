@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { resolveSettings } from "../../src/settings/resolve-settings.js";
+import { readRunContext, runContextSchema } from "../../src/settings/run-context.js";
+import { SETTINGS } from "../../src/settings/settings.js";
+
+const PER_RUN = [
+  "model",
+  "systemPrompt",
+  "toolChoice",
+  "maxIterations",
+  "maxToolCalls",
+  "maxConsecutiveErrors",
+  "maxToolCallsFromHistory",
+  "maxTokensBeforeSummary",
+  "maxMessagesBeforeSummary",
+  "messagesToKeep",
+  "tokensToKeep",
+] as const;
+
+const limits = resolveSettings({ model: "offline:", maxIterations: 5 });
+
+describe("The schema of a context", () => {
+  const form = z.toJSONSchema(runContextSchema);
+  const fields = Object.entries(form.properties ?? {});
+
+  it("has a field for each setting of a run, described by its help", () => {
+    const described = fields.map(([name, field]) => [name, Object(field).description]);
+    expect(described).toEqual(PER_RUN.map((name) => [name, SETTINGS[name].help]));
+  });
+
+  it("requires no field and has no defaults, because a run may come without a context", () => {
+    expect(form.required).toBeUndefined();
+    expect(runContextSchema.parse({})).toEqual({});
+  });
+});
+
+describe("readRunContext", () => {
+  it("takes the name of a model, and no model itself", () => {
+    const read = (model: unknown) => readRunContext({ model }, { limits, ignoresUnknown: false });
+    expect(read("offline:")).toEqual({ model: "offline:" });
+    expect(() => read({ invoke: async () => "" })).toThrow("Expected `model` to be a string");
+  });
+
+  it.each([
+    ["maxIterations", 5, 6],
+    ["maxConsecutiveErrors", 3, 4],
+  ] as const)("lowers %s to %i, and does not raise it to %i", (name, lower, higher) => {
+    const read = (value: number) => readRunContext({ [name]: value }, { limits, ignoresUnknown: false });
+    expect(read(lower)).toEqual({ [name]: lower });
+    expect(() => read(higher)).toThrow(
+      `Expected \`${name}\` to be at most ${lower}, the limit of this graph`,
+    );
+  });
+
+  it("raises what is not a limit", () => {
+    const raised = { messagesToKeep: 1000, maxTokensBeforeSummary: 1_000_000 };
+    expect(readRunContext(raised, { limits, ignoresUnknown: false })).toEqual(raised);
+  });
+
+  it("leaves out what belongs to the parent of a subgraph, and refuses it elsewhere", () => {
+    const context = { tenant: "a", maxIterations: 2 };
+    expect(readRunContext(context, { limits, ignoresUnknown: true })).toEqual({ maxIterations: 2 });
+    expect(() => readRunContext(context, { limits, ignoresUnknown: false })).toThrow(
+      "Unknown setting `tenant`",
+    );
+  });
+});

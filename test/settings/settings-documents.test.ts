@@ -1,0 +1,48 @@
+/** The README and `.env.example` list the settings as the table has them. */
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { SETTINGS_DOCUMENTS, withSettings } from "../../scripts/write-settings-table/settings-documents.js";
+import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
+import type { Setting } from "../../src/settings/setting.js";
+import { SETTINGS } from "../../src/settings/settings.js";
+
+const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
+const read = (path: string) => readFileSync(resolve(ROOT, path), "utf8");
+const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({ ...row, name }));
+
+it.each(SETTINGS_DOCUMENTS)("$path is as `npm run docs:settings` writes it", (document) => {
+  const text = read(document.path);
+  expect(text).toBe(withSettings(text, document));
+});
+
+it.each(rows)(
+  "The README has a row for $name with its variable, its choice per run and its help",
+  ({ name, env, help, perRun, lowerOnly }) => {
+    const cells = read("README.md")
+      .split("\n")
+      .find((line) => line.startsWith(`| \`${name}\` |`))
+      ?.split(" | ");
+    const choice = lowerOnly ? "may lower it" : perRun ? "yes" : "";
+    expect(cells).toEqual([`| \`${name}\``, env ? `\`${env.name}\`` : "", choice, `${help} |`]);
+  },
+);
+
+it.each(rows.flatMap(({ env, ...row }) => (env ? [{ ...row, variable: env.name }] : [])))(
+  "The file .env.example has $variable under the help of $name",
+  ({ name, variable, help }) => {
+    const served = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS)).get(name) ?? "";
+    const blocks = read(".env.example").split("\n\n");
+    const block = blocks.find((text) => text.endsWith(`\n${variable}=${served}`));
+    expect(block?.startsWith(`# ${help}\n`)).toBe(true);
+  },
+);
+
+it("The README names the defaults that the served graph has of its own", () => {
+  for (const [name, value] of Object.entries(SERVED_DEFAULTS)) {
+    const variable = rows.find((row) => row.name === name)?.env?.name;
+    expect(read("README.md").replaceAll("\n", " ")).toContain(`\`${variable}\` is \`${value}\``);
+  }
+});

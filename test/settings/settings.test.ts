@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { resolveSettings } from "../../src/settings/resolve-settings.js";
+import type { Setting } from "../../src/settings/setting.js";
+import { SETTINGS, type SettingName } from "../../src/settings/settings.js";
+
+/** What the last sentence of the help must say, for each option. */
+const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value: unknown] } = {
+  model: ["Required", undefined],
+  models: ["Default: none", []],
+  createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
+  systemPrompt: ["Default: none", undefined],
+  maxStreamFallbackAttempts: ["Default: 3", 3],
+  tools: ["Default: none", []],
+  requireApproval: ["Default: none", []],
+  toolChoice: ["Default: `auto`", "auto"],
+  additionalTools: ["Default: none", []],
+  autoInvoke: ["Default: true", true],
+  terminateOnUnknownCalls: ["Default: false", false],
+  includeDetailedErrors: ["Default: false", false],
+  toolTimeoutMs: ["Default: no limit", undefined],
+  maxIterations: ["Default: 40", 40],
+  maxToolCalls: ["Default: no limit", Number.POSITIVE_INFINITY],
+  maxConsecutiveErrors: ["Default: 3", 3],
+  maxToolCallsFromHistory: ["Default: all", undefined],
+  maxTokensBeforeSummary: [
+    "Default: 80 % of the model's input window, or 4,000 if the window is unknown",
+    undefined,
+  ],
+  maxMessagesBeforeSummary: ["Default: 0", 0],
+  messagesToKeep: ["Default: 20", 20],
+  tokensToKeep: ["Default: none", undefined],
+  summaryModel: ["Default: the model of the run", undefined],
+  summaryLanguage: ["Default: `en`", "en"],
+  summaryPrompt: ["Default: a text in `summaryLanguage`", undefined],
+  summaryHeading: ["Default: a text in `summaryLanguage`", undefined],
+  summaryTimeoutMs: ["Default: 60,000", 60_000],
+  coveredMessages: ["Default: `keep`", "keep"],
+  middleware: ["Default: none", []],
+  checkpointer: ["Default: none", undefined],
+  store: ["Default: none", undefined],
+};
+
+const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({ ...row, name: name as SettingName }));
+
+describe.each(rows)("The option $name", ({ name, help, expects, default: value }) => {
+  it("has the default that its help ends with", () => {
+    expect(help.endsWith(`. ${DEFAULTS[name][0]}.`)).toBe(true);
+    expect(value).toEqual(DEFAULTS[name][1]);
+    const resolved = Object.entries(resolveSettings({ model: "offline:", [name]: undefined }));
+    expect(resolved.find(([option]) => option === name)?.[1]).toEqual(DEFAULTS[name][1]);
+  });
+
+  it("has words that complete a sentence", () => {
+    expect(expects).toMatch(/^\S.*[^.\s]$/);
+  });
+});
+
+it.each(rows.filter(({ lowerOnly }) => lowerOnly))(
+  "The limit $name is a number that a run may choose",
+  ({ perRun, default: value }) => {
+    expect([perRun, typeof value]).toEqual([true, "number"]);
+  },
+);
+
+describe("resolveSettings", () => {
+  it("keeps what is given, and false, 0 and an empty text are given", () => {
+    const given = { autoInvoke: false, maxToolCalls: 0, summaryPrompt: "", toolChoice: "none" } as const;
+    expect(resolveSettings({ model: "offline:", ...given })).toMatchObject(given);
+  });
+
+  it("makes a function of its own for each graph that has no `createModel`", () => {
+    const [first, second] = [1, 2].map(() => resolveSettings({ model: "offline:" }).createModel);
+    expect(first).not.toBe(second);
+  });
+
+  it("gives each environment variable to one option", () => {
+    const names = rows.flatMap(({ env }) => env?.name ?? []);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,126 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { tool } from "@langchain/core/tools";
+import { ChatOpenAI } from "@langchain/openai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createModel } from "../../src/providers/models/create-model.js";
+import { resolveSettings } from "../../src/settings/resolve-settings.js";
+import type { SettingsOptions } from "../../src/settings/settings.js";
+import { createSummaryPolicy } from "../../src/settings/summary-policy.js";
+
+const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
+
+const policyFor = (
+  options: Partial<SettingsOptions>,
+  resolveModel: (name: string | undefined) => Promise<BaseChatModel> = async () => withProfile({}),
+  tools: Parameters<typeof createSummaryPolicy>[1] = [],
+) => createSummaryPolicy(resolveSettings({ model: "offline:", ...options }), tools, resolveModel);
+
+describe("The policy of a run", () => {
+  const search = tool(async () => "", {
+    name: "search",
+    description: "Finds things. ".repeat(20),
+    schema: z.object({ text: z.string() }),
+  });
+
+  it("has the defaults of the settings", async () => {
+    expect(await policyFor({})({})).toEqual({
+      maxTokens: 4000,
+      maxMessages: 0,
+      messagesToKeep: 20,
+      tokensToKeep: undefined,
+      maxToolCalls: undefined,
+      toolTokens: 0,
+      promptTokens: 0,
+    });
+  });
+
+  it("counts the schemas of the tools and the system prompt, which may be the one of the run", async () => {
+    const policyOf = policyFor({ systemPrompt: "x".repeat(400) }, undefined, [search]);
+    expect((await policyOf({})).promptTokens).toBe(100);
+    expect((await policyOf({ systemPrompt: "x".repeat(40) })).promptTokens).toBe(10);
+    expect((await policyOf({})).toolTokens).toBeGreaterThan(70);
+  });
+
+  it("follows the context of the run before the settings of the graph", async () => {
+    const policyOf = policyFor({ maxTokensBeforeSummary: 900, messagesToKeep: 5 });
+    expect(await policyOf({})).toMatchObject({ maxTokens: 900, messagesToKeep: 5 });
+    expect(await policyOf({ maxTokensBeforeSummary: 0 })).toMatchObject({ maxTokens: 0, messagesToKeep: 5 });
+    expect(await policyOf({ maxTokensBeforeSummary: undefined })).toMatchObject({ maxTokens: 900 });
+  });
+
+  it("keeps the number of messages or tokens that the run names, and else that of the graph", async () => {
+    const policyOf = policyFor({ tokensToKeep: 500 });
+    expect(await policyOf({})).toMatchObject({ tokensToKeep: 500 });
+    expect(await policyOf({ messagesToKeep: 3 })).toMatchObject({
+      messagesToKeep: 3,
+      tokensToKeep: undefined,
+    });
+    expect(await policyOf({ tokensToKeep: 70 })).toMatchObject({ tokensToKeep: 70 });
+  });
+});
+
+describe("The default token budget", () => {
+  it.each([
+    ["a window of 1,000 tokens", { maxInputTokens: 1000 }, 800],
+    ["a window that does not divide", { maxInputTokens: 128_001 }, 102_400],
+    ["a window of one token", { maxInputTokens: 1 }, 1],
+    ["an empty profile", {}, 4000],
+    ["a window of 0", { maxInputTokens: 0 }, 4000],
+    ["a window that is not a number", { maxInputTokens: "128000" }, 4000],
+    ["a profile that is not an object", "large", 4000],
+    ["no profile", undefined, 4000],
+  ])("of a model with %s", async (_title, profile, maxTokens) => {
+    expect(await policyFor({}, async () => withProfile(profile))({})).toMatchObject({ maxTokens });
+  });
+
+  it("is 80 % of the window of a client of LangChain", async () => {
+    const gpt = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "sk-none" });
+    expect(gpt.profile.maxInputTokens).toBe(128_000);
+    expect(await policyFor({}, async () => gpt)({})).toMatchObject({ maxTokens: 102_400 });
+  });
+
+  it("is 4,000 for the offline model, whose window is unknown", async () => {
+    const offline = await createModel("offline:");
+    expect(await policyFor({}, async () => offline)({})).toMatchObject({ maxTokens: 4000 });
+  });
+
+  it("is that of the model which the run names", async () => {
+    const policyOf = policyFor({}, async (name) =>
+      withProfile({ maxInputTokens: name === undefined ? 1000 : 2000 }),
+    );
+    expect(await policyOf({ model: "openai:other" })).toMatchObject({ maxTokens: 1600 });
+    expect(await policyOf({})).toMatchObject({ maxTokens: 800 });
+  });
+
+  it("is read once for each model", async () => {
+    const made: (string | undefined)[] = [];
+    const policyOf = policyFor({}, async (name) => {
+      made.push(name);
+      return withProfile({});
+    });
+    for (const model of [undefined, "a:b", undefined, "a:b"]) await policyOf({ model });
+    expect(made).toEqual([undefined, "a:b"]);
+  });
+
+  it.each([0, 900])("needs no model where the graph or the run says %i", async (maxTokensBeforeSummary) => {
+    const resolve = async () => expect.unreachable("No model is needed.");
+    expect(await policyFor({ maxTokensBeforeSummary }, resolve)({})).toMatchObject({
+      maxTokens: maxTokensBeforeSummary,
+    });
+    expect(await policyFor({}, resolve)({ maxTokensBeforeSummary })).toMatchObject({
+      maxTokens: maxTokensBeforeSummary,
+    });
+  });
+
+  it("is 4,000 while the model cannot be made, and is read when it can", async () => {
+    let isReady = false;
+    const policyOf = policyFor({}, async () => {
+      if (!isReady) throw new Error("The package is missing.");
+      return withProfile({ maxInputTokens: 1000 });
+    });
+    expect(await policyOf({})).toMatchObject({ maxTokens: 4000 });
+    isReady = true;
+    expect(await policyOf({})).toMatchObject({ maxTokens: 800 });
+  });
+});

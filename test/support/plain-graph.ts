@@ -1,0 +1,29 @@
+/** Graphs of LangGraph alone, to pin what ours rests on. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  type BaseCheckpointSaver,
+  type LangGraphRunnableConfig,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+
+type State = { messages: BaseMessage[] };
+type Node = (state: State, config: LangGraphRunnableConfig) => unknown;
+
+/** The nodes all begin at once. */
+export function parallelGraph(nodes: readonly Node[], checkpointer?: BaseCheckpointSaver) {
+  const graph = new StateGraph(MessagesAnnotation);
+  for (const [index, node] of nodes.entries()) {
+    graph.addNode(`node${index}`, node as never);
+    graph.addEdge(START, `node${index}` as never);
+  }
+  return graph.compile(checkpointer && { checkpointer });
+}
+
+export const oneNode = (node: Node, checkpointer?: BaseCheckpointSaver) =>
+  parallelGraph([node], checkpointer);
+
+export const say = (content: string) => ({ messages: [{ role: "user", content }] });
+export const inThread = { configurable: { thread_id: "1" } };
