@@ -1,21 +1,23 @@
-/** The errors of this library: one base class, stable codes. */
+/** The errors of this library: one base class with stable codes. */
 
 import { toJson } from "./shared/to-json.js";
 
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 
 /**
- * - `INVALID_SETTING`: a setting, option or argument is unknown, of the wrong type or out of range. Raised when the
- *   graph is built, when a run starts, or by the function it was given to.
+ * - `INVALID_SETTING`: a setting, option or argument is unknown, has the wrong type or is out of range.
+ *   Raised when the graph is built, when a run starts, or by the function that received the value.
  * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
  * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
- * - `INVALID_MESSAGE`: a value written to the history is no message, or a run's input or a middleware's messages have
- *   another shape. Raised by the write, when the run starts, or in the middleware; the history stays.
- * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the update starts.
- * - `MIDDLEWARE_MISUSED`: a middleware forgot to await `next()`, called it twice, left no result or one that is no
- *   message. Raised in a run; what tools have returned stays.
- * - `MODEL_FAILED`: a model cannot do what is asked of it, answered nothing, or its provider refused the request. Raised
- *   in a run; the history stays.
+ * - `INVALID_MESSAGE`: a value written to the history is not a message, or a run's input or a middleware's
+ *   list of messages has the wrong shape. Raised by the write, when the run starts, or in the middleware. The
+ *   history does not change.
+ * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the
+ *   update starts.
+ * - `MIDDLEWARE_MISUSED`: a middleware did not await `next()`, called it twice, set no result, or set one
+ *   that is not a message. Raised in a run. Results that tools have returned stay.
+ * - `MODEL_FAILED`: a model cannot do what a request needs, its response is empty or broken, or its provider
+ *   refused the request. Raised in a run. The history does not change.
  */
 export type TetherErrorCode =
   | "INVALID_SETTING"
@@ -26,7 +28,22 @@ export type TetherErrorCode =
   | "MIDDLEWARE_MISUSED"
   | "MODEL_FAILED";
 
-/** The base of every error of this library. Read `code` to tell them apart. */
+/**
+ * The base class of every error of this library. Read `code` to tell them apart.
+ *
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { findSafeCutoff, TetherError } from "langgraph-tether";
+ *
+ * try {
+ *   findSafeCutoff([new HumanMessage("Hello!"), new AIMessage("Hi!")], { messages: -1 });
+ * } catch (error) {
+ *   if (!TetherError.isInstance(error)) throw error;
+ *   console.log(error.code, error.message); // INVALID_SETTING Expected `messages` to be an integer of 0 or more, got `-1`.
+ * }
+ * ```
+ */
 export class TetherError extends Error {
   override readonly name: string = "TetherError";
   readonly code: TetherErrorCode;
@@ -37,16 +54,16 @@ export class TetherError extends Error {
     this.code = code;
   }
 
-  /** Also true for an error of another copy of this package. */
+  /** Whether a value is such an error. Also true for an error of another copy of this package. */
   static isInstance(error: unknown): error is TetherError {
     return typeof error === "object" && error !== null && TETHER_ERROR in error;
   }
 }
 
-/** A setting that was refused. */
+/** A setting, option or argument that was refused. */
 export class InvalidSettingError extends TetherError {
   override readonly name = "InvalidSettingError";
-  /** The name of the setting, as its writer wrote it. */
+  /** The name of the setting, as the caller wrote it. */
   readonly setting: string;
 
   constructor(setting: string, message: string) {
@@ -60,7 +77,7 @@ export class InvalidSettingError extends TetherError {
   }
 }
 
-/** A tool that no model could be offered. */
+/** A tool that cannot be offered to a model. */
 export class InvalidToolError extends TetherError {
   override readonly name = "InvalidToolError";
   readonly toolName: string;
@@ -84,10 +101,10 @@ export class InvalidModelError extends TetherError {
 
 const A_MESSAGE = "a message (a string, or an object with `role` or `type`)";
 
-/** A value that is no message, or no list of messages where there must be one. */
+/** A value that is not a message, or not a list of messages where one is required. */
 export class InvalidMessageError extends TetherError {
   override readonly name = "InvalidMessageError";
-  /** Where it stood in the update. */
+  /** The place of the value in the update. */
   readonly place: string;
 
   /** @param hint A sentence about what was probably meant. */
@@ -101,7 +118,7 @@ export class InvalidMessageError extends TetherError {
   }
 }
 
-/** A `Command`, or an update of the state, that would run a call that no model made. */
+/** A `Command`, or an update of the state, that would run a tool call that no model made. */
 export class InvalidCommandError extends TetherError {
   override readonly name = "InvalidCommandError";
 
@@ -114,7 +131,7 @@ export class InvalidCommandError extends TetherError {
   }
 }
 
-/** The LangGraph server answers with this where it would else answer 500 without a reason. */
+/** The LangGraph server sends this response. Without it, it would send status 500 without a reason. */
 function refusalOf({ name, message }: TetherError): Response {
   return Response.json({ error: name, message }, { status: 422 });
 }
@@ -128,14 +145,14 @@ export class MiddlewareError extends TetherError {
   }
 }
 
-/** Which rule of which provider family the sent messages broke. */
+/** The rule of a provider family that the sent messages broke. */
 export interface BrokenRule {
-  /** Whose rule it is, as `validateHistory` names it. */
+  /** The provider family, as `validateHistory` names it. */
   readonly dialect: string;
   readonly rule: string;
-  /** The place in the messages that were sent. */
+  /** The index in the messages that were sent. */
   readonly index: number;
-  /** What the provider says to it; its own words where they are known. */
+  /** The provider's error message, in its own words if they are known. */
   readonly message: string;
 }
 
@@ -145,14 +162,15 @@ export interface ModelErrorOptions extends ErrorOptions {
 }
 
 /**
- * A model that cannot do what is asked of it, that answered nothing, or whose provider refused the request. No key of the
- * model is in it: `cause` is a plain copy of what the client threw.
+ * A model that cannot do what a request needs, whose response is empty or broken, or whose provider refused
+ * the request. The error does not contain the model's key: `cause` is a copy of the client's error without
+ * secrets.
  */
 export class ModelError extends TetherError {
   override readonly name = "ModelError";
-  /** The HTTP status of the provider's refusal; undefined if it was none. */
+  /** The HTTP status of the provider's refusal; undefined if it did not refuse. */
   readonly status: number | undefined;
-  /** Why the messages were refused, where that is known. */
+  /** Why the provider refused the messages, if that is known. */
   readonly brokenRule: BrokenRule | undefined;
 
   constructor(message: string, { status, brokenRule, ...options }: ModelErrorOptions = {}) {

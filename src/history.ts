@@ -1,6 +1,6 @@
 /**
- * The entry `langgraph-tether/history`: functions on lists of messages. They need `@langchain/core/messages` and nothing
- * else, so they also run in browsers and edge workers.
+ * The entry `langgraph-tether/history`: functions on message lists. They need only
+ * `@langchain/core/messages`, so they also run in browsers and edge workers.
  */
 
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";

@@ -1,4 +1,4 @@
-/** The public door. Nobody inside imports it; adding a name is a decision. */
+/** The public entry of the package. No other source file imports it. Adding a name is a decision. */
 
 export {
   type BrokenRule,

@@ -3,7 +3,10 @@ import { type CallsOfHead, flattenGroups, type Group, groupMessages } from "./gr
 import { createRepair, type Repair } from "./repair.js";
 import { isResult } from "./result.js";
 
-/** The groups of a foreign list. Reports each result that has no place, and each that must move to its call. */
+/**
+ * Groups any list of messages. Reports each result that was dropped because it has no place, and each that
+ * must move to its call.
+ */
 export function arrangeMessages(
   messages: readonly BaseMessage[],
   callsOfHead: CallsOfHead,
@@ -20,7 +23,7 @@ export function arrangeMessages(
   return groups;
 }
 
-/** A list may hold one object twice; of such a one the last occurrences go. */
+/** A list can hold the same object twice. Its last occurrences are removed. */
 function withoutEach(
   messages: readonly BaseMessage[],
   refused: readonly BaseMessage[],

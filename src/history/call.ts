@@ -1,32 +1,42 @@
 /**
- * The words of this library, used in names, documents and errors without synonyms:
+ * The words of this library. Names, documents and errors use them without synonyms.
  *
- * - **call**: one tool call of an `AIMessage`: an entry of `tool_calls` or `invalid_tool_calls`, or the same
- *   call as a content block (`tool_use`, `function_call`).
- * - **result**: a `ToolMessage`.
- * - **group**: one `AIMessage` with calls and the results that answer them.
- * - **open group**: the group at the end of the history; some of its calls may still be pending.
- * - **dangling call**: a call without a result in a group that is not open any more.
- * - **orphan result**: a result whose call does not stand before it.
- * - **placeholder**: a result that we wrote because none was recorded.
- * - **history**: the messages stored in a thread's state. **Model input**: what one model request is sent.
- * - **covered**: of messages: represented by a summary.
- *
- * A call is an *occurrence*, not an id: providers repeat ids within a thread, and some within one message.
+ * - **tool call**, or **call**: one entry of `tool_calls` or `invalid_tool_calls` of an `AIMessage`, or the
+ *   same call as a content block (`tool_use`, `function_call`). A call is an *occurrence*, not an id:
+ *   providers repeat ids within a thread, and some repeat them within one message.
+ * - **response**: the `AIMessage` that a model returns to one request.
+ * - **result**, or **tool result**: the `ToolMessage` of a call. It *answers* the call whose id it names.
+ * - **decision**: what a human decides about a call that needs approval.
+ * - **batch**: the calls of one response.
+ * - **round**: one response with calls, together with their results.
+ * - **turn**: a user message and everything that follows it, up to the next user message.
+ * - **group**: in a message list, one message with its calls (most messages have none) and the results of
+ *   these calls.
+ * - **open group**: the last group of the history if only its results follow its message. Its calls can still
+ *   get their results.
+ * - **pending call**: a call without a result in the open group. **In flight**: its tool is running.
+ * - **dangling call**: a call without a result in a group that is not open.
+ * - **orphan result**: a result without a call before it.
+ * - **placeholder**: a result that this library writes because none was recorded.
+ * - **late result**: a result that arrives after its call was closed with a placeholder or covered by a
+ *   summary.
+ * - **history**: the messages stored in a thread's state. **Model input**: the messages sent in one model
+ *   request.
+ * - **covered**: a covered message is represented by a summary.
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../shared/is-record.js";
 
-/** One tool call of an AI message. It is an occurrence, not an id: ids repeat. */
+/** One tool call of an AI message: an occurrence, not an id. */
 export interface Call {
-  /** As the provider gave it; `""` where it gave none. Not unique in a thread, nor always in one message. */
+  /** The id that the provider set, or `""` if it set none. It can repeat in a thread and even in one message. */
   readonly id: string;
-  /** The tool's name; `""` where it is missing. */
+  /** The tool's name, or `""` if it is missing. */
   readonly name: string;
   /**
-   * `"invalid"`: the arguments could not be parsed, so it cannot be run. `"answered"`: an archived call whose result
-   * left with it.
+   * `"valid"`: the call can be run. `"invalid"`: its arguments could not be parsed, so it cannot be run.
+   * `"answered"`: a summary archived the call together with its result.
    */
   readonly kind: "valid" | "invalid" | "answered";
 }
@@ -38,9 +48,9 @@ export function isAIMessage(message: BaseMessage): message is AIMessage {
 }
 
 /**
- * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then those that stand in the
- * content only. A content block stands for an entry of the same id, one block for one entry; so a call that a
- * client writes in both places is one call. Reads foreign shapes without throwing.
+ * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are written
+ * only in the content. A content block and a list entry with the same id are one call, because some clients
+ * write a call in both places; each block matches one entry. Reads malformed messages without throwing.
  */
 export function callsOf(message: BaseMessage): readonly Call[] {
   if (!isAIMessage(message)) return NO_CALLS;
@@ -61,7 +71,7 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   return calls;
 }
 
-/** The arguments of each call of a message, as they are written; in the order of `callsOf`. */
+/** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
   const { tool_calls, invalid_tool_calls, content } = message;
@@ -82,7 +92,7 @@ export function argumentsOf(message: BaseMessage): readonly unknown[] {
   ];
 }
 
-/** The call that a content block is; undefined for any other block. */
+/** The call that a content block represents; undefined for any other block. */
 export function callBlockOf(block: unknown): Call | undefined {
   return isCallBlock(block) ? readCall(block, "valid") : undefined;
 }
@@ -96,7 +106,7 @@ function readCalls(list: unknown, kind: Call["kind"]): Call[] {
 }
 
 function readCall(entry: Record<string, unknown>, kind: Call["kind"]): Call {
-  // A Responses API block has an item id beside the id that its result names.
+  // A Responses API block has an item id as well as the call id that its result names.
   const id = entry["call_id"] ?? entry["id"];
   const name = entry["name"];
   return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };

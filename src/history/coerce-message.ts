@@ -1,4 +1,4 @@
-/** The door of the history: what comes in becomes a stored message, or is no message. */
+/** Turns incoming values into stored messages, and recognises values that are not messages. */
 
 import {
   AIMessage,
@@ -18,7 +18,7 @@ import { callsOf } from "./call.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
-/** What a chunk is stored as: chunks merge when they are concatenated, stored messages must not. */
+/** The class that a chunk is stored as. Chunks merge when they are concatenated; stored messages must not. */
 const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, MessageClass>([
   ["ai", AIMessage],
   ["human", HumanMessage],
@@ -31,9 +31,9 @@ const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, Messag
 const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 
 /**
- * The message that a message-like stands for (an instance, a string, a `[role, content]` tuple, an object with
- * `role` or `type`, LangChain's serialized form); undefined if it stands for none. The value is not changed; an
- * instance that is no chunk is returned as it is.
+ * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with
+ * `role` or `type`, or LangChain's serialized form. Returns undefined for any other value. The value is not
+ * changed. An instance that is not a chunk is returned as it is.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   try {
@@ -48,7 +48,7 @@ export function coerceMessage(value: unknown): BaseMessage | undefined {
   }
 }
 
-/** Whether a value is a message as it is. */
+/** Whether a value is a message instance. */
 export function isMessage(value: unknown): value is BaseMessage {
   try {
     if (!BaseMessage.isInstance(value)) return false;
@@ -59,13 +59,13 @@ export function isMessage(value: unknown): value is BaseMessage {
   }
 }
 
-/** Throws for a message with a field that throws when it is read, so that nobody behind the door meets one. */
+/** Throws if reading a field of the message throws, so that no later code meets such a message. */
 function assertReadable(message: BaseMessage): void {
   for (const field of Object.keys(message)) Reflect.get(message, field);
   callsOf(message);
 }
 
-/** LangChain's form for storage, which its own coercion reads as a message without content. */
+/** LangChain's storage form. LangChain's own coercion would read it as a message without content. */
 function isStoredForm(value: unknown): value is StoredMessage {
   return (
     typeof value === "object" &&
@@ -79,7 +79,7 @@ function isStoredForm(value: unknown): value is StoredMessage {
   );
 }
 
-/** Message constructors complete what they are given in place, and what is no instance yet is the caller's. */
+/** Message constructors mutate their argument, so plain objects are copied first. */
 function ownedCopy(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value) || BaseMessage.isInstance(value)) {
     return value;

@@ -2,7 +2,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/to-json.js";
 import { callBlockOf } from "./call.js";
 
-/** The content of a message as text. What is no text (a picture, a file) is named, calls and reasoning are not. */
+/**
+ * The content of a message as text. Content that is not text (a picture, a file) is named; calls and
+ * reasoning are left out.
+ */
 export function contentText({ content }: BaseMessage): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

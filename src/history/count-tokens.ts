@@ -1,18 +1,21 @@
-/** Estimated tokens of messages. */
+/** Estimates the tokens of messages. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/to-json.js";
 import { callsOf, isAIMessage } from "./call.js";
 
-/** What a provider adds for the role and the separators of a message. */
+/** Tokens that a provider adds for the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
-/** A picture, a file or a sound is billed by its own rules; this is the order of magnitude. */
+/** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
 const TOKENS_PER_BINARY_BLOCK = 800;
 const LATIN_CHARACTERS_PER_TOKEN = 4;
 
 const counts = new WeakMap<BaseMessage, number>();
 
-/** About four Latin characters a token, and one token for each other character. Counted once for each message object. */
+/**
+ * Counts one token for about four Latin characters, and one for each other character. The count is cached by
+ * message object.
+ */
 export function countTokens(message: BaseMessage): number {
   const known = counts.get(message);
   if (known !== undefined) return known;

@@ -4,7 +4,7 @@ import type { SummaryPlan } from "./plan-summary.js";
 import { callIdOf, isPlaceholder } from "./result.js";
 import { type Coverage, coverageOf } from "./summary.js";
 
-/** What the new summary stands for, in the order of the history. */
+/** The coverage of the new summary, in the order of the history. */
 export function coverPlan(
   plan: SummaryPlan,
   history: readonly BaseMessage[],
@@ -15,7 +15,8 @@ export function coverPlan(
   if (kind === "keep")
     return { kind, asOf, messages: idsOf(history.filter((message) => named.has(message))) };
 
-  // What an earlier summary left in the state leaves with it, or it would come into sight again.
+  // Messages that an earlier summary kept in the state leave together with it. Otherwise they would become
+  // visible again.
   const kept = new Set(plan.summaries.flatMap((summary) => coverageOf(summary)?.messages ?? []));
   const leaving = history.filter((message) => named.has(message) || kept.has(message.id ?? ""));
   const last = history.lastIndexOf(leaving.at(-1) as BaseMessage);

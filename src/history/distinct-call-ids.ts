@@ -3,9 +3,10 @@ import { callBlockOf, callsOf } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 
 /**
- * Tells apart the calls of one new answer: of several with one id, the first keeps it. Their results come at different
- * times, one when it is ready and one when a human has approved it, and an id is all that says which call a result
- * answers. Calls of other messages may have the same ids: a result goes to the nearest one.
+ * Gives the calls of a new response distinct ids: of several calls with one id, the first keeps it. Their
+ * results can arrive at different times (one when its tool is ready, one when a human has approved it), and
+ * only the id says which call a result answers. Ids of other messages can stay equal: a result goes to the
+ * nearest call.
  */
 export function withDistinctCallIds(message: AIMessage): AIMessage {
   const ids = callsOf(message).map(({ id }) => id);
@@ -41,7 +42,7 @@ function unusedId(id: string, number: number, given: Set<string>): string {
   return name;
 }
 
-/** The n-th time that an id is met, it is the n-th call of that id. */
+/** The n-th occurrence of an id belongs to the n-th call with that id. */
 function renaming(names: ReadonlyMap<string, readonly string[]>) {
   const met = new Map<string, number>();
   return (id: string): string => {

@@ -1,4 +1,4 @@
-/** Groups of a draft, by position. */
+/** Finds the groups of a draft, by position. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "./call.js";
@@ -8,15 +8,18 @@ import { callIdOf, isPlaceholder, isResult } from "./result.js";
 
 export interface PlacedGroup {
   readonly calls: readonly Call[];
-  /** The positions of its results, in order. */
+  /** The positions of the results, in order. */
   readonly positions: readonly number[];
-  /** For each call the position of its result. */
+  /** The position of each call's result. */
   readonly slots: readonly (number | undefined)[];
   /** One more than the last position of the group. */
   readonly end: number;
 }
 
-/** Where a result goes: into an empty slot, before the message at a position; or in place of the one there. */
+/**
+ * Where a result goes. `"empty"`: it is inserted before the message at the position. `"taken"`: it replaces
+ * the message there.
+ */
 export type Slot = { readonly kind: "empty" | "taken"; readonly position: number };
 
 export function readGroup(draft: Draft, head: number): PlacedGroup {
@@ -31,7 +34,8 @@ export function readGroup(draft: Draft, head: number): PlacedGroup {
     const result = draft.at(position);
     if (result === undefined) continue;
     if (!isResult(result)) break;
-    // Results stand in call order, so each answers a call behind the one before it.
+    // Results are stored in call order, so each result answers a call after the one that the previous result
+    // answered.
     while (nextCall < calls.length && calls[nextCall]?.id !== callIdOf(result)) nextCall += 1;
     slots[nextCall] = position;
     nextCall += 1;
@@ -41,7 +45,7 @@ export function readGroup(draft: Draft, head: number): PlacedGroup {
   return { calls, positions, slots, end };
 }
 
-/** One more than the last position of the group in which the message at a position stands. */
+/** One more than the last position of the group that contains the message at `position`. */
 export function endOfGroup(draft: Draft, position: number): number {
   let end = position + 1;
   for (let next = end; next < draft.length; next += 1) {
@@ -54,8 +58,9 @@ export function endOfGroup(draft: Draft, position: number): number {
 }
 
 /**
- * The slot for a result: the nearest call of its id that has no result or only a placeholder, else the nearest
- * call of its id, also one whose result was archived with it. A message at `except` is about to be replaced by the result and cannot hold its call.
+ * The slot for a result. This is the nearest call of its id that has no result or only a placeholder. If
+ * there is none, it is the nearest call of its id, even if that call's result was archived with it. The
+ * message at `except` is about to be replaced by the result, so it cannot hold the call.
  */
 export function findSlot(draft: Draft, result: ToolMessage, except: number | undefined): Slot | undefined {
   const id = callIdOf(result);
@@ -86,7 +91,7 @@ function hasCall(message: BaseMessage, id: string): boolean {
   return callsAnsweredAfter(message).some((call) => call.id === id);
 }
 
-/** Behind the results of the calls before it. */
+/** The position after the results of the earlier calls. */
 function placeOfSlot(group: PlacedGroup, head: number, index: number): number {
   for (let before = index - 1; before >= 0; before -= 1) {
     const position = group.slots[before];
@@ -96,8 +101,8 @@ function placeOfSlot(group: PlacedGroup, head: number, index: number): number {
 }
 
 /**
- * Which results still answer a call when a message is edited, in call order, and which have lost theirs. The n-th
- * call of an id keeps the result of the n-th call of that id.
+ * When a message is edited: which results still answer one of its calls, in call order, and which lost
+ * theirs. The n-th call of an id keeps the result of the former n-th call of that id.
  */
 export function refit(
   draft: Draft,

@@ -1,10 +1,11 @@
 /**
- * A history while it is being changed. The array that it began with stays as it is; `finish` gives it back if
- * nothing changed, else a new one.
+ * A history while it is being changed. The original array is not changed. `finish` returns the original array
+ * if nothing changed, and a new one otherwise.
  *
- * Finding a message by id costs nothing that grows with the history: all arrays that descend from one another
- * by appending share one map from id to position. The map is append-only and an entry counts only if the message
- * at that position has that id, so arrays that branch from a common ancestor share it without seeing each other.
+ * Finding a message by id takes constant time. All arrays that descend from one another by appending share
+ * one map from id to position. An entry of this append-only map counts only if the message at that position
+ * has that id, so arrays that branch from a common ancestor share the map without seeing each other's
+ * messages.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -12,16 +13,19 @@ import type { BaseMessage } from "@langchain/core/messages";
 interface Positions {
   /** Shared by all descendants; an entry is never overwritten. */
   readonly shared: Map<string, number>;
-  /** Entries of this array that differ from the shared ones. Belongs to one array, never changed after it is set. */
+  /**
+   * Entries of this array that differ from the shared ones. Belongs to one array, and does not change once it
+   * is set.
+   */
   readonly moved: ReadonlyMap<string, number>;
-  /** An array of another length was changed in place since, and is not known any more. */
+  /** If the array has another length now, it was changed in place and is no longer known. */
   readonly length: number;
 }
 
-/** Arrays that are known to be in normal form, with the positions of their messages. */
+/** Arrays known to be in normal form, with the positions of their messages. */
 const knownHistories = new WeakMap<readonly BaseMessage[], Positions>();
 
-/** With more moved entries than this it is cheaper to index the array afresh when it is next changed. */
+/** Above this number of moved entries, indexing the array afresh at its next change is cheaper. */
 const MOVED_LIMIT = 256;
 
 const NOTHING_MOVED: ReadonlyMap<string, number> = new Map();
@@ -30,13 +34,13 @@ export function isKnownHistory(messages: readonly BaseMessage[]): boolean {
   return knownHistories.get(messages)?.length === messages.length;
 }
 
-/** Records an array that is in normal form. `shared` has the position of each of its ids. */
+/** Records an array that is in normal form. `shared` holds the position of each of its ids. */
 export function rememberHistory(messages: readonly BaseMessage[], shared: Map<string, number>): void {
   knownHistories.set(messages, { shared, moved: NOTHING_MOVED, length: messages.length });
 }
 
 export class Draft {
-  /** A removed message leaves a hole, so that no position changes; a hole is undefined. */
+  /** A removed message leaves an undefined hole, so that no position changes. */
   #messages: (BaseMessage | undefined)[];
   readonly #original: readonly BaseMessage[];
   #shared: Map<string, number>;
@@ -84,10 +88,10 @@ export class Draft {
     this.#place(message, position);
   }
 
-  /** Inserts before the message that now stands at the position; at `length`, appends. */
+  /** Inserts before the message at the position; at `length`, appends. */
   insert(position: number, message: BaseMessage): void {
     if (position === this.#messages.length && !this.#changed) {
-      // One copy of the right size; a copy that is pushed to is copied again.
+      // `concat` copies once, at the right size. A copy that is pushed to would be copied again.
       this.#messages = this.#messages.concat([message]);
       this.#changed = true;
       this.#place(message, position);
@@ -116,7 +120,7 @@ export class Draft {
     this.#changed = true;
   }
 
-  /** The changed history, known from now on. The draft is not to be used after this. */
+  /** The changed history, which is known from now on. Do not use the draft after this. */
   finish(): BaseMessage[] {
     if (!this.#changed) return this.#original as BaseMessage[];
     const messages = this.#messages;

@@ -6,13 +6,28 @@ import { isUserMessage } from "./summary.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "./without-calls.js";
 
 /**
- * Leaves out old calls with their results: of the calls before the current human turn the last `max` stay, the
- * current turn's calls all stay. Text and user messages stay; a message that is left with neither calls nor text
- * goes. A message with signed reasoning keeps all of its calls or none, as its signature covers them. Orphan
- * results are neither counted nor touched.
+ * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
+ * the current turn all calls stay. Text and user messages stay. A message without calls and text after this
+ * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
+ * them. Orphan results are not counted and not removed.
  *
- * @returns The given array if nothing is left out.
+ * @param max How many calls of earlier turns to keep; an integer of 0 or more.
+ * @returns The same array if nothing is removed.
  * @throws InvalidSettingError if `max` is not an integer of 0 or more.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { filterToolCalls } from "langgraph-tether";
+ *
+ * const history = [
+ *   new HumanMessage("What is the weather in Paris?"),
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
+ *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
+ *   new AIMessage("18 °C."),
+ *   new HumanMessage("Thank you!"),
+ * ];
+ * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
+ * ```
  */
 export function filterToolCalls(messages: readonly BaseMessage[], max: number): BaseMessage[] {
   if (!Number.isInteger(max) || max < 0) {
@@ -27,7 +42,7 @@ export function filterToolCalls(messages: readonly BaseMessage[], max: number): 
     if (group.start >= turnStart || group.calls.length === 0) continue;
     const kept = callsToKeep(group, left);
     const cut = group.calls.length - kept;
-    // What stays is the end of the history's calls without a gap.
+    // The calls that stay are the last ones of the history, without gaps.
     left = cut === 0 ? left - kept : 0;
     if (cut === 0) continue;
     replacements.set(group.head, withoutFirstCalls(group.head, cut));
@@ -49,7 +64,7 @@ function resultsOf({ results }: Group, count: number): ToolMessage[] {
   return results.slice(0, count).filter((result) => result !== undefined);
 }
 
-/** Undefined if nothing worth sending is left. */
+/** Returns undefined if nothing worth sending remains. */
 function withoutFirstCalls(head: BaseMessage, count: number): BaseMessage | undefined {
   if (!isAIMessage(head)) return head;
   const rest = withoutCalls(head, (index) => index < count);

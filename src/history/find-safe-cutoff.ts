@@ -3,16 +3,34 @@ import { InvalidSettingError } from "../errors.js";
 import { countTokens } from "./count-tokens.js";
 import { groupMessages } from "./group.js";
 
-/** How much of the end of a history is to be kept: a number of messages, or of estimated tokens. */
+/** How much of the end of a history to keep: a number of messages, or of estimated tokens. */
 export type Keep = { readonly messages: number } | { readonly tokens: number };
 
 /**
- * The index of the first message to keep, such that no group is split: no result from there on answers a call
- * before it, also in lists where groups are interleaved, and the open group stays whole while calls are pending.
- * The cut moves back from the requested place to include a group; it moves forward only if there would be
- * nothing before it but system messages. 0 if the history cannot be cut, or need not be.
+ * Finds the index of the first message to keep such that no group is split. No result after the cut answers a
+ * call before it, even in lists where groups are interleaved. The open group stays complete while it has
+ * pending calls.
  *
+ * The cut moves back from the requested place to include a complete group. It moves forward only if nothing
+ * but system messages would be before it. Returns 0 if the history cannot be cut or does not need to be.
+ *
+ * @param keep How much to keep: `{ messages }` or `{ tokens }`, an integer of 0 or more.
  * @throws InvalidSettingError if the number is not an integer of 0 or more.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { findSafeCutoff } from "langgraph-tether";
+ *
+ * const history = [
+ *   new HumanMessage("Hello!"),
+ *   new AIMessage("Hi!"),
+ *   new HumanMessage("What is the weather in Paris?"),
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
+ *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
+ * ];
+ * // Keeping one message would keep the result without its call, so the cut moves back.
+ * console.log(findSafeCutoff(history, { messages: 1 })); // 3
+ * ```
  */
 export function findSafeCutoff(messages: readonly BaseMessage[], keep: Keep): number {
   if (typeof keep !== "object" || keep === null || !("messages" in keep || "tokens" in keep)) {
@@ -50,12 +68,12 @@ function wholeNumber(setting: string, value: number): number {
   throw InvalidSettingError.expected(setting, "an integer of 0 or more", value);
 }
 
-/** For each index from 0 to the length, whether no group lies on both sides of it. */
+/** For each index from 0 to the length: whether a cut there splits no group. */
 export function safeCuts(messages: readonly BaseMessage[]): boolean[] {
   const { groups } = groupMessages(messages);
   const ends = new Map(groups.map(({ start, end }) => [start, end]));
   const open = groups.at(-1);
-  // Results of its pending calls are still to come, behind all that is there.
+  // The results of its pending calls will come after everything in the list.
   if (open?.results.includes(undefined)) ends.set(open.start, messages.length + 1);
   const isSafe: boolean[] = [];
   let reach = 0;

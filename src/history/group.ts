@@ -1,4 +1,4 @@
-/** Groups by occurrence, in one linear pass. */
+/** Groups messages by occurrence of their calls, in one linear pass. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "./call.js";
@@ -6,33 +6,36 @@ import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";
 
 /**
- * A message that is no result, with its calls (none for most messages) and the result of each:
- * `results[n]` answers `calls[n]`; undefined where none is recorded.
+ * A message that is not a result, its calls (most messages have none), and the result of each call:
+ * `results[n]` answers `calls[n]` and is undefined if none is recorded.
  */
 export interface Group {
   readonly head: BaseMessage;
   readonly calls: readonly Call[];
   readonly results: readonly (ToolMessage | undefined)[];
-  /** The index of the head in the list, and one more than the last index of the head and its results. */
+  /** The index of the head in the list. `end` is one more than the last index of the head and its results. */
   readonly start: number;
   readonly end: number;
 }
 
 export interface Grouping {
-  /** One for each message that is no result, in the order of the list. */
+  /** One for each message that is not a result, in list order. */
   readonly groups: readonly Group[];
   /** Results without a call before them. */
   readonly orphans: readonly ToolMessage[];
-  /** Results that came when their call had a result: the real one that came first, or a placeholder, gives way. */
+  /**
+   * Surplus results of calls that have one already. The first real result is kept; a placeholder gives way to
+   * it.
+   */
   readonly duplicates: readonly ToolMessage[];
 }
 
 const NO_CALLS: readonly Call[] = [];
 
-/** Says which calls a message opens, in call order. */
+/** Returns the calls that a message opens, in call order. */
 export type CallsOfHead = (message: BaseMessage) => readonly Call[];
 
-/** The calls that results standing after this message may answer: its own, or those that it archived. */
+/** The calls that later results can answer: the message's own, or those that it archived as a summary. */
 export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   if (message.type === "ai") return callsOf(message);
   const coverage = coverageOf(message);
@@ -43,11 +46,12 @@ export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
 }
 
 /**
- * Groups any list of messages. A result answers the nearest message before it that has a call of its id without
- * a result, or with only a placeholder; two calls of one id in one message are filled in call order. Of two real
- * results for one call the first stays.
+ * Groups any list of messages. A result answers the nearest earlier message that has a call of its id without
+ * a result or with only a placeholder. If one message has two calls of that id, they are filled in call
+ * order. If a call has two real results, the first one stays.
  *
- * @param callsOfHead Which calls a message opens; by default its own, and those that it archived as a summary.
+ * @param callsOfHead Returns the calls that a message opens. Default: its own, or those that it archived as a
+ * summary.
  */
 export function groupMessages(
   messages: readonly BaseMessage[],
@@ -56,9 +60,9 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  /** For each call id the slots that have been opened, the nearest last. */
+  /** For each call id, the slots opened so far, the nearest last. */
   const slotsById = new Map<string, Slot[]>();
-  /** Results that stand in call order behind their message are read so: each answers a call behind the last one. */
+  /** If results follow their message in call order, each answers a call after the previous one. */
   let nextCall = 0;
 
   for (const [index, message] of messages.entries()) {
@@ -98,7 +102,7 @@ function slotInOrder(group: OpenGroup | undefined, id: string, nextCall: number)
   return undefined;
 }
 
-/** The nearest slot that the result may fill. Slots that hold a real result for good are forgotten. */
+/** The nearest slot that the result can fill. Removes slots that already hold a real result. */
 function nearestSlot(slots: Slot[], message: ToolMessage): Slot | undefined {
   const occupant = ({ group, call }: Slot) => group.results[call];
   const isFilled = (slot: Slot) => {
@@ -124,7 +128,7 @@ function openGroup(head: BaseMessage, calls: readonly Call[], start: number): Op
   return { head, calls, results, start, end: start + 1 };
 }
 
-/** In reverse, so that of two calls of one id the first is the nearest. */
+/** In reverse, so that the first of two calls with one id is the nearest. */
 function offerSlots(group: OpenGroup, slotsById: Map<string, Slot[]>): void {
   for (let call = group.calls.length - 1; call >= 0; call -= 1) {
     const id = group.calls[call]?.id ?? "";
@@ -134,7 +138,7 @@ function offerSlots(group: OpenGroup, slotsById: Map<string, Slot[]>): void {
   }
 }
 
-/** The list that a grouping stands for: each message, directly followed by its results in call order. */
+/** The list that a grouping describes: each message, directly followed by its results in call order. */
 export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
   const messages: BaseMessage[] = [];
   for (const { head, results } of groups) {
@@ -144,7 +148,7 @@ export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
   return messages;
 }
 
-/** What tells a call of a group from every other call of its list: {@link createPlaceholder} derives an id from it. */
+/** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */
 export function placeOfCall({ head, start }: Group, index: number): string {
   return `${head.id || start}:${index}`;
 }

@@ -1,4 +1,4 @@
-/** How long a model input is, as far as that is known. */
+/** Measures the length of a model input, as far as it is known. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "./call.js";
@@ -8,20 +8,20 @@ import { coverageOf } from "./summary.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
 
 export interface InputOverhead {
-  /** Tokens of the tools' schemas and of the system prompt, which are part of every request. */
+  /** Tokens of the tools' schemas. They are part of every request, as is the system prompt. */
   readonly toolTokens: number;
   readonly promptTokens: number;
-  /** How many calls of earlier turns are sent; undefined: all. */
+  /** How many calls of earlier turns are sent; undefined sends all. */
   readonly maxToolCalls: number | undefined;
 }
 
-/** Numbers that are less than this part of the estimate speak of another, shorter input. */
+/** Usage numbers below this share of the estimate belong to another, shorter input. */
 const LEAST_PLAUSIBLE = 0.2;
 
 /**
- * Tokens of what the model would be sent for this history. Up to the last answer that carries the provider's usage
- * numbers those are taken instead of the estimate, unless the input has been another one since: a summary was made,
- * or one was undone.
+ * Tokens of the model input for this history. If a response carries the provider's usage numbers, these
+ * replace the estimate up to the last such response. Responses from before the latest summary do not count,
+ * and neither do numbers that are far below the estimate: they belong to another input.
  */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): number {
   const visible = flattenVisible(visibleHistory(history));
@@ -43,7 +43,7 @@ export function sumTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }
 
-/** Tokens of the request that this message answered, and of the answer itself; 0 where the provider said nothing. */
+/** Tokens of the request and of its response together; 0 if the provider reported none. */
 function usageOf(message: BaseMessage): number {
   if (!isAIMessage(message)) return 0;
   const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
@@ -52,12 +52,12 @@ function usageOf(message: BaseMessage): number {
   return input_tokens + (typeof output_tokens === "number" ? output_tokens : 0);
 }
 
-/** The position of the last message that stood in the history when its latest summary was made; -1 if none. */
+/** The position of the message that was last when the latest summary was made; -1 if there is no summary. */
 function lastSummarised(history: readonly BaseMessage[]): number {
   const summary = history.findLast((message) => coverageOf(message) !== undefined);
   if (summary === undefined) return -1;
   const asOf = coverageOf(summary)?.asOf;
   const position = history.findLastIndex((message) => message.id === asOf);
-  // The message is gone: nothing says which answers are older, so none is trusted.
+  // That message is gone, so nothing says which responses are older. None is trusted.
   return position < 0 ? history.length : position;
 }

@@ -2,17 +2,17 @@ import { didYouMean } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";
 
 const ROLES = ["user", "assistant", "system", "developer", "tool", "human", "ai"] as const;
-/** Further words for a kind of message, which nobody writes by hand. */
+/** Other roles that are accepted. Error texts do not list them, because nobody writes them by hand. */
 const OTHER_ROLES: ReadonlySet<string> = new Set(["remove", "function", "generic", "constructor"]);
 
 interface Expectation {
   /** Completes the sentence "Expected … to be …". */
   readonly expectation: string;
-  /** What was probably meant; empty if nobody can tell. */
+  /** What was probably meant; empty if that is unknown. */
   readonly hint: string;
 }
 
-/** What a value that is no message should have been: it tells of the role if that is what is wrong. */
+/** What an invalid value should have been. The expectation names the roles if the role is wrong. */
 export function messageExpectation(value: unknown): Expectation | undefined {
   const role = roleOf(value);
   if (role === undefined || OTHER_ROLES.has(role) || ROLES.some((known) => known === role)) return undefined;
@@ -22,7 +22,7 @@ export function messageExpectation(value: unknown): Expectation | undefined {
   };
 }
 
-/** A message may be an object, or a tuple of role and content. */
+/** A message can be an object, or a tuple of role and content. */
 function roleOf(value: unknown): string | undefined {
   const tuple: readonly unknown[] = Array.isArray(value) ? value : [];
   const role = isRecord(value) ? (value["role"] ?? value["type"]) : tuple[0];

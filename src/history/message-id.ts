@@ -1,24 +1,24 @@
-/** Ids for messages that come without one: derived, so that a replay of the same writes gives the same thread. */
+/** Derives ids for messages without one, so that a replay of the same writes gives the same thread. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { hashText } from "../shared/hash-text.js";
 import { toJson } from "../shared/to-json.js";
 
 /**
- * A hash of what precedes the message, what it is, and what it says. `salt` tells apart messages for which all
- * of that is the same.
+ * A hash of the previous message's id, the message's type and its content. `salt` distinguishes messages for
+ * which all of these are equal.
  */
 export function deriveId(message: BaseMessage, previousId: string, salt = 0): string {
   const calls = "tool_calls" in message ? message.tool_calls : undefined;
-  const answers = "tool_call_id" in message ? message.tool_call_id : undefined;
-  // What cannot be written as JSON is told apart by its type and its place alone.
-  const parts = [previousId, salt, message.type, message.name, message.content, calls, answers].map(
+  const answeredCallId = "tool_call_id" in message ? message.tool_call_id : undefined;
+  // A part that cannot be written as JSON counts by its type only.
+  const parts = [previousId, salt, message.type, message.name, message.content, calls, answeredCallId].map(
     (part) => toJson(part) ?? typeof part,
   );
   return hashText(parts.join("\n")).slice(0, 32);
 }
 
-/** A derived id that is not taken. */
+/** A derived id that is not yet taken. */
 export function deriveUnusedId(
   message: BaseMessage,
   previousId: string,

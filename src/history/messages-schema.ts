@@ -1,4 +1,7 @@
-/** The door check of a messages channel: what is no message is refused before it reaches the reducer. */
+/**
+ * The input schema of a messages channel. It refuses values that are not messages before the reducer sees
+ * them.
+ */
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod";
@@ -15,10 +18,11 @@ export const messagesJsonSchemaExtra = {
 } as const;
 
 /**
- * One message-like or several. Throws instead of returning zod's list of issues, so that the caller of a run, also
- * one behind a server, reads one sentence.
+ * Accepts one message-like or several. It throws a single sentence instead of returning zod's list of issues,
+ * so that the caller of a run reads it even through a server.
  *
- * `any` and not `custom`: the latter has no JSON schema, which makes LangGraph drop the schema of the whole input.
+ * `any` instead of `custom`: the latter has no JSON schema, and LangGraph would drop the schema of the
+ * complete input.
  */
 export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.ZodType<
   MessagesUpdate,
@@ -28,18 +32,18 @@ export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.Zod
 export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<BaseMessage[], BaseMessage[]>;
 
 /**
- * One message-like or several, as messages.
+ * Reads one message-like or several as a list of messages.
  *
- * @throws InvalidMessageError that names the first value that is no message.
+ * @throws InvalidMessageError that names the first value that is not a message.
  */
 export function parseMessages(given: unknown): BaseMessage[] {
   messagesUpdateSchema.parse(given);
   return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 
-/** @throws InvalidMessageError that names the first value that is no message. */
+/** @throws InvalidMessageError that names the first value that is not a message. */
 function assertMessages(update: unknown, context: z.RefinementCtx): void {
-  // LangGraph asks a schema for its default by validating undefined, and expects an issue where there is none.
+  // LangGraph validates undefined to find a schema's default, and expects an issue if there is none.
   if (update === undefined) {
     context.addIssue("Expected `messages` to be given.");
     return;

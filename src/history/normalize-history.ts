@@ -1,6 +1,6 @@
 /**
- * Brings any stored list into the form that the reducer keeps: real messages with unique ids, each result directly
- * behind its call, in call order, and at most one for each.
+ * Brings any stored list into the form that the reducer keeps: real messages with unique ids, each result
+ * directly after its call, in call order, and at most one result for each call.
  */
 
 import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
@@ -13,7 +13,7 @@ import { readMessages } from "./read-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 import { callIdOf, isResult } from "./result.js";
 
-/** Returns the same array if it is in this form already. What is found out is remembered for the next time. */
+/** Returns the same array if it is already in this form. The finding is cached by array. */
 export function normalizeHistory(
   history: readonly unknown[],
   report: (repair: Repair) => void,
@@ -33,12 +33,12 @@ export function normalizeHistory(
 
 const NOTHING_EXPECTED: readonly string[] = [];
 
-/** The position of each id if the list is in normal form; undefined if it is not. */
+/** The position of each id if the list is in normal form; undefined otherwise. */
 function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
   try {
     return indexNormal(messages);
   } catch {
-    // Something in it cannot be read.
+    // Reading a value threw.
     return undefined;
   }
 }
@@ -50,7 +50,8 @@ function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | un
     if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
     positions.set(message.id, position);
     if (isResult(message)) {
-      // Of the calls not passed yet, the first with this id is answered; the calls before it stay unanswered.
+      // The result answers the first remaining call with this id. The calls before that one stay without a
+      // result.
       const index = expected.indexOf(callIdOf(message));
       if (index < 0) return undefined;
       expected = expected.slice(index + 1);
@@ -68,7 +69,7 @@ function isStoredMessage(value: unknown): value is BaseMessage & { id: string } 
   );
 }
 
-/** Whether a class of messages is stored as it is, by prototype. Asked once for each class: the answer is costly. */
+/** Whether messages of a class are stored unchanged, by prototype. Cached because the check is costly. */
 const storedClasses = new WeakMap<object, boolean>();
 
 function isOfStoredClass(message: BaseMessage): boolean {

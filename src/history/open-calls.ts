@@ -1,4 +1,4 @@
-/** Which calls of a history still wait for a result. */
+/** Finds the calls of a history that wait for a result. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "./call.js";
@@ -11,13 +11,13 @@ export interface UnansweredCall {
 }
 
 export interface UnansweredCalls {
-  /** Calls of groups that are not open any more, in order. */
+  /** Calls of groups that are not open, in order. */
   readonly dangling: readonly UnansweredCall[];
   /** Calls of the open group. */
   readonly pending: readonly UnansweredCall[];
 }
 
-/** A result that a chat UI made up is replaced by what is known of its call. */
+/** A result that a chat UI made up does not count, because the real outcome will replace it. */
 function isAnswered(result: ToolMessage | undefined): boolean {
   return result !== undefined && !isMadeUpResult(result);
 }
@@ -26,7 +26,7 @@ const NONE: UnansweredCalls = { dangling: [], pending: [] };
 
 const known = new WeakMap<readonly BaseMessage[], UnansweredCalls>();
 
-/** One pass over a history; asked again for the same array it costs nothing. */
+/** Reads the history in one pass. The finding is cached by array. */
 export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCalls {
   const cached = known.get(messages);
   if (cached !== undefined) return cached;

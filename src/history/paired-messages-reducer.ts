@@ -1,4 +1,4 @@
-/** The reducer as a channel uses it: its repairs are published instead of returned. */
+/** The reducer in the form that a channel uses. It publishes repairs instead of returning them. */
 
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -10,8 +10,35 @@ export const REPAIR_CHANNEL = "langgraph-tether:repair";
 const repairChannel = channel(REPAIR_CHANNEL);
 
 /**
- * {@link reduceMessages} as the reducer of a `messages` channel. LangGraph runs reducers again on local reads and
- * replays, so one repair may be published several times; its `key` stays the same.
+ * {@link reduceMessages} as the reducer of a `messages` channel. It publishes each repair on {@link
+ * REPAIR_CHANNEL}. LangGraph runs reducers again on local reads and replays, so one repair can be published
+ * several times; its `key` stays the same. Use {@link PairedMessagesValue} for a state field that is also
+ * validated.
+ *
+ * @param history The messages so far; undefined counts as none.
+ * @param update One message-like or several.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
+ * import { pairedMessagesReducer } from "langgraph-tether";
+ *
+ * const State = Annotation.Root({
+ *   messages: Annotation({ reducer: pairedMessagesReducer, default: () => [] }),
+ * });
+ * const graph = new StateGraph(State)
+ *   .addNode("late", () => ({ messages: [new ToolMessage({ tool_call_id: "c1", content: "18 °C" })] }))
+ *   .addEdge(START, "late")
+ *   .addEdge("late", END)
+ *   .compile();
+ * const { messages } = await graph.invoke({
+ *   messages: [
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ * });
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human' ]
+ * ```
  */
 export function pairedMessagesReducer(history: unknown, update: unknown): BaseMessage[] {
   const { messages, repairs } = reduceMessages(history, update);

@@ -1,4 +1,4 @@
-/** Decides what of a history is to be summarised. Pure: the summariser itself is not known here. */
+/** Decides what part of a history to summarise. Pure: it does not call the summariser. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { findSafeCutoff, safeCuts } from "./find-safe-cutoff.js";
@@ -7,30 +7,34 @@ import { isUserMessage } from "./summary.js";
 import { type VisibleHistory, visibleHistory } from "./visible-history.js";
 
 export interface SummaryPolicy extends InputOverhead {
-  /** A longer model input is due for a summary. 0: never. */
+  /** A longer model input needs a summary; 0 disables this limit. */
   readonly maxTokens: number;
-  /** So is one of more messages beside system messages and summaries. 0: never. */
+  /**
+   * More messages than this need a summary; 0 disables this limit. System messages and summaries do not
+   * count.
+   */
   readonly maxMessages: number;
-  /** How many messages stay as they are, where the budget allows it. */
+  /** How many messages stay unsummarised, if the budget allows it. */
   readonly messagesToKeep: number;
-  /** How many tokens stay, instead of a number of messages. */
+  /** How many tokens stay unsummarised, instead of a number of messages. */
   readonly tokensToKeep: number | undefined;
 }
 
 export interface SummaryPlan {
-  /** The summaries so far, which the new one takes the place of. */
+  /** The existing summaries, which the new one replaces. */
   readonly summaries: readonly BaseMessage[];
-  /** Results that came after their calls were covered. */
+  /** Results that arrived after their calls were covered. */
   readonly lateResults: readonly ToolMessage[];
   readonly covered: readonly BaseMessage[];
 }
 
 /**
- * After a summary the input is at most this part of the budget where that is possible, so that the next one is due
- * only when as much has come again: one long turn is not summarised at every step. A summary itself may be as long.
+ * After a summary the input takes at most this share of the budget, if possible. The next summary is due only
+ * when the input has grown again, so one long turn is not summarised at every step. The summary itself can
+ * take as much again.
  */
 export const TARGET = 0.5;
-/** What is covered must be worth a call of the summariser: at least this part of the budget. */
+/** The covered messages must be worth a request to the summariser: at least this share of the budget. */
 const LEAST_GAIN = 0.1;
 
 export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPolicy): boolean {
@@ -39,8 +43,9 @@ export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPol
 }
 
 /**
- * What a summary would cover; undefined if nothing can be covered, or nothing that is worth it. Never covered are
- * system messages, the current request of the user, and the last message or group where it is still to be answered.
+ * Plans the next summary. Returns undefined if nothing can be covered, or too little to be worth it. Three
+ * kinds of messages are never covered: system messages, the user's current request, and the last message or
+ * group if the model has yet to respond to it.
  */
 export function planSummary(history: readonly BaseMessage[], policy: SummaryPolicy): SummaryPlan | undefined {
   const visible = visibleHistory(history);
@@ -55,14 +60,14 @@ export function planSummary(history: readonly BaseMessage[], policy: SummaryPoli
   return { summaries, lateResults, covered };
 }
 
-/** The wanted cutoff, or a later one if what stays would still be too long. */
+/** The requested cutoff, or a later one if the rest would still be too long. */
 function chooseCutoff(
   { system, rest }: VisibleHistory,
   request: BaseMessage | undefined,
   policy: SummaryPolicy,
 ): number {
   const isSafe = safeCuts(rest);
-  // A request that stands last is all that is to be answered, and it stays in any case.
+  // If the request is the last message, it is the only one that needs a response. It stays in any case.
   const latest = rest.at(-1) === request ? rest.length : isSafe.lastIndexOf(true, rest.length - 1);
   const wanted = Math.min(findSafeCutoff(rest, keepOf(policy)), latest);
   const budget = policy.maxTokens * TARGET - policy.toolTokens - policy.promptTokens - sumTokens(system);
@@ -77,7 +82,7 @@ function chooseCutoff(
   return Math.max(latest, 0);
 }
 
-/** With a limit of messages, fewer must stay than make a summary due again. */
+/** With a message limit, the kept messages must be fewer than the number that makes a summary due. */
 function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy) {
   if (tokensToKeep !== undefined) return { tokens: tokensToKeep };
   const most = maxMessages > 0 ? Math.max(Math.floor(maxMessages * TARGET), 1) : messagesToKeep;

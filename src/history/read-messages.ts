@@ -3,7 +3,10 @@ import { coerceMessage } from "./coerce-message.js";
 import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 
-/** The messages of a foreign list. Removals in it count for what stands before them; what is no message is reported. */
+/**
+ * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is
+ * reported.
+ */
 export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
   let messages: BaseMessage[] = [];
   for (const value of values) {
@@ -16,7 +19,7 @@ export function readMessages(values: readonly unknown[], report: (repair: Repair
   return messages;
 }
 
-/** One value or several, as a list; absent counts as none. */
+/** One value or several, as a list; undefined and null count as none. */
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];

@@ -3,26 +3,26 @@
  *
  *     reduce(reduce(history, xs), ys) = reduce(history, [...xs, ...ys])
  *
- *  1. It accepts what `messagesStateReducer` accepts; chunks are stored as their non-chunk class. A missing id is
- *     derived from what precedes the message and what it says, so a replay gives the same ids.
+ *  1. It accepts what `messagesStateReducer` accepts. Chunks are stored as their non-chunk class. A missing
+ *     id is derived from the messages before it and from its content, so a replay gives the same ids.
  *  2. The equation above holds without exception.
- *  3. It never throws. What is no message is dropped and reported.
- *  4. A `RemoveMessage` is resolved where it stands in the update; none is ever stored. Removing a message with
- *     calls removes its results. Removing an id that is not there changes nothing. `REMOVE_ALL_MESSAGES` clears
- *     all that stands before it, in the history and in the update.
- *  5. A message whose id is in the history replaces that message in place. Results of calls that are lost that
- *     way go with them.
- *  6. A result is placed directly behind its message, in call order. Which call it answers, in this order: the call
- *     of the result that has its message id; the nearest call of its id without a result or with only a
- *     placeholder; the nearest call of its id (the earlier result is replaced). A placeholder never replaces a
- *     real result.
- *  7. A result without such a call is refused and reported with the whole message. A call that an archived
- *     summary covers counts: its result is kept directly behind the summary.
- *  8. A new summary is placed behind the last message that it covers, or behind the leading system messages. What
- *     it archives leaves the history in the same step: exactly the messages that it names.
- *  9. Nothing is mutated. What is untouched keeps its identity, and so does the array if nothing changed.
+ *  3. It never throws. A value that is not a message is dropped and reported.
+ *  4. A `RemoveMessage` is resolved at its place in the update and is never stored. Removing a message with
+ *     calls removes their results. Removing an unknown id changes nothing. `REMOVE_ALL_MESSAGES` removes
+ *     everything before it, in the history and in the update.
+ *  5. A message whose id is in the history replaces that message in place. If calls are lost that way, their
+ *     results are removed.
+ *  6. A result is placed directly after its message, in call order. The call that it answers is, in this
+ *     order: the call of the stored result with the same message id; the nearest call of its call id without
+ *     a result or with only a placeholder; the nearest call of its call id, whose earlier result it replaces.
+ *     A placeholder never replaces a real result.
+ *  7. A result without such a call is refused and reported with the complete message. A call that an archived
+ *     summary covers counts: its result is kept directly after the summary.
+ *  8. A new summary is placed after the last message that it covers, or else after the leading system
+ *     messages. The messages that it archives, and no others, leave the history in the same step.
+ *  9. Nothing is mutated. An untouched message keeps its identity, and so does the array if nothing changed.
  * 10. A history that is not in this form is brought into it first.
- * 11. An append costs the copy of the array and work for the new messages only.
+ * 11. An append costs one copy of the array, and work for the new messages only.
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
@@ -42,20 +42,33 @@ import { coverageOf } from "./summary.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
-  /** The history that the update leads to; the given array if that is what it was already. */
+  /** The history after the update; the same array if nothing changed. */
   readonly messages: BaseMessage[];
-  /** What was done beyond what the update asked for, in order. */
+  /** What was done beyond the update's request, in order. */
   readonly repairs: readonly Repair[];
 }
 
 type Report = (repair: Repair) => void;
 
 /**
- * The history that an update leads to, in which every tool call has its result or may still get it. Pure, and never
- * throws: a message is added, or replaces the one of its id, or removes one.
+ * Applies an update to a history, and keeps each tool call paired with its result. Each message of the update
+ * is added, replaces the message with its id, or removes one. A late result is placed at its call. Pure, and
+ * never throws.
  *
- * @param history A history, or any list that was stored as one; absent counts as empty.
+ * @param history A history, or any list that was stored as one; undefined counts as empty.
  * @param update One message-like or several.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { reduceMessages } from "langgraph-tether";
+ *
+ * const history = [
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *   new HumanMessage("Are you there?"),
+ * ];
+ * const { messages } = reduceMessages(history, new ToolMessage({ tool_call_id: "c1", content: "18 °C" }));
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human' ]
+ * ```
  */
 export function reduceMessages(history: unknown, update: unknown): ReducedMessages {
   const repairs: Repair[] = [];
@@ -85,7 +98,7 @@ function hasId(message: BaseMessage): message is BaseMessage & { id: string } {
   return typeof message.id === "string" && message.id !== "";
 }
 
-/** The message with an id, derived for the place before the message that now stands at `position`. */
+/** Gives the message an id, derived for the place before the message that is now at `position`. */
 function identify<T extends BaseMessage>(draft: Draft, message: T, position: number): T {
   if (hasId(message)) return message;
   const previousId = draft.idBefore(position);
@@ -103,7 +116,7 @@ function removeMessage(draft: Draft, id: string, report: Report): void {
   draft.remove(position);
 }
 
-/** Rule 8 for a summary, else an append. */
+/** Applies rule 8 to a summary. Appends any other message. */
 function placeMessage(draft: Draft, message: BaseMessage, report: Report): void {
   const coverage = coverageOf(message);
   const position = coverage === undefined ? draft.length : placeOfSummary(draft, coverage.messages);
@@ -126,9 +139,9 @@ function placeOfSummary(draft: Draft, covered: readonly string[]): number {
 }
 
 /**
- * What a summary names leaves with its first writing; a summary that replaces one takes only what that one did not
- * name, as the rest may have come back since. A result of an archived call that the summary does not name came
- * meanwhile: it stays, behind the summary.
+ * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
+ * the other one did not name, because the rest may have come back since. A result of an archived call that the
+ * summary does not name arrived meanwhile. It stays, after the summary.
  */
 function archiveCovered(
   draft: Draft,
@@ -141,27 +154,27 @@ function archiveCovered(
   const formerCoverage = former === undefined ? undefined : coverageOf(former);
   const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
   const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
-  const homeless: ToolMessage[] = [];
+  const unnamedResults: ToolMessage[] = [];
   for (const id of covered) {
     const position = draft.find(id);
     if (position === undefined || id === summary.id) continue;
     for (const at of readGroup(draft, position).positions) {
       const result = draft.at(at);
       if (result === undefined || !isResult(result) || covered.has(result.id ?? "")) continue;
-      homeless.push(result);
+      unnamedResults.push(result);
       draft.remove(at);
     }
     draft.remove(position);
   }
-  for (const result of homeless) placeResult(draft, result, undefined, report);
+  for (const result of unnamedResults) placeResult(draft, result, undefined, report);
 }
 
-/** Rule 5, for a message that is no result. */
+/** Applies rule 5 to a message that is not a result. */
 function replaceMessage(draft: Draft, message: BaseMessage, position: number, report: Report): void {
   const former = draft.at(position);
   if (former === message) return;
   if (former !== undefined && isResult(former)) {
-    // Inside a group only results may stand, so the new message follows the group.
+    // A group can contain only results, so the new message goes after the group.
     const end = endOfGroup(draft, position);
     draft.remove(position);
     draft.insert(end, message);
@@ -183,7 +196,7 @@ function refillGroup(draft: Draft, group: PlacedGroup, calls: readonly Call[], r
   }
 }
 
-/** Rules 6 and 7. `own` is the position of the message that has its id. */
+/** Applies rules 6 and 7. `own` is the position of the stored message with the same id. */
 function placeResult(draft: Draft, result: ToolMessage, own: number | undefined, report: Report): void {
   const former = own === undefined ? undefined : draft.at(own);
   if (former === result) return;
@@ -215,7 +228,7 @@ function isPlaceholderAt(draft: Draft, position: number): boolean {
   return message !== undefined && isPlaceholder(message);
 }
 
-/** Replaces the result at a position by another one for the same call. */
+/** Replaces the result at a position with another result of the same call. */
 function fillSlot(draft: Draft, result: ToolMessage, position: number, report: Report): void {
   const former = draft.at(position);
   if (former === undefined || !isResult(former)) return;

@@ -1,4 +1,4 @@
-/** A history as a text that a summariser reads. */
+/** Renders a history as a text for a summariser. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/to-json.js";
@@ -14,7 +14,7 @@ const SPEAKERS: Readonly<Record<string, string>> = {
   tool: "Tool",
 };
 
-/** One paragraph for each message; calls with their arguments, results with their tool and status. */
+/** One paragraph for each message. Calls have their arguments; results have their tool and status. */
 export function renderMessage(message: BaseMessage): string {
   const speaker = SPEAKERS[message.type] ?? message.type;
   const lines = [contentText(message)].filter((text) => text !== "");
@@ -33,8 +33,8 @@ export function renderMessage(message: BaseMessage): string {
 }
 
 /**
- * The messages in pieces of at most so many tokens, for a summariser that reads them one after the other. Nothing
- * is left out: what is longer than a piece is continued in the next.
+ * The messages in pieces of at most `tokensPerPiece` tokens, for a summariser that reads them one after the
+ * other. Nothing is left out: a message that is too long for a piece continues in the next one.
  */
 export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
   const pieces: string[] = [];
@@ -55,7 +55,7 @@ function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
   let left = text;
   while (countTextTokens(left) > tokens) {
-    // As many characters as there are tokens always fit; four times as many do for Latin text.
+    // One character for each token always fits; four fit in Latin text.
     const length =
       [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
     const end = isHighSurrogate(left, length - 1) ? length - 1 : length;

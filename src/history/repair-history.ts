@@ -9,17 +9,31 @@ import { causeInHistory, createPlaceholder } from "./result.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
-  /** A list that every strict check of adjacency, order and parity accepts; the given array if it was one. */
+  /** A list that passes every strict check of order and pairing; the same array if it already did. */
   readonly messages: BaseMessage[];
-  /** What was done, in order; empty if the array is the given one. */
+  /** What was changed, in order; empty if the array is the same. */
   readonly repairs: readonly Repair[];
 }
 
 /**
- * Makes any list of messages one in which each call has exactly one result, directly behind its message and in
- * call order. Results are moved to their calls; orphans and second results are dropped and reported; a call
- * without a result is closed with a placeholder that says why as far as that is known. Never throws, and changes
- * none of the messages.
+ * Repairs any list of messages so that each tool call has exactly one result, directly after its message and
+ * in call order. Results are moved to their calls. Orphan results and second results are dropped. A call
+ * without a result is closed with a placeholder that says why, as far as that is known. Each change is
+ * reported. Never throws, and does not change any message.
+ *
+ * @param messages Messages or message-likes, in any order.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { repairHistory } from "langgraph-tether";
+ *
+ * const { messages, repairs } = repairHistory([
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *   new HumanMessage("Are you there?"),
+ * ]);
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human' ]
+ * console.log(repairs.map((repair) => repair.kind)); // [ 'call-closed' ]
+ * ```
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
@@ -34,7 +48,7 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };
 }
 
-/** Chunks are messages here: the list is not stored. */
+/** Chunks count as messages here, because the list is not stored. */
 function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
   for (const value of values) if (!isMessage(value) || RemoveMessage.isInstance(value)) return false;
   return true;

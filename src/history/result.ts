@@ -1,4 +1,4 @@
-/** Results, and the placeholders that stand where a result was never recorded. */
+/** Results of tool calls, and the placeholders for results that were never recorded. */
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "./call.js";
@@ -8,12 +8,12 @@ import { deriveId } from "./message-id.js";
 /** The content of a result that would be empty: some providers refuse one. */
 export const NO_OUTPUT = "(no output)";
 
-/** Marks a placeholder, in `additional_kwargs`; its value is the {@link PlaceholderCause}. */
+/** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = "tether_placeholder";
 
 /**
- * Why a call has no result. The texts say what is known and no more, and are stable to the byte: a provider's
- * prompt cache compares them.
+ * Why a call has no result. The texts say only what is known. They are stable to the byte because a
+ * provider's prompt cache compares them.
  */
 const CAUSES = {
   unrecorded: "no result was recorded for it. It may or may not have taken effect.",
@@ -32,24 +32,24 @@ export function isResult(message: BaseMessage): message is ToolMessage {
   return message.type === "tool";
 }
 
-/** The id of the call that a result says it answers; `""` where it names none. */
+/** The id of the call that a result answers; `""` if it names none. */
 export function callIdOf(result: ToolMessage): string {
   return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
 }
 
-/** A result that nobody's tool returned: a placeholder of ours, or one that a chat UI made up. */
+/** Whether no tool returned this result: it is a placeholder of this library, or a chat UI made it up. */
 export function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined || isMadeUpResult(message);
 }
 
-/** agent-chat-ui does not draw messages whose id begins with this. */
+/** agent-chat-ui hides messages whose id begins with this. */
 export const HIDDEN_ID_PREFIX = "do-not-render-";
 const MADE_UP_CONTENT = "Successfully handled tool call.";
 
 /**
- * Before a new user message agent-chat-ui sends a result for each call that has none, whatever became of the call
- * (its `ensureToolCallsHaveResponses`). Such a result says nothing about the tool: it may still be running, or wait
- * for approval.
+ * Before a new user message, agent-chat-ui sends a result for each call without one, whatever happened to the
+ * call (its `ensureToolCallsHaveResponses`). Such a result says nothing about the tool: it may still be
+ * running, or be waiting for approval.
  */
 export function isMadeUpResult(message: BaseMessage): boolean {
   return (
@@ -73,7 +73,7 @@ export function endsRun(message: BaseMessage): boolean {
 }
 
 /**
- * Why a call is closed that a history leaves without a result.
+ * The cause of the placeholder that closes a dangling call.
  *
  * @param next The message after the group of the call.
  */
@@ -82,7 +82,7 @@ export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): P
   return next?.type === "human" ? "superseded" : "unrecorded";
 }
 
-/** @param place Tells apart calls of the same name and id: the id of their message, and which of its calls it is. */
+/** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({
     content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,

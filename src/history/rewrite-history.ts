@@ -1,4 +1,4 @@
-/** The update that writes a whole history anew. */
+/** Makes the update that replaces a complete history. */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { copyMessage } from "./copy-message.js";
@@ -7,11 +7,12 @@ import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createPlaceholder, isPlaceholder, PLACEHOLDER_KEY } from "./result.js";
 
 /**
- * An update after which the history is the given one, whatever stood there before.
+ * Makes an update after which the history is the given one, whatever it was before.
  *
  *     reduceMessages(anything, rewriteHistory(history)).messages = history
  *
- * @param history In the form that the reducer keeps, without summaries: they would archive what they name once more.
+ * @param history In the form that the reducer keeps, and without summaries: a summary would archive the
+ * messages it names again.
  */
 export function rewriteHistory(history: readonly BaseMessage[]): BaseMessage[] {
   const { groups } = groupMessages(history);
@@ -19,9 +20,10 @@ export function rewriteHistory(history: readonly BaseMessage[]): BaseMessage[] {
 }
 
 /**
- * The reducer gives a result to the first call of its id that waits for one. Where that is not the call which it
- * answered, as an earlier one of the same id has no result or only a placeholder, each call gets a placeholder first,
- * as these replace nothing; then each result takes the place of the one with its message id; the surplus goes.
+ * The reducer gives a result to the first call of its id that waits for one. That can be the wrong call if an
+ * earlier call of the same id has no result or only a placeholder. So each call gets a placeholder first,
+ * because placeholders replace nothing; then each result replaces the placeholder with its message id; then
+ * the surplus placeholders are removed.
  */
 function writesOfGroup(group: Group): BaseMessage[] {
   const { head, calls, results } = group;
@@ -41,7 +43,7 @@ function writesOfGroup(group: Group): BaseMessage[] {
   return [head, ...placeholders, ...answers, ...surplus];
 }
 
-/** A placeholder with the result's message id. */
+/** A placeholder with the message id of the result. */
 function standInFor(result: ToolMessage): ToolMessage {
   return copyMessage(result, { content: "", additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } });
 }

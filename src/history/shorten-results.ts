@@ -1,4 +1,4 @@
-/** Makes results shorter for one model input. The history keeps them as they are. */
+/** Shortens results for one model input. The history keeps them complete. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { contentText } from "./content-text.js";
@@ -8,16 +8,16 @@ import { sumTokens } from "./measure-input.js";
 import { isResult } from "./result.js";
 import { isUserMessage } from "./summary.js";
 
-/** Of each result at least so much stays readable. */
+/** At least this many tokens of each result stay readable. */
 const LEAST_TOKENS = 40;
-/** Each older result gets this part of the share of the next newer one. */
+/** The share of each older result, relative to the next newer one. */
 const SHARE_OF_OLDER = 0.8;
 const KEYWORD_LENGTH = 3;
 
 /**
- * Shortens results until the input has at most `budget` tokens. The newest keep most, short ones stay whole, and of
- * a long one its beginning and the lines that speak of the user's request. Where everything but results is longer
- * than the budget, that cannot be reached: then each result is as short as it gets.
+ * Shortens results until the input has at most `budget` tokens. Newer results keep more. Short results stay
+ * complete. A long result keeps its beginning and the lines that mention words of the user's request. If the
+ * other messages alone exceed the budget, each result becomes as short as possible.
  */
 export function shortenResults(input: readonly BaseMessage[], budget: number): BaseMessage[] {
   const excess = sumTokens(input) - budget;
@@ -34,7 +34,10 @@ export function shortenResults(input: readonly BaseMessage[], budget: number): B
   return input.map((message) => shorter.get(message) ?? message);
 }
 
-/** Divides what is available among results from old to new: nobody gets more than they need, newer ones come first. */
+/**
+ * Divides the available tokens among results, ordered from old to new. No result gets more than it needs, and
+ * newer ones get more.
+ */
 function shareOut(needs: readonly number[], available: number): number[] {
   const shares = needs.map((need) => Math.min(need, LEAST_TOKENS));
   let left = available - shares.reduce((sum, share) => sum + share, 0);
@@ -49,7 +52,7 @@ function shareOut(needs: readonly number[], available: number): number[] {
       shares[index] = (shares[index] ?? 0) + part;
       left -= part;
     }
-    // Rounding leaves less than one token for each: not worth another round.
+    // Rounding leaves less than one token for each result, so another pass gains nothing.
     if (room - left < wanting.length) break;
     wanting = wanting.filter((index) => (shares[index] ?? 0) < (needs[index] ?? 0));
   }
@@ -64,7 +67,7 @@ function excerptOf(result: ToolMessage, share: number, keywords: readonly string
   return copyMessage(result, { content });
 }
 
-/** The beginning, and in what room is left the lines that have a keyword, in order. */
+/** The beginning and then, as far as there is room, the lines with a keyword, in order. */
 function excerpt(text: string, tokens: number, keywords: readonly string[]): string {
   const relevant = text
     .split("\n")
@@ -85,13 +88,13 @@ function takeTokens(text: string, tokens: number): string {
   return withoutHalf(text.slice(0, length));
 }
 
-/** A character of two code units is not cut in half. */
+/** Removes half of a surrogate pair from the end. */
 function withoutHalf(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
 }
 
-/** Long words, and where words are not set apart by blanks, pairs of characters. */
+/** Long words. In scripts without spaces between words, pairs of characters. */
 function keywordsOf(request: BaseMessage | undefined): string[] {
   if (request === undefined) return [];
   const words = contentText(request)

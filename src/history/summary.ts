@@ -1,4 +1,4 @@
-/** A summary: a human message that stands for earlier messages and names them. */
+/** A summary: a human message that replaces earlier messages in the model input and names them. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { isRecord } from "../shared/is-record.js";
@@ -6,14 +6,14 @@ import { copyMessage } from "./copy-message.js";
 import { deriveId } from "./message-id.js";
 import { HIDDEN_ID_PREFIX } from "./result.js";
 
-/** The ecosystem's mark of a summary, in `additional_kwargs`. */
+/** The mark of a summary in `additional_kwargs` that other LangChain code uses too. */
 const SOURCE_KEY = "lc_source";
 const SOURCE = "summarization";
 const COVERAGE_KEY = "tether_coverage";
 
 interface Covered {
   readonly messages: readonly string[];
-  /** The last message there was when the summary was made: usage numbers from before it speak of a longer input. */
+  /** The last message when the summary was made. Usage numbers from before it describe a longer input. */
   readonly asOf?: string | undefined;
 }
 
@@ -24,20 +24,20 @@ interface Kept extends Covered {
 interface Archived extends Covered {
   readonly kind: "archive";
   readonly calls: readonly string[];
-  /** Those of the calls that had no real result, also of earlier summaries; all, where it is not said. */
+  /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
   readonly unanswered?: readonly string[] | undefined;
-  /** The covered messages and those between them that stayed, in the order of the history. */
+  /** The covered messages and the kept ones between them, in the order of the history. */
   readonly order?: readonly string[] | undefined;
 }
 
 /**
- * What a summary covers, by message id and in order. With `"keep"` the covered messages stay in the state before
- * it. With `"archive"` they leave the state in the write that brings the summary; `calls` are the ids of the calls
- * that left with them, so that a result that comes later still has a place.
+ * The messages that a summary covers, by id and in order. `"keep"`: they stay in the state, before the
+ * summary. `"archive"`: they leave the state in the same write that adds the summary. `calls` are the ids of
+ * the calls that left, so that their late results still have a place.
  */
 export type Coverage = Kept | Archived;
 
-/** Its id tells chat UIs not to draw it: it is a human message, and no user wrote it. */
+/** The id hides the summary in chat UIs, because it is a human message that no user wrote. */
 export function createSummary(text: string, coverage: Coverage): HumanMessage {
   const summary = new HumanMessage({
     content: text,
@@ -46,24 +46,24 @@ export function createSummary(text: string, coverage: Coverage): HumanMessage {
   return copyMessage(summary, { id: HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n")) });
 }
 
-/** A message of ours beside a summary, which no user wrote. Part of the model input only. */
+/** A message about summarised content that this library wrote. It is only in the model input. */
 export function createSummaryNote(text: string): HumanMessage {
   return new HumanMessage({ content: text, additional_kwargs: { [SOURCE_KEY]: SOURCE } });
 }
 
-/** What the message covers; undefined for a message that is no summary, or one that does not name what it covers. */
+/** What the message covers. Undefined if it is not a summary, or a summary that does not name what it covers. */
 export function coverageOf(message: BaseMessage): Coverage | undefined {
   if (!isSummaryText(message)) return undefined;
   const value: unknown = message.additional_kwargs[COVERAGE_KEY];
   return isCoverage(value) ? value : undefined;
 }
 
-/** Whether a user wrote the message: it is a human message and carries nobody's mark of a summary. */
+/** Whether a user wrote the message: it is a human message without the mark of a summary. */
 export function isUserMessage(message: BaseMessage): boolean {
   return message.type === "human" && !isSummaryText(message);
 }
 
-/** A state may have been written by anybody: the mark is read only where it is whole. */
+/** Anyone can write to a state, so the mark counts only if it is complete. */
 function isCoverage(value: unknown): value is Coverage {
   if (!isRecord(value)) return false;
   const { kind, messages, asOf, calls, unanswered, order } = value;

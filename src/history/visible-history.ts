@@ -1,4 +1,4 @@
-/** What of a history the model is shown: what summaries cover is left out, and stands in the history all the same. */
+/** The part of a history that the model sees. Summarised messages are hidden, not deleted. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { contentText } from "./content-text.js";
@@ -8,11 +8,11 @@ import { coverageOf, createSummaryNote } from "./summary.js";
 
 export interface VisibleHistory {
   readonly system: readonly BaseMessage[];
-  /** Summaries that no other summary covers; at most one in a thread that this library has summarised. */
+  /** Summaries that no other summary covers. A thread that only this library summarised has at most one. */
   readonly summaries: readonly BaseMessage[];
-  /** Results of covered calls that came after their summary was made. */
+  /** Results that arrived after their call was covered by a summary. */
   readonly lateResults: readonly ToolMessage[];
-  /** Everything else, in order, with the groups whole. */
+  /** Everything else, in order. Groups are complete. */
   readonly rest: readonly BaseMessage[];
 }
 
@@ -39,12 +39,12 @@ export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory 
   return { system, summaries, lateResults: lateResults.filter((result) => !isPlaceholder(result)), rest };
 }
 
-/** The visible history as one list. A late result has no call beside it any more, so it is told in words. */
+/** The visible history as one list. The call of a late result is hidden, so a text message tells the result. */
 export function flattenVisible({ system, summaries, lateResults, rest }: VisibleHistory): BaseMessage[] {
   return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
 }
 
-/** What summaries of the history cover, also those that are covered themselves. */
+/** Everything that the summaries of the history cover, including summaries that are covered themselves. */
 function coveredIds(history: readonly BaseMessage[]): ReadonlySet<string> {
   const covered = new Set<string>();
   for (const message of history) for (const id of coverageOf(message)?.messages ?? []) covered.add(id);
@@ -53,7 +53,7 @@ function coveredIds(history: readonly BaseMessage[]): ReadonlySet<string> {
 
 const notes = new WeakMap<ToolMessage, BaseMessage>();
 
-/** The same message object each time, so that what is known of it (its tokens) is known once. */
+/** Returns the same message object each time, because its tokens are cached by object. */
 function tellLateResult(result: ToolMessage): BaseMessage {
   const known = notes.get(result);
   if (known !== undefined) return known;

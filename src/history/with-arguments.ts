@@ -5,16 +5,16 @@ import { copyMessage } from "./copy-message.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A copy whose call at an index of `tool_calls` has other arguments, wherever the call is written: clients send some
- * providers the content, and OpenAI's Responses API the stored answer, in the place of the list. What a provider has
- * signed is not touched.
+ * A copy of the message in which the call at `index` of `tool_calls` has other arguments. They are changed
+ * everywhere the call is written, because clients do not always send the list: some send the content, and the
+ * client of OpenAI's Responses API sends the stored output. Data that a provider signed is not changed.
  */
 export function withArguments(message: AIMessage, index: number, args: Fields): AIMessage {
   const calls = message.tool_calls ?? [];
   const call = calls[index];
   if (call === undefined) return message;
   const occurrence = calls.slice(0, index).filter(({ id }) => id === call.id).length;
-  /** The n-th entry of an id is the n-th call of that id, in each place. */
+  /** In each place, the n-th entry with an id is the n-th call with that id. */
   const editIn = <Entry>(
     entries: readonly Entry[],
     edit: (entry: Fields, args: Fields) => Fields,
@@ -41,7 +41,7 @@ export function withArguments(message: AIMessage, index: number, args: Fields): 
   });
 }
 
-/** Which field a block has its arguments in. OpenAI writes them as JSON. */
+/** The field that holds the arguments depends on the block's type. OpenAI writes them as JSON. */
 function editBlock(block: Fields, args: Fields): Fields {
   switch (block["type"]) {
     case "tool_use":
@@ -60,7 +60,7 @@ function editRaw(entry: Fields, args: Fields): Fields {
   return isRecord(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
 }
 
-/** A block of the Responses API has the id of its item beside that of its call. */
+/** A block of the Responses API has the id of its item as well as the id of its call. */
 function idOf(entry: Fields): unknown {
   return entry["call_id"] ?? entry["id"];
 }

@@ -1,16 +1,19 @@
-/** An AI message with fewer calls, wherever they are written. */
+/** Removes calls from an AI message, everywhere they are written. */
 
 import type { AIMessage } from "@langchain/core/messages";
 import { callBlockOf, callsOf } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 
-/** Blocks of a model's own reasoning. They are worth nothing to a reader and may be bound to the calls beside them. */
+/**
+ * Blocks of the model's own reasoning. They are not content for a reader, and can be bound to the calls in
+ * their message.
+ */
 const REASONING_BLOCKS: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
 
 /**
- * A copy without the calls whose index in `callsOf(message)` is chosen. Where no call is left, signed reasoning
- * goes too: providers refuse it without the calls that it led to.
+ * A copy without the calls that `isDropped` selects by their index in `callsOf(message)`. If no call is left,
+ * signed reasoning is removed too: providers refuse it without the calls that it led to.
  */
 export function withoutCalls(message: AIMessage, isDropped: (index: number) => boolean): AIMessage {
   const calls = callsOf(message);
@@ -56,7 +59,7 @@ export function hasSignedReasoning(message: AIMessage | { readonly content: unkn
   );
 }
 
-/** Whether a message says nothing: no text, no picture, only blanks, reasoning and calls. */
+/** Whether a message says nothing: it has no text and no picture, only white space, reasoning and calls. */
 export function isBlankMessage({ content }: AIMessage): boolean {
   if (typeof content === "string") return content.trim() === "";
   return content.every((block) => {
@@ -66,8 +69,8 @@ export function isBlankMessage({ content }: AIMessage): boolean {
 }
 
 /**
- * The same call may be written in several places. The n-th entry of an id in each place is the n-th call of that
- * id.
+ * The same call can be written in several places. In each place, the n-th entry with an id is the n-th call
+ * with that id.
  */
 function keptByOccurrence(
   ids: readonly string[],

@@ -3,8 +3,8 @@ import { toJson } from "../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
 
 /**
- * The message without what the provider wrote of its calls, if they are not those of the earlier message any more.
- * OpenAI's client keeps that beside the calls, in `additional_kwargs`: a copy which says what was changed since.
+ * Removes the provider's own copy of the calls if the calls differ from those of the earlier message.
+ * OpenAI's client keeps this copy in `additional_kwargs`, and it would still have the old calls.
  */
 export function withoutStaleCalls(message: AIMessage, earlier: AIMessage): AIMessage {
   const { tool_calls: raw, ...additional_kwargs } = message.additional_kwargs;

@@ -10,12 +10,12 @@ import {
 } from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/paired-messages-reducer.js";
 
-/** Only for a reducer with this mark does LangGraph give ids to plain message objects before it saves them. Not exported. */
+/** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
 const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");
 
 /**
- * `pairedMessagesReducer` as the batch reducer of a `DeltaChannel`: `writes` are updates, in order. Safe there because
- * the reducer is a left fold and derives every missing id.
+ * `pairedMessagesReducer` as the batch reducer of a `DeltaChannel`. `writes` are updates, in order. The split into
+ * batches makes no difference, because the reducer is a left fold and derives every missing id.
  */
 export function pairedMessagesDeltaReducer(history: unknown, writes: readonly unknown[]): BaseMessage[] {
   return pairedMessagesReducer(history, writes.flat(1));
@@ -23,7 +23,10 @@ export function pairedMessagesDeltaReducer(history: unknown, writes: readonly un
 
 Object.defineProperty(pairedMessagesDeltaReducer, DELTA_MARK, { value: true });
 
-/** `PairedMessagesValue` in the place of LangGraph's `MessagesDeltaValue`: a checkpoint holds what a step added instead of the whole history. */
+/**
+ * `PairedMessagesValue` over a `DeltaChannel`, in place of LangGraph's `MessagesDeltaValue`: a checkpoint stores only the
+ * messages that a step added.
+ */
 export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
   messagesSchema.default(() => []),
   {

@@ -1,21 +1,21 @@
-/** Ids of calls: derived, so that the model is deterministic, yet different for every call of a thread. */
+/** Derives ids of tool calls: the model stays deterministic, and every call of a thread gets a different id. */
 
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { hashText } from "../shared/hash-text.js";
 import type { PlannedCall } from "./find-calls.js";
 
 export interface IdentifiedCall extends PlannedCall {
-  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider takes. */
+  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider accepts. */
   readonly id: string;
 }
 
-/** Gives ids to the calls that answer these messages. */
+/** Gives ids to the calls of the response to these messages. */
 export function identifyCalls(
   calls: readonly PlannedCall[],
   messages: readonly BaseMessage[],
 ): IdentifiedCall[] {
-  // The ids of the messages count too: two requests of one thread can have the same words and the same history
-  // before them, once summaries and limits have shortened it.
+  // The ids of the messages count too. Two requests of one thread can have the same text and the same history
+  // before them after summaries and limits have shortened it.
   const digest = hashText(messages.map((message) => JSON.stringify(essenceOf(message))).join("")).slice(
     0,
     20,

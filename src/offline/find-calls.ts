@@ -1,9 +1,9 @@
-/** From the words of a request to the calls that fulfil it. */
+/** Finds the tool calls that fulfil a request. */
 
 import { INTENTS } from "./intents.js";
 import { findLiteralCalls } from "./literal-calls.js";
 
-/** A call that the model wants to make, before it has an id. */
+/** A call that the model wants to make. It has no id yet. */
 export interface PlannedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -17,8 +17,8 @@ interface Span {
 type PlacedCall = PlannedCall & Span;
 
 /**
- * The calls that the text asks for, in the order of the text. A tool called by its name takes precedence over
- * what the rest of the text may mean. What stands within a note or a query is no wish of its own.
+ * The calls that the text asks for, in the order of the text. A tool that is called by its name takes
+ * precedence over other meanings of the text. Words within a note or a query are not read as requests.
  */
 export function findCalls(text: string, toolNames: ReadonlySet<string>): PlannedCall[] {
   const freeText = withoutOverlaps(findWishes(text, "free-text"));
@@ -28,7 +28,7 @@ export function findCalls(text: string, toolNames: ReadonlySet<string>): Planned
   const topics = findWishes(blankOut(text, freeText), "topic");
   const wished = [...freeText, ...topics].filter(({ name }) => toolNames.has(name));
   if (literal.length === 0) return wished.sort(byStart).map(({ name, args }) => ({ name, args }));
-  // "use calculator for 6*7" names the tool, and says in words what it is for.
+  // "use calculator for 6*7" names the tool, and describes its arguments in words.
   return literal.map(({ name, args }) => ({
     name,
     args: args ?? wished.find((call) => call.name === name)?.args ?? {},
@@ -41,7 +41,7 @@ function findWishes(text: string, kind: "free-text" | "topic"): PlacedCall[] {
   );
 }
 
-/** Of wishes that overlap, the one that begins first. */
+/** If wishes overlap, the one that begins first stays. */
 function withoutOverlaps(calls: readonly PlacedCall[]): PlacedCall[] {
   const kept: PlacedCall[] = [];
   for (const call of calls.toSorted(byStart)) {
@@ -50,7 +50,7 @@ function withoutOverlaps(calls: readonly PlacedCall[]): PlacedCall[] {
   return kept;
 }
 
-/** The same text with separators in place of the spans, so that what is found in it stands where it stood. */
+/** Replaces the spans by separators of the same length, so that later matches keep their positions. */
 function blankOut(text: string, spans: readonly Span[]): string {
   return spans.reduce(
     (rest, { start, end }) => rest.slice(0, start) + ";".repeat(end - start) + rest.slice(end),

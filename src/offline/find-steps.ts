@@ -1,14 +1,14 @@
-/** A request of several steps: `calculate 6*7 then save a note: the answer is 42`. */
+/** Splits a request into steps: `calculate 6*7 then save a note: the answer is 42`. */
 
 import { findCalls, type PlannedCall } from "./find-calls.js";
 import { findLiteralCalls } from "./literal-calls.js";
 
-/** One step: the calls made in parallel in one message. Never empty. */
+/** The calls of one step, made in parallel in one message. Never empty. */
 export type Step = readonly PlannedCall[];
 
 const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
 
-/** The steps that call tools. A "then" that is followed by no wish of its own belongs to the words before it. */
+/** The steps that call tools. If no call follows a "then", its words belong to the step before it. */
 export function findSteps(text: string, toolNames: ReadonlySet<string>): Step[] {
   const parts: { text: string; end: number }[] = [];
   for (const { start, end } of splitAtThen(text, toolNames)) {

@@ -1,17 +1,17 @@
-/** Wishes that carry words of the user: the text of a note, or what the notes are searched for. */
+/** Wishes that contain words of the user: the text of a note, or a search query. */
 
 import { FILED_NOTE, LIST_CUE, SAVE_CUE, SEARCH_CUE } from "./note-cues.js";
 import { findSums } from "./sums.js";
 import { findTimes, findWeather } from "./topics.js";
 import { matchAll, toWishes, type Wish } from "./wish.js";
 
-/** What stands between two wishes; an "and" may also join two parts of one note, so it is no clear separator. */
+/** The text between two wishes. An "and" can also join two parts of one note, so it is not a clear separator. */
 const SEPARATOR = String.raw`(?<clear>\s*[,;.!?，；。！？\n]\s*(?:(?:and|also|plus|then)\b[\s,]*)*|\s+(?:and\s+)?(?:also|plus)\b[\s,]*)|\s+(?:and|&)\s+`;
 const CLAUSE_END = /[,;.?!？。，\n]/u;
 const QUOTED = /^["“'](?<quoted>[^"”]+?)["”'](?=[\s,;.?!]|$)/u;
 const COURTESY = /(?:[\s,.]*\b(?:please|thanks|thank you)\b[\s.!]*)?[\s。?？]*$/iu;
 
-/** As much of the text as the beginning of a request needs: a note may be long. */
+/** The beginning of a request fits into this many characters. A note can be long, so the rest is not read. */
 const OPENING_LENGTH = 200;
 
 const POLITE = String.raw`(?:(?:please|can you|could you|would you|tell me|give me|show me|check)\s+)*`;
@@ -20,10 +20,10 @@ const LEAD_IN = new RegExp(String.raw`^${POLITE}(?:(?:what|how)(?:['’]?s| is| 
 const COMMAND = new RegExp(`^${POLITE}(?:${SAVE_CUE}|${SEARCH_CUE}|${LIST_CUE})`, "isu");
 const ASKING =
   /^(?:what|how|is it|will it|does it|tell|give|show|check|please|can|could|would|calculat|compute)/iu;
-/** "The weather in Oslo is nice" asks for nothing. */
+/** "The weather in Oslo is nice" is not a request. */
 const STATING = /^(?:(?!\band\b)[^,;.?!])*\b(?:is|was|were)\b(?! it\b)/iu;
 
-/** A note ends where another wish is asked for, or where one is at least named behind a clear separator. */
+/** A note ends where another request begins, or where a clear separator is followed by the name of one. */
 export function findNotes(text: string): Wish[] {
   const notes = findFreeText(
     text,
@@ -38,7 +38,7 @@ export function findNotes(text: string): Wish[] {
   ];
 }
 
-/** A query is short: it ends with its clause, or where another wish is named. */
+/** A query is short: it ends with its clause, or where another wish begins. */
 export function findQueries(text: string): Wish[] {
   const queries = findFreeText(
     text,

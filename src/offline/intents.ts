@@ -1,4 +1,4 @@
-/** What the offline model understands without a tool being named: one row for each tool it knows. */
+/** The requests that the offline model understands without the name of a tool: one row for each tool. */
 
 import { findNotes, findQueries } from "./free-text.js";
 import { findSums } from "./sums.js";
@@ -7,9 +7,9 @@ import type { Wish } from "./wish.js";
 
 interface Intent {
   readonly tool: string;
-  /** Free text holds words of the user, in which no other wish is looked for. */
+  /** Free text contains words of the user, which are not searched for other wishes. */
   readonly kind: "free-text" | "topic";
-  /** In any order; wishes that overlap are alternatives, of which the first in the text counts. */
+  /** Returns the wishes in any order. If wishes overlap, the first one in the text counts. */
   readonly findWishes: (text: string) => readonly Wish[];
 }
 

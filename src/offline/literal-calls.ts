@@ -1,13 +1,13 @@
 /**
- * The literal form of a request: `call NAME` or `use NAME`, optionally with a JSON object behind it, as in
- * `call slow_lookup {"ms": 500}`. It reaches every bound tool, whatever it does.
+ * The literal form of a request: `call NAME` or `use NAME`, optionally followed by a JSON object, as in `call
+ * slow_lookup {"ms": 500}`. It can call every bound tool.
  */
 
 import { z } from "zod";
 
 export interface LiteralCall {
   readonly name: string;
-  /** Undefined where the name stands without a JSON object. */
+  /** Undefined if no JSON object follows the name. */
   readonly args: Readonly<Record<string, unknown>> | undefined;
   readonly start: number;
   readonly end: number;
@@ -44,7 +44,7 @@ function readObjectAt(
   return parsed.success ? { args: parsed.data, end } : undefined;
 }
 
-/** The place after the brace that closes the object; braces within strings do not count. */
+/** The position after the brace that closes the object. Braces within strings do not count. */
 function findObjectEnd(text: string, start: number): number {
   let depth = 0;
   let isInString = false;

@@ -1,6 +1,6 @@
-/** How wishes about notes begin, as sources of patterns. */
+/** Patterns for the beginnings of wishes about notes. */
 
-/** Stands before a verb that begins a wish: "note" is a noun elsewhere. */
+/** Precedes a verb that begins a wish. Elsewhere "note" is a noun. */
 const IMPERATIVE = String.raw`(?<=^\s*|[,;.!?:]\s*|\b(?:and|also|plus|then|please|you|to)\s+)`;
 const A_NOTE = String.raw`(?:(?:a|an|this|another|the)\s+)?(?:new\s+)?note\b(?:\s+to (?:self|myself)\b)?`;
 const NOTES = String.raw`(?:(?:all|any|a)\s+)?(?:of\s+)?(?:(?:my|the)\s+)?(?:saved\s+)?notes?\b`;
@@ -8,7 +8,7 @@ const ABOUT = String.raw`(?:about|for|on|with|mentioning|containing)\b`;
 const I = "(?:i|we|you)";
 const ANYTHING = "(?:(?:anything|something|a note|any notes?) )?";
 
-/** Followed by the text of a note. */
+/** The text of a note follows. */
 export const SAVE_CUE = [
   String.raw`\b(?:save|take|make|write|add|create|leave|keep)\s+(?:down\s+)?${A_NOTE}(?:\s+(?:that|saying|to)\b)?`,
   String.raw`${IMPERATIVE}note(?: down(?: that)?\b| that\b| to (?:self|myself)\b|(?=\s*:))`,
@@ -18,10 +18,10 @@ export const SAVE_CUE = [
   "记住|记下|记一下",
 ].join("|");
 
-/** The same the other way round: `add eggs to my notes`. */
+/** The other word order: `add eggs to my notes`. */
 export const FILED_NOTE = String.raw`\b(?:save|add|put|store)\s+(?<text>[^,;.?!\n]+?)\s+(?:as a note|(?:in|into|to) (?:my|the) notes)\b`;
 
-/** Followed by what the notes are searched for. */
+/** A search query follows. */
 export const SEARCH_CUE = [
   String.raw`\b(?:search|check|browse|look (?:up|in|into|through)|go through)\s+(?:in\s+|through\s+)?${NOTES}(?:\s+${ABOUT})?`,
   String.raw`\b(?:find|get|list|show|read) (?:me )?${NOTES}\s+${ABOUT}`,
@@ -33,7 +33,7 @@ export const SEARCH_CUE = [
   "(?:搜索|查找|查)笔记",
 ].join("|");
 
-/** Asks for all notes, where no query follows. */
+/** Asks for all notes if no query follows. */
 export const LIST_CUE = [
   String.raw`\b(?:list|show|read) (?:me )?${NOTES}`,
   String.raw`\bwhat (?:did|have) i (?:noted?|written down|write down)\b`,

@@ -1,4 +1,4 @@
-/** The embedded model that answers when no provider is configured. */
+/** The embedded model that is used if no provider is configured. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
@@ -21,7 +21,10 @@ import { type CompleteReply, estimateUsage, toChunks, toMessage } from "./reply-
 import { readToolChoice } from "./tool-choice.js";
 
 export interface OfflineChatModelOptions extends BaseChatModelParams {
-  /** Pause before each streamed chunk, in milliseconds, 0 or more. A stream is easier to watch with 20. @default 0 */
+  /**
+   * Pause before each streamed chunk, in milliseconds, 0 or more. With 20, a stream is easy to watch.
+   * @default 0
+   */
   chunkDelayMs?: number;
 }
 
@@ -31,11 +34,11 @@ export interface OfflineCallOptions extends BaseChatModelCallOptions {
 }
 
 /**
- * A small rule-based chat model: no network, no key, no clock, no randomness. It calls the bound tools that a
- * request asks for, in parallel where it asks for several things, and states their results. The same messages
- * give the same reply.
+ * A small rule-based chat model without network, key, clock or randomness. It calls the bound tools that a
+ * request asks for, in parallel if it asks for several things, and states their results. The same messages
+ * give the same response.
  *
- * It refuses a bad history as a strict provider would, with an {@link OfflineBadRequestError}.
+ * It refuses a bad history like a strict provider, with an {@link OfflineBadRequestError}.
  */
 export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   readonly model = "offline";
@@ -114,7 +117,7 @@ const toolSchema = z.union([
   z.object({ name: z.string() }).transform((tool) => tool.name),
 ]);
 
-/** A tool without a name, such as one that a provider runs itself, cannot be called here. */
+/** A tool without a name (for example one that a provider runs itself) cannot be called here. */
 function readToolName(tool: unknown): string[] {
   const name = toolSchema.safeParse(tool).data;
   return name === undefined ? [] : [name];

@@ -1,4 +1,4 @@
-/** Names of places in a request, and the time zones they are in. */
+/** Finds place names in a request, and their time zones. */
 
 const STOP_WORDS = [
   "and|or|then|also|plus|please|thanks|now|right|today|tonight|tomorrow|currently|there|here",
@@ -8,7 +8,10 @@ const STOP_WORDS = [
 const WORD = String.raw`(?!(?:${STOP_WORDS})\b)\p{L}[\p{L}'’-]*`;
 const IANA_NAME = /[a-z_]+(?:\/[a-z_+-]+\d*)+/iuy;
 const NAME = new RegExp(String.raw`(?:St\. )?${WORD}(?: ${WORD}){0,2}`, "iuy");
-/** Between two places of a list. Group 1: a comma that stands alone, which may also lead to a country. */
+/**
+ * The text between two places of a list. Group 1 is a comma without a word after it, which can also introduce
+ * a country.
+ */
 const JOINT = /\s*(?:,?\s*(?:and also|and|also|plus|as well as|or|&)\s+|(,)\s*)(?:(?:in|for|at)\s+)?/iuy;
 const PARTICLES: ReadonlySet<string> = new Set([
   "de",
@@ -23,7 +26,7 @@ const PARTICLES: ReadonlySet<string> = new Set([
   "am",
 ]);
 
-/** Cities whose time zone does not bear their name. */
+/** Cities whose time zone has another name. */
 const CITY_ZONES: ReadonlyMap<string, string> = new Map([
   ["beijing", "Asia/Shanghai"],
   ["shenzhen", "Asia/Shanghai"],
@@ -41,21 +44,21 @@ const CITY_ZONES: ReadonlyMap<string, string> = new Map([
   ["纽约", "America/New_York"],
 ]);
 
-/** From `tokyo` to `Asia/Tokyo`: a zone is named after its best known city. */
+/** Maps `tokyo` to `Asia/Tokyo`: a zone is named after its best known city. */
 const ZONES: ReadonlyMap<string, string> = new Map([
   ...Intl.supportedValuesOf("timeZone").map((zone) => [cityOfZone(zone), zone] as const),
   ...CITY_ZONES,
 ]);
 
 /**
- * The places named from `position` on: `Paris`, or a list such as `Paris, Rome and in New York`. Only the first may
- * be an unknown name in small letters: what follows an "and" may be no place.
+ * The places named from `position` on: `Paris`, or a list such as `Paris, Rome and in New York`. Only the
+ * first can be an unknown name in small letters, because the word after an "and" need not be a place.
  */
 export function readPlacesAt(text: string, position: number): string[] {
   const first = readPlaceAt(text, position);
   if (first === undefined) return [];
   const places = [first];
-  // `Rome, Oslo and Bonn` is a list, `Paris, France` is not; what it is shows only at its "and".
+  // `Rome, Oslo and Bonn` is a list; `Paris, France` is not. Only the "and" shows which one it is.
   const undecided: string[] = [];
   let end = position + first.length;
   for (;;) {
@@ -69,7 +72,10 @@ export function readPlacesAt(text: string, position: number): string[] {
   }
 }
 
-/** The IANA time zone of a place. An unknown place is returned as it is, for the tool to refuse it by its name. */
+/**
+ * The IANA time zone of a place. An unknown place is returned unchanged, so that the tool refuses it by its
+ * name.
+ */
 export function timeZoneOf(place: string): string {
   return ZONES.get(place.toLowerCase()) ?? place;
 }
@@ -85,7 +91,7 @@ function readPlaceAt(text: string, position: number): string | undefined {
   if (words === undefined) return undefined;
   const known = [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find(isKnownCity);
   if (known !== undefined) return known;
-  // "Gotham City tonite": a name that begins with a capital ends with its last one.
+  // "Gotham City tonite": a name that begins with a capital ends at its last capitalised word.
   const [first = ""] = words;
   if (!isProper(first)) return words.join(" ");
   const after = words.findIndex((word) => !isProper(word) && !PARTICLES.has(word));

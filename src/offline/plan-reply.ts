@@ -1,4 +1,4 @@
-/** What the offline model answers: a pure function of the messages and the tools. */
+/** Plans the response of the offline model: a pure function of the messages and the tools. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -39,7 +39,7 @@ function planCalls(steps: readonly Step[], rounds: readonly Round[], options: Re
   if (toolChoice.kind === "none") return [];
   if (toolChoice.kind === "auto") return next;
 
-  // A forced model has to call something, also when the request asks for nothing, or for nothing more.
+  // A forced model must call a tool, even if the request asks for nothing, or for nothing more.
   const names = toolChoice.kind === "tool" ? [toolChoice.name] : [...toolNames];
   const candidates = [next, ...steps.toReversed()].map((step) =>
     step.filter(({ name }) => names.includes(name)),
@@ -48,8 +48,8 @@ function planCalls(steps: readonly Step[], rounds: readonly Round[], options: Re
 }
 
 /**
- * A summary may stand for the first rounds of a long turn, so the last round tells which step is done; the number
- * of rounds tells it only among equal steps, and for rounds that were not planned here.
+ * A summary can replace the first rounds of a long turn, so the last round shows which step is done. The
+ * number of rounds matters only among equal steps, and for rounds that this model did not plan.
  */
 function findNextStep(steps: readonly Step[], rounds: readonly Round[]): Step {
   const last = rounds.at(-1);

@@ -1,4 +1,4 @@
-/** The current turn, read from the messages: the last request of the user, and what was done for it since. */
+/** Reads the current turn: the user's last request, and what has been done for it. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { PlannedCall } from "./find-calls.js";
@@ -19,7 +19,7 @@ export function readTurn(messages: readonly BaseMessage[]): Turn {
   return { request: messages[start]?.text ?? "", rounds: readRounds(messages.slice(start + 1)) };
 }
 
-/** All rounds among the messages, also of earlier turns. */
+/** All rounds among the messages, including those of earlier turns. */
 export function readRounds(messages: readonly BaseMessage[]): Round[] {
   const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
   for (const message of messages) {
@@ -32,7 +32,7 @@ export function readRounds(messages: readonly BaseMessage[]): Round[] {
   return rounds;
 }
 
-/** A summary is a human message too, by the ecosystem's convention; nobody asks for anything in it. */
+/** A summary is a human message too, by LangChain's convention. It is not a request. */
 function isRequest(message: BaseMessage): boolean {
   return message instanceof HumanMessage && message.additional_kwargs.lc_source !== "summarization";
 }

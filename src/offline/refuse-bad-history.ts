@@ -1,18 +1,18 @@
 /**
- * The history check of a strict provider, with OpenAI's wording. It is written from the providers' rules and shares
- * no code with the library's own repair, so that it can testify for it.
+ * The history check of a strict provider, with OpenAI's wording. It follows the providers' rules and shares
+ * no code with this library's repair, so that it can confirm the repair independently.
  *
  * 1. There is at least one message.
- * 2. Directly after an assistant message with calls come its results, with nothing in between.
- * 3. A call is an occurrence: a batch needs exactly as many results of an id as it has calls of that id.
- * 4. Results stand in call order (`tool_calls`, then `invalid_tool_calls`).
- * 5. A result stands nowhere else.
+ * 2. The results of an assistant message with calls follow directly after it, with nothing in between.
+ * 3. A call is an occurrence: for each id, a batch needs as many results as it has calls.
+ * 4. Results are in call order (`tool_calls`, then `invalid_tool_calls`).
+ * 5. There are no other results.
  */
 
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { OfflineBadRequestError } from "./offline-bad-request-error.js";
 
-/** @throws {OfflineBadRequestError} naming the first violation. */
+/** @throws {OfflineBadRequestError} that names the first violation. */
 export function refuseBadHistory(messages: readonly BaseMessage[]): void {
   if (messages.length === 0) {
     throw new OfflineBadRequestError(
@@ -59,7 +59,7 @@ function readCallIds(message: BaseMessage | undefined, index: number): string[] 
   });
 }
 
-/** The results that stand together from `start` on. */
+/** The consecutive results from `start` on. */
 function readResults(messages: readonly BaseMessage[], start: number): ToolMessage[] {
   const results: ToolMessage[] = [];
   for (let index = start; index < messages.length; index += 1) {

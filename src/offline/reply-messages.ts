@@ -1,4 +1,4 @@
-/** A reply as messages: whole, or as the chunks of a stream. Both say the same. */
+/** Makes the messages of a response: one message, or the chunks of a stream with the same content. */
 
 import {
   AIMessage,
@@ -8,20 +8,20 @@ import {
 } from "@langchain/core/messages";
 import type { IdentifiedCall } from "./call-id.js";
 
-/** About the size in which providers send arguments: several pieces even for a short call. */
+/** About the size in which providers stream arguments: even a short call has several pieces. */
 const ARGUMENT_PIECES = /[\s\S]{1,8}/gu;
 const WORDS = /\S+\s*|\s+/gu;
 const CHARACTERS_PER_TOKEN = 4;
 
 export interface CompleteReply {
-  /** Empty where the reply is calls. */
+  /** Empty if the response makes calls. */
   readonly text: string;
   readonly calls: readonly IdentifiedCall[];
   readonly usage: UsageMetadata;
 }
 
 export function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
-  // The structure is named because the default one leaves no room for `usage_metadata`.
+  // The type argument is needed because the default type has no `usage_metadata`.
   return new AIMessage<StandardMessageStructure>({
     content: text,
     tool_calls: calls.map(({ id, name, args }) => ({ type: "tool_call", id, name, args: { ...args } })),
@@ -45,7 +45,7 @@ export function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMe
   });
 }
 
-/** Four characters for a token is the usual rule of thumb; this model has no tokenizer. */
+/** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */
 export function estimateUsage(input: readonly string[], output: string): UsageMetadata {
   const input_tokens = input.reduce((total, text) => total + countTokens(text), 0);
   const output_tokens = countTokens(output);

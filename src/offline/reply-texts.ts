@@ -6,7 +6,7 @@ import type { Round } from "./read-turn.js";
 
 const MAX_RESULT_LENGTH = 1000;
 
-/** How to word a result that is no sentence by itself; a result of a tool not listed is introduced by its name. */
+/** Makes a sentence of a tool's result. The result of any other tool is introduced by the tool's name. */
 const WORDINGS: ReadonlyMap<string, (content: string, call: PlannedCall) => string> = new Map([
   ["calculator", (content, { args }) => `${args.input} = ${content}`],
   ["current_time", (content) => content],

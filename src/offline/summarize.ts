@@ -1,4 +1,4 @@
-/** A short extractive summary: the first and the last lines of what there is to summarise. */
+/** A short extractive summary: the first and the last lines of the text. */
 
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 
@@ -33,7 +33,10 @@ function isSaid(message: BaseMessage): boolean {
   return message instanceof HumanMessage || message instanceof AIMessage;
 }
 
-/** What a prompt gives to summarise stands in tags, if it has any, and otherwise behind the lines that ask for it. */
+/**
+ * The text to summarise is in tags if the prompt has any. Otherwise it follows the lines that ask for a
+ * summary.
+ */
 function withoutInstructions(prompt: string): string {
   const tagged = [...prompt.matchAll(TAGGED)].map(([, , content]) => content ?? "");
   const longest = tagged.toSorted((left, right) => right.length - left.length)[0];

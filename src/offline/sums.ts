@@ -1,8 +1,8 @@
-/** Arithmetic in a request: `what is 12*(3+4)`, `calculate 3 times 4 and 5-2`, or an expression that stands alone. */
+/** Finds arithmetic in a request: `what is 12*(3+4)`, `calculate 3 times 4 and 5-2`, or an expression alone. */
 
 import { matchAll, toWishes, type Wish } from "./wish.js";
 
-/** Words for operators; a word counts only between numbers. */
+/** Words for operators. A word counts only between numbers. */
 const OPERATORS: readonly (readonly [pattern: RegExp, operator: string])[] = [
   [/\s*(?:×|\btimes\b|\bmultiplied by\b)\s*/giu, "*"],
   [/\s*(?:÷|\bdivided by\b)\s*/giu, "/"],
@@ -16,7 +16,7 @@ const OPERAND = String.raw`[-(]*\s*\d+(?:\.\d+)?\s*\)*`;
 const EXPRESSION = String.raw`(?<![\w.])${OPERAND}(?:\s*${OPERATOR}\s*${OPERAND})+(?![\w/-])`;
 
 const CUE = String.raw`(?:\b(?:what(?:['’]?s| is| are| does| do)?|how (?:much|many)|calculat\w+|compute|evaluate|solve|work out|tell me|value of|result of)\b|计算|算)`;
-/** "What is the weather like on 10/11" asks for no quotient. */
+/** "What is the weather like on 10/11" does not ask for a quotient. */
 const SAME_CLAUSE = String.raw`(?:(?!\b(?:on|at|in|weather|time|date)\b)[^,;?!\d])*?`;
 const BEGINNING = String.raw`(?:^|[,;.?!:\n]|\b(?:and|also|plus|or)\b)\s*`;
 const ENDING = String.raw`(?=\s*(?:[,;.?!=\n]|$|等于|是多少|\b(?:and|also|plus|or|then|please)\b))`;

@@ -1,4 +1,4 @@
-/** The `tool_choice` option, in the spellings that providers and LangChain know. */
+/** Reads the `tool_choice` option, in the forms of the providers and of LangChain. */
 
 import { z } from "zod";
 import { OfflineBadRequestError } from "./offline-bad-request-error.js";
@@ -14,7 +14,7 @@ const KINDS: ReadonlyMap<string, "auto" | "none" | "required"> = new Map([
   ["any", "required"],
 ]);
 
-/** A word or the name of a tool; as an object in OpenAI's form, in Anthropic's, or `{ type: "any" }`. */
+/** A word or the name of a tool. As an object: OpenAI's form, Anthropic's, or `{ type: "any" }`. */
 const wordSchema = z.union([
   z.string(),
   z.object({ function: z.object({ name: z.string() }) }).transform((choice) => choice.function.name),

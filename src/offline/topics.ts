@@ -1,4 +1,4 @@
-/** Wishes for the weather and for the time, each in one place or in several. */
+/** Finds requests for the weather and for the time, in one place or in several. */
 
 import { readPlacesAt, timeZoneOf } from "./places.js";
 import { matchAll, toWishes, type Wish } from "./wish.js";
@@ -24,7 +24,7 @@ const THERE = String.raw`(?:${SAME_CLAUSE}\bthere\b)`;
 export function findWeather(text: string): Wish[] {
   return [
     ...matchAll(text, `(?:${WEATHER})${TO_PLACE}?`).flatMap((match) =>
-      // A call without a city would fail, so that of the words before is taken.
+      // A call without a city would fail, so the city named earlier in the text is used.
       toWishes(match, ...placesFor(text, match, findPlacesBefore).map((city) => ({ city }))),
     ),
     ...matchAll(text, CHINESE_WEATHER).flatMap((match) => toWishes(match, { city: match[1] })),

@@ -1,16 +1,16 @@
-/** A wish found in the text from `start` to `end`, and the arguments of the call that fulfils it. */
+/** A wish is a part of the text that asks for one call: from `start` to `end`, with the arguments of the call. */
 export interface Wish {
   readonly start: number;
   readonly end: number;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Matches of a pattern's source, whatever the case of its letters. */
+/** All matches of a pattern's source, ignoring case. */
 export function matchAll(text: string, source: string): RegExpExecArray[] {
   return [...text.matchAll(new RegExp(source, "gisu"))];
 }
 
-/** The wishes that one match stands for, one for each set of arguments. */
+/** The wishes of one match: one for each set of arguments. */
 export function toWishes(
   match: RegExpExecArray,
   ...allArgs: readonly Readonly<Record<string, unknown>>[]

@@ -1,13 +1,13 @@
 import leven from "leven";
 
-/** How many of three letters may differ. */
+/** The share of letters that can differ. */
 const TOLERANCE = 1 / 3;
-/** How much of a name its beginning must be. */
+/** The share of a name that its beginning must have. */
 const LEAST_BEGINNING = 1 / 2;
 
 /**
- * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count, and a beginning of
- * a name is near.
+ * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count. The
+ * beginning of a name is near if it is long enough.
  */
 export function nearestOf(given: string, known: readonly string[]): string | undefined {
   const wanted = plain(given);
@@ -23,7 +23,7 @@ export function nearestOf(given: string, known: readonly string[]): string | und
   return ranked[0]?.name;
 }
 
-/** A question to put after an error, with a space before it; empty if no known name is near. */
+/** A question to append to an error text, with a space before it; empty if no known name is near. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const nearest = nearestOf(given, known);
   return nearest === undefined ? "" : ` Did you mean \`${nearest}\`?`;

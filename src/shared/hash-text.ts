@@ -1,8 +1,8 @@
 import { digest } from "ohash/crypto";
 
 /**
- * The SHA-256 of a text in UTF-8, as 64 hexadecimal digits. Synchronous in browsers too, which the Web Crypto API is not;
- * a reducer must be.
+ * The SHA-256 of a text in UTF-8, as 64 hexadecimal digits. Synchronous even in browsers, because a reducer
+ * must be synchronous and the Web Crypto API is not.
  */
 export function hashText(text: string): string {
   const base64 = digest(text).replaceAll("-", "+").replaceAll("_", "/");

@@ -1,4 +1,7 @@
-/** JSON of any value; undefined for one that has none (a cycle, a bigint, a function, a getter that throws). */
+/**
+ * The JSON of any value; undefined for a value without JSON (a cycle, a bigint, a function, a throwing
+ * getter).
+ */
 export function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

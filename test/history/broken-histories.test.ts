@@ -1,7 +1,6 @@
 /**
- * Histories that providers refused, from public reports: each as the list of messages it came down to, with the
- * list that it is repaired to. Only faults of pairing; what one provider's dialect forbids is not a matter of the
- * history.
+ * Histories that providers refused, from public reports: each is reduced to a list of messages, with the list that
+ * it is repaired to. They have only faults of pairing. The rules of single providers are tested with the dialects.
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
@@ -16,7 +15,7 @@ interface BrokenHistory {
   readonly title: string;
   readonly source: string;
   readonly messages: readonly BaseMessage[];
-  /** Ids; for a placeholder that was added, the id of its call and its cause. */
+  /** Ids. For an added placeholder: the id of its call, and its cause. */
   readonly repaired: readonly string[];
 }
 
@@ -38,7 +37,7 @@ const cutOff = (id: string, callId: string) =>
 
 const BROKEN_HISTORIES: readonly BrokenHistory[] = [
   {
-    title: "The sandbox went away while a tool ran, and the user wrote again",
+    title: "The sandbox was lost while a tool ran, and the user wrote again",
     source: "https://github.com/langchain-ai/open-swe/pull/1604",
     messages: [human("h1"), ai("a", "c"), human("h2")],
     repaired: ["h1", "a", added("c", "superseded"), "h2"],
@@ -50,13 +49,13 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["h1", "a", added("c", "unrecorded")],
   },
   {
-    title: "Of two parallel calls one had finished when the run was cancelled",
+    title: "The run was cancelled when one of two parallel calls had finished",
     source: "https://github.com/EvoScientist/EvoScientist/issues/489",
     messages: [human("h1"), ai("a", "c1", "c2"), result("t1", "c1"), human("h2")],
     repaired: ["h1", "a", "t1", added("c2", "superseded"), "h2"],
   },
   {
-    title: "One call was rejected by a human, and its free sibling never ran",
+    title: "A human rejected one call, and its sibling without approval never ran",
     source: "https://github.com/langchain-ai/deepagentsjs/issues/150",
     messages: [human("h1"), ai("a", "asked", "free"), result("rejected", "asked"), ai("a2")],
     repaired: ["h1", "a", "rejected", added("free", "unrecorded"), "a2"],
@@ -68,7 +67,7 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["h1", "a", "t"],
   },
   {
-    title: "A second approval sent the first output once more",
+    title: "A second approval sent the first output again",
     source: "https://github.com/openai/openai-agents-js/issues/1435",
     messages: [
       ai("a", "c1"),
@@ -80,25 +79,25 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["a", "t1", "b", "t2"],
   },
   {
-    title: "A summary took the calls, and their results stayed",
+    title: "A summary removed the calls and left their results",
     source: "https://github.com/langchain-ai/langchainjs/pull/9740",
     messages: [human("summary"), result("t5", "c5"), result("t6", "c6"), ai("a")],
     repaired: ["summary", "a"],
   },
   {
-    title: "Trimming to the last messages began with a result",
+    title: "The trimmed list began with a result",
     source: "https://github.com/langchain-ai/langchain/issues/33245",
     messages: [result("t1", "c1"), human("h1"), ai("a"), human("h2")],
     repaired: ["h1", "a", "h2"],
   },
   {
-    title: "The arguments were cut off at the token limit, and nobody answered the call",
+    title: "The arguments were cut off at the token limit, and the call has no result",
     source: "https://github.com/vllm-project/vllm/issues/47761",
     messages: [human("h1"), cutOff("a", "c"), human("h2")],
     repaired: ["h1", "a", added("c", "invalid-arguments"), "h2"],
   },
   {
-    title: "The arguments were cut off, and the error of the tool stands there",
+    title: "The arguments were cut off, and the call has an error result",
     source: "https://github.com/vllm-project/vllm/issues/47761",
     messages: [human("h1"), cutOff("a", "c"), result("error", "c"), human("h2")],
     repaired: ["h1", "a", "error", "h2"],
@@ -120,7 +119,7 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["h1", "a", added("add", "unrecorded"), "t", "bob"],
   },
   {
-    title: "A handoff stands before the result of its sibling",
+    title: "A handoff is before the result of its sibling",
     source: "https://github.com/langchain-ai/langgraph-swarm-py/issues/26",
     messages: [
       human("h1"),
@@ -132,25 +131,25 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["h1", "a", "sum", "t", "bob"],
   },
   {
-    title: "A steering message of the user landed between call and result",
+    title: "A user message arrived between call and result",
     source: "https://github.com/osaurus-ai/osaurus/pull/2653",
     messages: [human("h1"), ai("a", "c"), human("steer"), result("t", "c")],
     repaired: ["h1", "a", "t", "steer"],
   },
   {
-    title: "A reminder was put before the results",
+    title: "A reminder was inserted before the results",
     source: "https://github.com/NousResearch/hermes-agent/pull/65369",
     messages: [ai("a", "c1", "c2"), system("reminder"), result("t1", "c1"), result("t2", "c2"), ai("b")],
     repaired: ["a", "t1", "t2", "reminder", "b"],
   },
   {
-    title: "An id was used again in a later turn, and the second call has no result",
+    title: "An id repeats in a later turn, and the second call has no result",
     source: "https://github.com/NousResearch/hermes-agent/pull/11722",
     messages: [ai("a", "x"), result("t", "x"), human("h"), ai("b", "x"), human("h2")],
     repaired: ["a", "t", "h", "b", added("x", "superseded"), "h2"],
   },
   {
-    title: "A counter in the id began again, and the second call has no result",
+    title: "The counter in the ids restarted, and the second call has no result",
     source: "https://github.com/can1357/oh-my-pi/issues/2055",
     messages: [
       ai("a", "functions.eval:301"),
@@ -172,13 +171,13 @@ const BROKEN_HISTORIES: readonly BrokenHistory[] = [
     repaired: ["h", "a", "t1", added("", "superseded"), "h2"],
   },
   {
-    title: "A structured answer was given as a call, which nothing answers",
+    title: "A structured response was given as a call, which has no result",
     source: "https://github.com/langchain-ai/langchain-aws/issues/505",
     messages: [human("h1"), ai("a", "answer"), human("h2")],
     repaired: ["h1", "a", added("answer", "superseded"), "h2"],
   },
   {
-    title: "A call was marked as cancelled, and then its result came",
+    title: "A call was marked as cancelled before its result came",
     source: "https://github.com/EvoScientist/EvoScientist/issues/489",
     messages: [ai("a", "c"), placeholder("cancelled", "c"), human("h"), result("t", "c")],
     repaired: ["a", "t", "h"],

@@ -27,7 +27,7 @@ const messageWith = (fields: object): BaseMessage => Object.assign(new AIMessage
 describe("The calls of an AI message", () => {
   it.each(
     titled<Case>([
-      { title: "are none where it has none", fields: { content: "hi" }, expected: [] },
+      { title: "are none if it has none", fields: { content: "hi" }, expected: [] },
       {
         title: "are its tool_calls, then its invalid_tool_calls",
         fields: { tool_calls: [listed("a"), listed("b")], invalid_tool_calls: [invalid("c")] },
@@ -48,22 +48,22 @@ describe("The calls of an AI message", () => {
         expected: [["a", "valid"]],
       },
       {
-        title: "are function_call blocks by id where there is no call_id",
+        title: "are function_call blocks by id if there is no call_id",
         fields: { content: [{ type: "function_call", id: "a", name: "f" }] },
         expected: [["a", "valid"]],
       },
       {
-        title: "are one where a block stands for an entry",
+        title: "are one call if a block repeats an entry",
         fields: { tool_calls: [listed("a")], content: [text, toolUse("a")] },
         expected: [["a", "valid"]],
       },
       {
-        title: "are one where a block stands for an invalid entry",
+        title: "are one call if a block repeats an invalid entry",
         fields: { invalid_tool_calls: [invalid("a")], content: [toolUse("a")] },
         expected: [["a", "invalid"]],
       },
       {
-        title: "are as many as there are, one block for one entry, the rest last",
+        title: "are all counted: each block matches one entry, and the rest come last",
         fields: { tool_calls: [listed("a"), listed("b")], content: [toolUse("a"), toolUse("a"), item("c")] },
         expected: [
           ["a", "valid"],
@@ -73,7 +73,7 @@ describe("The calls of an AI message", () => {
         ],
       },
       {
-        title: "may repeat an id",
+        title: "can repeat an id",
         fields: { tool_calls: [listed("a"), listed("a")] },
         expected: [
           ["a", "valid"],
@@ -81,7 +81,7 @@ describe("The calls of an AI message", () => {
         ],
       },
       {
-        title: "have a blank id where the provider gave none",
+        title: "have a blank id if the provider set none",
         fields: {
           tool_calls: [
             { name: "f", args: {} },
@@ -94,12 +94,12 @@ describe("The calls of an AI message", () => {
         ],
       },
       {
-        title: "are read from foreign shapes without throwing",
+        title: "are read from malformed messages without throwing",
         fields: { tool_calls: [null, "a", listed("a")], invalid_tool_calls: "b", content: [null, "c", {}] },
         expected: [["a", "valid"]],
       },
       {
-        title: "are not other blocks",
+        title: "do not include other blocks",
         fields: {
           content: [text, { type: "tool_result", tool_use_id: "a" }, { type: "reasoning", id: "b" }],
         },
@@ -110,7 +110,7 @@ describe("The calls of an AI message", () => {
     expect(callsOf(messageWith(fields)).map(({ id, kind }) => [id, kind])).toEqual(expected);
   });
 
-  it("carry the tool's name, blank where it is missing", () => {
+  it("have the tool's name, or a blank one if it is missing", () => {
     const message = messageWith({ tool_calls: [listed("a"), { id: "b" }], content: [toolUse("c")] });
     expect(callsOf(message).map(({ name }) => name)).toEqual(["f", "", "f"]);
   });
@@ -122,6 +122,6 @@ it("Other messages have no calls", () => {
   expect(callsOf(new HumanMessage({ content: [toolUse("a")] }))).toEqual([]);
 });
 
-it("An AI message is told by its type", () => {
+it("An AI message is recognised by its type", () => {
   expect([ai("a"), human("h"), result("t", "c")].map(isAIMessage)).toEqual([true, false, false]);
 });

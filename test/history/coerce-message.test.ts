@@ -157,12 +157,12 @@ describe("A value that is not a message becomes undefined", () => {
       { title: "an empty object", value: {} },
       { title: "an object without a role", value: { content: "hi" } },
       { title: "an unknown role", value: { role: "nobody", content: "hi" } },
-      { title: "a result that names no call", value: { role: "tool", content: "hi" } },
+      { title: "a result without a call id", value: { role: "tool", content: "hi" } },
       { title: "a removal without an id", value: { type: "remove" } },
       { title: "an empty tuple", value: [] },
       { title: "a throwing getter", value: throwing },
-      { title: "a serialized class that is no message", value: serialized("Document", {}) },
-      { title: "an object that only has a method of messages", value: { _getType: () => "human" } },
+      { title: "a serialized class that is not a message", value: serialized("Document", {}) },
+      { title: "an object that has only one method of messages", value: { _getType: () => "human" } },
     ]),
   )("%s", (_title, { value }) => {
     expect(coerceMessage(value)).toBeUndefined();

@@ -13,10 +13,10 @@ const withContent = (content: unknown): BaseMessage => Object.assign(new HumanMe
 
 it.each(
   titled<Case>([
-    { title: "A text is itself, to the letter", content: "$& `x` {y}", expected: "$& `x` {y}" },
-    { title: "Missing content is nothing", content: null, expected: "" },
+    { title: "A text stays the same, to the letter", content: "$& `x` {y}", expected: "$& `x` {y}" },
+    { title: "Missing content gives an empty text", content: null, expected: "" },
     {
-      title: "Text blocks stand below one another",
+      title: "Text blocks are on separate lines",
       content: [{ type: "text", text: "one" }, "two"],
       expected: "one\ntwo",
     },
@@ -26,17 +26,17 @@ it.each(
       expected: "[image_url]",
     },
     {
-      title: "a file by its name",
+      title: "A file is named with its name",
       content: [{ type: "file", name: "plan.pdf" }],
       expected: "[file: plan.pdf]",
     },
     {
-      title: "a document by its title",
+      title: "A document is named with its title",
       content: [{ type: "document", title: "Plan", source: {} }],
       expected: "[document: Plan]",
     },
     {
-      title: "Data is written out",
+      title: "Data is written as JSON",
       content: [{ type: "json", data: { x: 1 } }],
       expected: '{"type":"json","data":{"x":1}}',
     },
@@ -55,7 +55,7 @@ it.each(
       expected: "said",
     },
     {
-      title: "What is no block is passed over",
+      title: "A value that is not a block is skipped",
       content: [null, 7, { type: "text", text: "x" }],
       expected: "x",
     },

@@ -34,8 +34,8 @@ describe("A message has", () => {
         message: withContent([{ type: "image_url", image_url: { url: "x".repeat(100_000) } }]),
         tokens: 804,
       },
-      { title: "nothing for content that is missing", message: withContent(null), tokens: 4 },
-      { title: "nothing for blocks that are none", message: withContent([null, 7]), tokens: 4 },
+      { title: "nothing for missing content", message: withContent(null), tokens: 4 },
+      { title: "nothing for values that are not blocks", message: withContent([null, 7]), tokens: 4 },
     ]),
   )("%s", (_title, { message, tokens }) => {
     expect(countTokens(message)).toBe(tokens);
@@ -53,7 +53,7 @@ describe("A message has", () => {
     expect(countTokens(message)).toBeGreaterThan(100);
   });
 
-  it("a number too where its content cannot be written as JSON, as the reducer accepts that", () => {
+  it("a number even if its content cannot be written as JSON, because the reducer accepts such content", () => {
     const block: Record<string, unknown> = { type: "data", value: 1n };
     block["self"] = block;
     expect(countTokens(withContent([block]))).toBeGreaterThanOrEqual(4);

@@ -8,7 +8,7 @@ const calling = (...ids: string[]) =>
 const idsOf = (message: AIMessage) => callsOf(message).map(({ id }) => id);
 
 describe("withDistinctCallIds", () => {
-  it("returns the same message where no id repeats", () => {
+  it("returns the same message if no id repeats", () => {
     const message = calling("1", "2");
     expect(withDistinctCallIds(message)).toBe(message);
   });
@@ -26,12 +26,12 @@ describe("withDistinctCallIds", () => {
     expect(idsOf(message)).toEqual(given);
   });
 
-  it("leaves an empty id to the node that refuses it", () => {
+  it("does not change an empty id, which the graph refuses later", () => {
     const message = calling("", "");
     expect(withDistinctCallIds(message)).toBe(message);
   });
 
-  it("renames a call in the content with it, and calls with bad arguments", () => {
+  it("renames a call in the content too, and calls with invalid arguments", () => {
     const message = new AIMessage({
       content: [
         { type: "tool_use", id: "1", name: "t", input: {} },

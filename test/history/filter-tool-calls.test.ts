@@ -31,10 +31,10 @@ describe("Calls of earlier turns", () => {
   it.each(
     titled<Case>([
       { title: "the last ones stay", messages: two(), max: 1, expected: "h1 a1 h2 c2 r2 a2 h3" },
-      { title: "all stay where they are no more", messages: two(), max: 2, expected: outline(two()) },
-      { title: "none stays with 0", messages: two(), max: 0, expected: "h1 a1 h2 a2 h3" },
+      { title: "all stay if there are not more", messages: two(), max: 2, expected: outline(two()) },
+      { title: "none stay with 0", messages: two(), max: 0, expected: "h1 a1 h2 a2 h3" },
       {
-        title: "those of the current turn all stay",
+        title: "all calls of the current turn stay",
         messages: [...two(), ai("c3", "x", "y"), result("r3", "x"), result("r31", "y")],
         max: 0,
         expected: "h1 a1 h2 a2 h3 c3 r3 r31",
@@ -46,19 +46,19 @@ describe("Calls of earlier turns", () => {
         expected: "h1 c1 r11 r12 a1 h2",
       },
       {
-        title: "what stays is the end of them without a gap",
+        title: "the calls that stay are the last ones without a gap",
         messages: [...turn(1, "x"), ...turn(2, "x", "y"), human("h3")],
         max: 1,
         expected: "h1 a1 h2 c2 r21 a2 h3",
       },
       {
-        title: "an id that is used again is another call",
+        title: "a repeated id is another call",
         messages: [...turn(1, "x"), ...turn(2, "x"), ...turn(3, "x"), human("h4")],
         max: 1,
         expected: "h1 a1 h2 a2 h3 c3 r3 a3 h4",
       },
       {
-        title: "orphans do not eat the budget, and stay",
+        title: "orphans are not counted, and stay",
         messages: [...turn(1, "x"), result("o1", "?"), result("o2", "?"), human("h2")],
         max: 1,
         expected: "h1 c1 r1 a1 o1 o2 h2",
@@ -74,7 +74,7 @@ describe("Calls of earlier turns", () => {
     expect(outline(filterToolCalls(messages, max))).toBe(expected);
   });
 
-  it("nothing to leave out is the same array", () => {
+  it("the array is the same if nothing is removed", () => {
     const messages = two();
     expect(filterToolCalls(messages, 2)).toBe(messages);
     expect(filterToolCalls(messages, 100)).toBe(messages);
@@ -90,7 +90,7 @@ const use = (id: string) => ({ type: "tool_use", id, name: "look", input: { id }
 const listed = (id: string) => ({ id, name: "look", args: { id } });
 const raw = (id: string) => ({ id, type: "function" as const, function: { name: "look", arguments: "{}" } });
 
-/** One turn whose two calls, `x` and `y`, are written in the given way, and the turn after it. */
+/** One turn whose two calls, `x` and `y`, are written with the fields, and the turn after it. */
 const written = (fields: object) => [
   human("h1"),
   new AIMessage({ id: "c1", ...fields } as never),
@@ -99,7 +99,7 @@ const written = (fields: object) => [
   human("h2"),
 ];
 
-describe("A call goes wherever it is written", () => {
+describe("A call is removed everywhere it is written", () => {
   expectWarnings(OLD_PACKAGES);
 
   it.each([
@@ -107,7 +107,7 @@ describe("A call goes wherever it is written", () => {
     ["in blocks", { content: [text, use("x"), use("y")] }],
     ["in both", { content: [text, use("x"), use("y")], tool_calls: [listed("x"), listed("y")] }],
     [
-      "as OpenAI sent it too",
+      "in the list and as OpenAI sent it",
       {
         content: "I look.",
         tool_calls: [listed("x"), listed("y")],
@@ -115,7 +115,7 @@ describe("A call goes wherever it is written", () => {
       },
     ],
     [
-      "as OpenAI sent it only",
+      "only as OpenAI sent it",
       { content: "I look.", additional_kwargs: { tool_calls: [raw("x"), raw("y")] } },
     ],
   ])("%s", (_title, fields) => {
@@ -131,7 +131,7 @@ describe("A call goes wherever it is written", () => {
     expect(snapshot(messages)).toEqual(before);
   });
 
-  it("and its message, where nothing else is in it", () => {
+  it("together with its message if that has no other content", () => {
     for (const content of [
       "",
       "  ",
@@ -143,7 +143,7 @@ describe("A call goes wherever it is written", () => {
     }
   });
 
-  it("and signed reasoning keeps all of its calls or none", () => {
+  it("but signed reasoning keeps all of its calls or none", () => {
     const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
     const messages = written({
       content: [thinking, text, use("x"), use("y")],
@@ -158,7 +158,7 @@ describe("A call goes wherever it is written", () => {
   });
 });
 
-/** The contract, read slowly: which calls before the last user message stay. */
+/** A slow version of the contract: which calls before the last user message stay. */
 function keptSlowly(
   messages: readonly BaseMessage[],
   max: number,

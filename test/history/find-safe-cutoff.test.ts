@@ -28,9 +28,14 @@ function expectCut(_title: string, { messages, keep, expected }: Case): void {
 describe("A cutoff splits no group", () => {
   it.each(
     titled<Case>([
-      { title: "it stands where it is asked for", messages: turn(), keep: { messages: 2 }, expected: 4 },
+      { title: "it is at the requested place", messages: turn(), keep: { messages: 2 }, expected: 4 },
       { title: "it moves back to include a group", messages: turn(), keep: { messages: 3 }, expected: 1 },
-      { title: "also from the last result of it", messages: turn(), keep: { messages: 4 }, expected: 1 },
+      {
+        title: "even from the last result of the group",
+        messages: turn(),
+        keep: { messages: 4 },
+        expected: 1,
+      },
       {
         title: "it moves back over interleaved groups",
         messages: [human("h"), ai("a", "c"), ai("b", "d"), result("tc", "c"), result("td", "d"), human("h2")],
@@ -38,25 +43,25 @@ describe("A cutoff splits no group", () => {
         expected: 1,
       },
       {
-        title: "a late result holds what stands between it and its call",
+        title: "a late result keeps everything between it and its call",
         messages: [human("h"), ai("a", "c"), human("h2"), human("h3"), result("tc", "c"), human("h4")],
         keep: { messages: 3 },
         expected: 1,
       },
       {
-        title: "an id that is used again is another call",
+        title: "a repeated id is another call",
         messages: [human("h"), ai("a", "c"), result("t1", "c"), ai("b", "c"), result("t2", "c")],
         keep: { messages: 2 },
         expected: 3,
       },
       {
-        title: "the open group stays whole while calls are pending",
+        title: "the open group stays complete while calls are pending",
         messages: [human("h"), ai("a", "c", "d"), result("tc", "c")],
         keep: { messages: 0 },
         expected: 1,
       },
       {
-        title: "a dangling call further back holds nothing",
+        title: "an earlier dangling call keeps nothing",
         messages: [human("h"), ai("a", "c"), human("h2"), human("h3")],
         keep: { messages: 1 },
         expected: 3,
@@ -92,16 +97,16 @@ describe("A cutoff leaves something to summarise", () => {
         keep: { messages: 0 },
         expected: 0,
       },
-      { title: "it is 0 if all is to be kept", messages: turn(), keep: { messages: 6 }, expected: 0 },
+      { title: "it is 0 if everything is kept", messages: turn(), keep: { messages: 6 }, expected: 0 },
       {
-        title: "it is 0 if more is to be kept than there is",
+        title: "it is 0 if more is kept than there is",
         messages: turn(),
         keep: { messages: 60 },
         expected: 0,
       },
       { title: "it is 0 for no messages", messages: [], keep: { messages: 0 }, expected: 0 },
       {
-        title: "it is the length if nothing is to be kept",
+        title: "it is the length if nothing is kept",
         messages: turn(),
         keep: { messages: 0 },
         expected: 6,
@@ -111,7 +116,7 @@ describe("A cutoff leaves something to summarise", () => {
 });
 
 describe("A cutoff by tokens", () => {
-  // Each has four tokens for itself and ten for its text.
+  // Each message has four tokens for itself and ten for its text.
   const messages = ["h1", "h2", "h3", "h4"].map((id) => human(id, "x".repeat(40)));
 
   it.each([

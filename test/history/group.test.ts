@@ -9,7 +9,7 @@ import { titled } from "../support/titled.js";
 interface Case {
   readonly title: string;
   readonly messages: readonly BaseMessage[];
-  /** Each group as head(results), `-` for a call without one. */
+  /** Each group as head(results); `-` is a call without a result. */
   readonly groups: string;
   readonly orphans?: string;
   readonly duplicates?: string;
@@ -26,7 +26,7 @@ describe("A result answers the nearest message before it with a free call of its
     titled<Case>([
       { title: "no message", messages: [], groups: "" },
       {
-        title: "a message without calls is a group of its own",
+        title: "a message without calls is a separate group",
         messages: [human("h"), ai("a")],
         groups: "h() a()",
       },
@@ -36,7 +36,7 @@ describe("A result answers the nearest message before it with a free call of its
         groups: "a(tc,td)",
       },
       {
-        title: "a result that comes after other messages",
+        title: "a result after other messages",
         messages: [ai("a", "c"), human("h"), result("t", "c")],
         groups: "a(t) h()",
       },
@@ -46,12 +46,12 @@ describe("A result answers the nearest message before it with a free call of its
         groups: "a(tc) b(td)",
       },
       {
-        title: "an id that is used again",
+        title: "a repeated id",
         messages: [ai("a", "c"), result("t1", "c"), ai("b", "c"), result("t2", "c")],
         groups: "a(t1) b(t2)",
       },
       {
-        title: "an id that is used again, the nearest first",
+        title: "a repeated id, the nearest call first",
         messages: [ai("a", "c"), ai("b", "c"), result("t1", "c"), result("t2", "c")],
         groups: "a(t2) b(t1)",
       },
@@ -67,7 +67,7 @@ describe("A result answers the nearest message before it with a free call of its
         orphans: "t",
       },
       {
-        title: "of two real results the first stays",
+        title: "the first of two real results stays",
         messages: [ai("a", "c"), result("t1", "c"), result("t2", "c")],
         groups: "a(t1)",
         duplicates: "t2",
@@ -85,7 +85,7 @@ describe("A result answers the nearest message before it with a free call of its
         duplicates: "p",
       },
       {
-        title: "of two placeholders the first stays",
+        title: "the first of two placeholders stays",
         messages: [ai("a", "c"), placeholder("p1", "c"), placeholder("p2", "c")],
         groups: "a(p1)",
         duplicates: "p2",
@@ -115,19 +115,19 @@ describe("A group says where it is", () => {
     ]);
   });
 
-  it("and carries its calls", () => {
+  it("and has its calls", () => {
     const message = ai("a", "c");
     expect(groupMessages([message]).groups[0]?.calls).toEqual(callsOf(message));
   });
 });
 
-it("Which calls a message opens can be said", () => {
+it("The caller can say which calls a message opens", () => {
   const { groups, orphans } = groupMessages([ai("a", "c"), result("t", "c")], () => []);
   expect(groups.map(({ calls }) => calls)).toEqual([[]]);
   expect(outline(orphans)).toBe("t");
 });
 
-it("Flattened groups are the list in order", () => {
+it("Flattened groups are the ordered list", () => {
   const { groups } = groupMessages([ai("a", "c", "d"), human("h"), result("td", "d"), result("tc", "c")]);
   expect(outline(flattenGroups(groups))).toBe("a tc td h");
 });

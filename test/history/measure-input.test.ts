@@ -14,7 +14,7 @@ function answered(id: string, input_tokens: number, output_tokens: number): AIMe
   });
 }
 
-/** What every request has beside its messages. */
+/** What every request has besides its messages. */
 const beside = (promptTokens: number) => ({ promptTokens, toolTokens: 0, maxToolCalls: undefined });
 
 const summaryOf = (id: string, messages: readonly BaseMessage[], asOf: string) =>
@@ -24,21 +24,21 @@ const summaryOf = (id: string, messages: readonly BaseMessage[], asOf: string) =
   );
 
 describe("An input is as long", () => {
-  it("as the estimate of its messages, with what else every request has", () => {
+  it("as the estimate of its messages and of the other parts of a request", () => {
     const history = turnsOf(3);
     expect(measureInput(history, beside(0))).toBe(tokensOf(history));
     expect(measureInput(history, beside(250))).toBe(tokensOf(history) + 250);
     expect(measureInput([], beside(7))).toBe(7);
   });
 
-  it("as the provider said at its last answer, and what came since", () => {
+  it("as the provider reported with its last response, and the messages since", () => {
     const since = [humanOf("h9", 30)];
     const history = [...turnsOf(3), answered("u", 900, 50), ...since];
-    // The provider has counted the prompt and the schemas too.
+    // The provider's number includes the prompt and the schemas.
     expect(measureInput(history, beside(250))).toBe(950 + tokensOf(since));
   });
 
-  it("as the last of several answers said", () => {
+  it("as the last of several responses reported", () => {
     expect(measureInput([answered("u1", 100, 0), humanOf("h"), answered("u2", 700, 10)], beside(0))).toBe(
       710,
     );
@@ -47,7 +47,7 @@ describe("An input is as long", () => {
   it.each([
     ["nothing", 0],
     ["nonsense", Number.NaN],
-  ])("as the estimate where the provider said %s", (_title, tokens) => {
+  ])("as the estimate if the provider reported %s", (_title, tokens) => {
     const history = [humanOf("h"), answered("u", tokens, 5)];
     expect(measureInput(history, beside(0))).toBe(tokensOf(history));
   });
@@ -57,13 +57,13 @@ describe("After a summary", () => {
   const old = [...turnsOf(5, 100), answered("u", 5000, 10)];
   const { messages: history } = reduceMessages([...old, humanOf("h9")], [summaryOf("s", old, "h9")]);
 
-  it("what was said of the longer input counts no more", () => {
+  it("numbers reported for the longer input no longer count", () => {
     expect(measureInput(history, beside(10))).toBe(
       10 + tokensOf([humanOf("h9"), createSummary("short", { kind: "keep", messages: [] })]),
     );
   });
 
-  it("what an answer to the shorter one said counts", () => {
+  it("numbers reported for the shorter input count", () => {
     const after = reduceMessages(history, [answered("u2", 60, 5)]).messages;
     expect(measureInput(after, beside(10))).toBe(65);
   });
@@ -73,7 +73,7 @@ describe("After a summary", () => {
     expect(measureInput(after, beside(0))).toBeGreaterThanOrEqual(tokensOf(after) * 0.9);
   });
 
-  it("a late result of a covered call counts, as it is shown", () => {
+  it("a late result of a covered call counts, because it is shown", () => {
     const step = new AIMessage({ id: "x", content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
     const { messages: before } = reduceMessages(
       [step, aiOf("a"), humanOf("h")],
@@ -85,13 +85,13 @@ describe("After a summary", () => {
   });
 });
 
-it("Measuring takes work that grows with the length of the history only, also when every answer has numbers", () => {
+it("The work of measuring grows only with the length of the history, even if every response has numbers", () => {
   const readsOf = (count: number) => {
     const turns = Array.from({ length: count }, (_, turn) => [
       humanOf(`h${turn}`),
       answered(`u${turn}`, 50, 5),
     ]);
-    // Its summary was made when a message was the last that is gone by now.
+    // The summary names a last message that has been removed since.
     const summary = summaryOf("s", turns.slice(0, 5).flat(), "gone");
     const { messages } = reduceMessages(turns.flat(), [summary]);
     return countReads(messages, (counted) => measureInput(counted, beside(0)));

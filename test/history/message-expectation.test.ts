@@ -20,7 +20,7 @@ const refused: readonly (readonly [value: unknown, expectation: string, hint: st
   [null, A_MESSAGE, ""],
 ];
 
-it.each(refused)("%j is refused with the roles that are known", (value, expectation, hint) => {
+it.each(refused)("%j is refused with the known roles", (value, expectation, hint) => {
   const message = `Expected \`messages[1]\` to be ${expectation}, got \`${JSON.stringify(value)}\`.${hint}`;
   const parse = () => parseMessages([new AIMessage("first"), value]);
   expect(parse).toThrow(InvalidMessageError);

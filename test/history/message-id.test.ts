@@ -7,7 +7,7 @@ import { titled } from "../support/titled.js";
 const call = { id: "call_1", name: "weather", args: { city: "Zürich" } };
 const result = (content: string) => new ToolMessage({ content, tool_call_id: "call_1", name: "weather" });
 
-// Threads that are stored somewhere have these ids: a replay has to lead to the same ones.
+// Stored threads have these ids, and a replay must give the same ones.
 it.each(
   titled([
     {
@@ -31,13 +31,13 @@ it.each(
       ids: ["ec6f77e0ddf1a2256db7d6516aff9ee5", "dfe730bff9119d4f813fdf2085ccad7a"],
     },
   ]),
-)("The derived id stays what it is: %s", (_title, { message, ids }) => {
+)("The derived id does not change between versions: %s", (_title, { message, ids }) => {
   const [first, second] = ids;
   expect([deriveId(message, "m1"), deriveId(message, "m1", 1)]).toEqual(ids);
   expect(deriveUnusedId(message, "m1", (id) => id === first)).toBe(second);
 });
 
-it("The derived ids of calls in a request stay what they are.", () => {
+it("The derived ids of calls in a request do not change between versions.", () => {
   const message = new AIMessage({ id: "m1", content: "", tool_calls: [call, call] });
   const history = [new HumanMessage("Weather?"), message, result("1"), result("2")];
   const ids = toModelInput(history, { dialect: "mistral" }).flatMap((sent) => {

@@ -16,18 +16,18 @@ beforeEach(() => {
 afterEach(() => unsubscribe(REPAIR_CHANNEL, keep));
 
 describe("The reducer of a channel", () => {
-  it("gives the messages that the pure reducer gives", () => {
+  it("returns the same messages as the pure reducer", () => {
     const state = pairedMessagesReducer([ai("a", "c")], [human("h"), result("t", "c")]);
     expect(outline(state)).toBe("a t h");
   });
 
-  it("begins with nothing where the channel has no value", () => {
+  it("begins with no messages if the channel has no value", () => {
     expect(outline(pairedMessagesReducer(undefined, human("h")))).toBe("h");
   });
 });
 
 describe("Rule 12: repairs are published", () => {
-  it("on a channel of this name", () => {
+  it("on the channel with this name", () => {
     expect(REPAIR_CHANNEL).toBe("langgraph-tether:repair");
   });
 
@@ -50,12 +50,12 @@ describe("Rule 12: repairs are published", () => {
     expect(keys.slice(2)).toEqual(keys.slice(0, 2));
   });
 
-  it("also by the delta reducer", () => {
+  it("by the delta reducer as well", () => {
     pairedMessagesDeltaReducer([], [[result("t", "c")], human("h")]);
     expect(published.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
   });
 
-  it("and nothing is published where nothing was repaired", () => {
+  it("and nothing is published if nothing was repaired", () => {
     pairedMessagesReducer([ai("a", "c")], [result("t", "c"), human("h")]);
     expect(published).toEqual([]);
   });

@@ -12,7 +12,7 @@ import { stateViolations } from "../support/strict-check.js";
 
 type Update = BaseMessage | BaseMessage[] | unknown;
 
-/** A graph of one node, which writes what it is told to. */
+/** A graph with one node that writes the requested updates. */
 function build(field: typeof PairedMessagesValue | typeof PairedMessagesDeltaValue) {
   let reply: Update = [];
   const schema = new StateSchema({ messages: field as typeof PairedMessagesValue });
@@ -36,7 +36,7 @@ describe.each([
   ["PairedMessagesValue", PairedMessagesValue],
   ["PairedMessagesDeltaValue", PairedMessagesDeltaValue],
 ] as const)("%s in a graph", (_name, field) => {
-  it("appends over several invocations, and is read back the same", async () => {
+  it("appends over several invocations, and is read back unchanged", async () => {
     const { run, read } = build(field);
     await run([human("h1")], ai("a1"));
     const messages = await run([human("h2")], [ai("a2")]);
@@ -59,7 +59,7 @@ describe.each([
     expect(toPlainList(await read())).toEqual(toPlainList(messages));
   });
 
-  it("puts a late result to its call", async () => {
+  it("places a late result at its call", async () => {
     const { run, read } = build(field);
     await run([human("h1")], ai("a", "c", "d"));
     await run([result("td", "d")]);
@@ -95,7 +95,7 @@ describe.each([
   it("keeps a thread of many steps in order", async () => {
     const { run, read } = build(field);
     for (let turn = 0; turn < 30; turn += 1) {
-      // The same call id in each turn, and its result a turn late.
+      // Each turn uses the same call id, and its result comes one turn later.
       const late = turn > 0 ? [result(`t${turn - 1}`, "c")] : [];
       await run([human(`h${turn}`), ...late], ai(`a${turn}`, "c"));
     }
@@ -108,7 +108,7 @@ describe.each([
   it.each([
     ["an object without a role", { content: "hi" }, '{"content":"hi"}'],
     ["a number", 7, "7"],
-    ["a result that names no call", { role: "tool", content: "hi" }, '{"role":"tool","content":"hi"}'],
+    ["a result without a call id", { role: "tool", content: "hi" }, '{"role":"tool","content":"hi"}'],
   ])("refuses %s as input, names it and changes nothing", async (_title, value, shown) => {
     const { run, read } = build(field);
     await run([human("h1")], ai("a"));
@@ -130,7 +130,7 @@ describe.each([
     expect(outline(await run([human("h3")]))).toMatch(/^h1 .*h3$/);
   });
 
-  it("publishes what it repairs", async () => {
+  it("publishes its repairs", async () => {
     const keys: string[] = [];
     const keep = (repair: unknown) => keys.push(String(Object(repair).key));
     subscribe(REPAIR_CHANNEL, keep);

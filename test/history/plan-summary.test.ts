@@ -15,14 +15,14 @@ describe("A summary is due", () => {
   const tokens = tokensOf(history);
 
   it.each([
-    ["where the input has more tokens than that", { maxTokens: tokens - 1 }, true],
-    ["not where it has as many", { maxTokens: tokens }, false],
+    ["if the input has more tokens than the limit", { maxTokens: tokens - 1 }, true],
+    ["not if it has exactly that many tokens", { maxTokens: tokens }, false],
     ["with the system prompt", { maxTokens: tokens, promptTokens: 1 }, true],
     ["with the schemas of the tools", { maxTokens: tokens, toolTokens: 1 }, true],
-    ["not at all with 0", { maxTokens: 0 }, false],
-    ["where there are more messages than that", { maxTokens: 0, maxMessages: 39 }, true],
-    ["not where there are as many", { maxTokens: 0, maxMessages: 40 }, false],
-    ["by either of them", { maxTokens: tokens, maxMessages: 39 }, true],
+    ["never with a limit of 0", { maxTokens: 0 }, false],
+    ["if there are more messages than the limit", { maxTokens: 0, maxMessages: 39 }, true],
+    ["not if there are exactly that many messages", { maxTokens: 0, maxMessages: 40 }, false],
+    ["by either limit", { maxTokens: tokens, maxMessages: 39 }, true],
   ])("%s", (_title, policy, expected) => {
     expect(isSummaryDue(history, policyOf(policy))).toBe(expected);
   });
@@ -38,11 +38,11 @@ describe("A summary is due", () => {
 });
 
 describe("What is covered", () => {
-  it("is what stands before the messages to keep", () => {
+  it("is everything before the messages to keep", () => {
     expect(coveredBy(turnsOf(10, 30), { messagesToKeep: 4 })).toBe(outline(turnsOf(9, 30)));
   });
 
-  it("is more where what is kept would be too long, by whole groups", () => {
+  it("is more if the kept messages would be too long, by complete groups", () => {
     const history = turnsOf(10, 100);
     const covered = planSummary(history, policyOf({ messagesToKeep: 20 }))?.covered ?? [];
     const stays = history.slice(covered.length);
@@ -50,7 +50,7 @@ describe("What is covered", () => {
     expect(tokensOf(history.slice(covered.length - 4))).toBeGreaterThan(500);
   });
 
-  it("is chosen by tokens where a number of tokens is to be kept", () => {
+  it("is chosen by tokens if a number of tokens is kept", () => {
     const history = turnsOf(10, 30);
     const covered = planSummary(history, policyOf({ tokensToKeep: 200 }))?.covered ?? [];
     const stays = tokensOf(history.slice(covered.length));
@@ -63,7 +63,7 @@ describe("What is covered", () => {
     expect(coveredBy(history, {})).not.toContain("sys");
   });
 
-  it("is never the current request, also when it began a long turn", () => {
+  it("is never the current request, even if it began a long turn", () => {
     const steps = Array.from({ length: 20 }, (_, step) => stepOf(`x${step}`, 100)).flat();
     const history = [...turnsOf(3), humanOf("request"), ...steps];
     const covered = coveredBy(history, { messagesToKeep: 2 }).split(" ");
@@ -75,7 +75,7 @@ describe("What is covered", () => {
   it.each([
     ["messages", { messagesToKeep: 1 }],
     ["tokens", { tokensToKeep: 1 }],
-  ])("is never the group that the model has yet to answer, however few %s are to be kept", (_title, keep) => {
+  ])("is never the group that needs a response, however few %s are kept", (_title, keep) => {
     const history = [
       ...turnsOf(5, 100),
       humanOf("request"),
@@ -88,7 +88,7 @@ describe("What is covered", () => {
     expect(covered).not.toContain("new-result-1");
   });
 
-  it("is the earlier part of the turn only as far as its groups are whole", () => {
+  it("is the earlier part of the turn only up to its last complete group", () => {
     const history = [
       humanOf("request"),
       ...stepOf("x1", 300, "c", "d"),
@@ -105,12 +105,12 @@ describe("What is covered", () => {
     expect(coveredBy(history, {})).toBe("h1 long");
   });
 
-  it("is nothing where there is nothing but the request", () => {
+  it("is nothing if there is only the request", () => {
     expect(planSummary([humanOf("request", 3000)], policyOf())).toBeUndefined();
     expect(planSummary([system("sys"), humanOf("request", 3000)], policyOf())).toBeUndefined();
   });
 
-  it("is nothing where it would not be worth a call", () => {
+  it("is nothing if a summary would not be worth a request", () => {
     const history = [humanOf("h1", 5), aiOf("a1", 5), humanOf("request", 3000)];
     expect(planSummary(history, policyOf())).toBeUndefined();
   });
@@ -119,7 +119,7 @@ describe("What is covered", () => {
 describe("The summary before", () => {
   const kept = (id: string, ...messages: string[]) => summary(id, { kind: "keep", messages });
 
-  it("is folded in, and what it covers is not covered twice", () => {
+  it("is covered by the new one, and no message is covered twice", () => {
     const old = turnsOf(3);
     const ids = old.map(({ id }) => id ?? "");
     const more = turnsOf(9, 30).slice(12);
@@ -130,14 +130,14 @@ describe("The summary before", () => {
     expect(outline(plan?.covered ?? []).split(" ")).toContain("h3");
   });
 
-  it("takes late results of its calls along", () => {
+  it("is covered together with late results of its calls", () => {
     const start = [human("h1"), ai("a1", "c"), ai("a2"), ...turnsOf(8, 100)];
     const { messages } = reduceMessages(start, [kept("s", "h1", "a1", "a2"), result("late", "c")]);
     const plan = planSummary(messages, policyOf());
     expect(outline([...(plan?.summaries ?? []), ...(plan?.lateResults ?? [])])).toBe("s late");
   });
 
-  it("is made anew where late results alone are longer than the budget", () => {
+  it("is replaced if late results alone are longer than the budget", () => {
     const start = [human("h1"), ai("a1", "c"), ai("a2"), human("h2"), ai("a3"), human("request")];
     const late = result("late", "c", "x".repeat(40_000));
     const { messages } = reduceMessages(start, [kept("s", "h1", "a1", "a2"), late]);
@@ -147,7 +147,7 @@ describe("The summary before", () => {
   });
 });
 
-it("A plan takes work that grows with the length of the history only", () => {
+it("The work of planning grows only with the length of the history", () => {
   const readsOf = (turns: number) =>
     countReads(turnsOf(turns), (history) =>
       planSummary(history, policyOf({ maxTokens: 4000, messagesToKeep: 10_000 })),

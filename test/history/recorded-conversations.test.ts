@@ -1,4 +1,4 @@
-/** Conversations shaped as recorded ones of gpt-4o, about a quarter of which use a call id again for another call. */
+/** Conversations with the shapes of recorded ones of gpt-4o. About a quarter repeat a call id for another call. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ const histories = recordedConversations.map((messages) => {
 });
 
 describe("Recorded conversations", () => {
-  it("are as many as were recorded, and use call ids again", () => {
+  it("are complete in number, and repeat call ids", () => {
     expect(recordedConversations).toHaveLength(100);
     const reusing = histories.filter((history) => {
       const ids = history.flatMap(callIdsOf);
@@ -25,7 +25,7 @@ describe("Recorded conversations", () => {
     expect(reusing.length).toBeGreaterThan(20);
   });
 
-  it("are replayed message by message without a loss or a repair", () => {
+  it("are replayed message by message without a loss and without a repair", () => {
     for (const [index, messages] of recordedConversations.entries()) {
       const history = histories[index] ?? [];
       expect(history.map(({ text }) => text)).toEqual(messages.map(({ content }) => content ?? ""));
@@ -50,7 +50,7 @@ describe("Recorded conversations", () => {
     }
   });
 
-  it("need no repair where they are whole", () => {
+  it("need no repair if they are complete", () => {
     for (const history of histories) {
       const whole = history.slice(0, findSafeCutoff(history, { messages: 0 }));
       expect(repairHistory(whole)).toEqual({ messages: whole, repairs: [] });
@@ -93,6 +93,6 @@ function expectRepaired(messages: readonly BaseMessage[]): void {
   );
   const kept = new Set(repaired.messages);
   expect(messages.filter((message) => !kept.has(message) && !carried.has(message))).toEqual([]);
-  // The reducer may be handed the repaired list as a state.
+  // The reducer can get the repaired list as a state.
   expect(reduceMessages(repaired.messages, []).messages).toBe(repaired.messages);
 }

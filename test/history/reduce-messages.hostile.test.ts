@@ -19,15 +19,18 @@ describe("Rule 3: it never throws", () => {
       { title: "a number", value: 7 },
       { title: "an object without a role", value: { content: "hi" } },
       { title: "an unknown role", value: { role: "nobody", content: "hi" } },
-      { title: "a result that names no call", value: { role: "tool", content: "hi" } },
+      { title: "a result without a call id", value: { role: "tool", content: "hi" } },
       { title: "a bigint", value: 1n },
       {
         title: "an object whose getter throws",
         value: Object.defineProperty({}, "role", { get: unreadable }),
       },
-      { title: "a proxy that refuses all", value: new Proxy({}, { get: unreadable, has: unreadable }) },
-      // `coerceMessageLikeToMessage` takes any object with this method for a message.
-      { title: "an object that only has a method of messages", value: { _getType: () => "human" } },
+      {
+        title: "a proxy that throws on every access",
+        value: new Proxy({}, { get: unreadable, has: unreadable }),
+      },
+      // `coerceMessageLikeToMessage` treats any object with this method as a message.
+      { title: "an object that has only one method of messages", value: { _getType: () => "human" } },
     ]),
   )("but drops and reports %s", (_title, { value }) => {
     const { messages, repairs } = reduceMessages([human("h")], [value, human("h2")]);
@@ -53,7 +56,7 @@ describe("Rule 3: it never throws", () => {
       { title: "a cycle", content: cyclicContent() },
       { title: "nothing", content: undefined },
     ]),
-  )("for a message whose content holds %s", (_title, { content }) => {
+  )("for a message whose content is or contains %s", (_title, { content }) => {
     const fields = { content } as { content: string };
     const messages = reduce([], [new HumanMessage(fields), new HumanMessage(fields)]);
     expect(messages).toHaveLength(2);

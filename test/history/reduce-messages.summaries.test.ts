@@ -32,25 +32,25 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
         expected: "sys h1 a1 t1 s h2 a2",
       },
       {
-        title: "after the leading system messages if nothing that it covers is there",
+        title: "after the leading system messages if no covered message is in the history",
         history: thread(),
         update: [summary("s", { kind: "keep", messages: ["gone"] })],
         expected: "sys s h1 a1 t1 h2 a2",
       },
       {
-        title: "and what it archives leaves in the same step, without what another branch appended",
+        title: "and archived messages leave in the same step, but not those that another branch appended",
         history: thread(),
         update: [human("new"), summary("s", { kind: "archive", messages: covered, calls: ["c"] })],
         expected: "sys s h2 a2 new",
       },
       {
-        title: "a result that came meanwhile for an archived call is kept after the summary",
+        title: "a result that arrived meanwhile for an archived call is kept after the summary",
         history: thread(),
         update: [summary("s", { kind: "archive", messages: ["h1", "a1"], calls: ["c"] })],
         expected: "sys s t1 h2 a2",
       },
       {
-        title: "and goes to the next summary when that archives the first",
+        title: "and moves to the next summary when that archives the first",
         history: [
           summary("s", { kind: "archive", messages: ["a"], calls: ["c"] }),
           result("t", "c"),
@@ -60,7 +60,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
         expected: "s2 t h",
       },
       {
-        title: "a result that it names leaves, though its call stays",
+        title: "a result that it names leaves, although its call stays",
         history: thread(),
         update: [summary("s", { kind: "archive", messages: ["t1"], calls: [] })],
         expected: "sys h1 a1 s h2 a2",
@@ -74,7 +74,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
     ]),
   )("%s", expectCase);
 
-  it("archives once: written again, it leaves alone what came back since", () => {
+  it("archives once: written again, it does not remove messages that came back since", () => {
     const again = () => summary("s", { kind: "archive", messages: ["h1"], calls: [] });
     const { messages } = reduceMessages([human("h1"), human("h2")], [again(), human("h1")]);
     expect(outline(messages)).toBe("s h2 h1");
@@ -87,7 +87,7 @@ describe("Rule 10: a state that is not in this form is brought into it first", (
   it.each(
     titled<ReducerCase>([
       {
-        title: "a result that stands elsewhere is moved",
+        title: "a misplaced result is moved",
         history: [ai("a", "c"), human("h"), result("t", "c")],
         update: [],
         expected: "a t h",
@@ -101,7 +101,7 @@ describe("Rule 10: a state that is not in this form is brought into it first", (
         repairs: ["orphan-refused"],
       },
       {
-        title: "of two results the first stays",
+        title: "the first of two results stays",
         history: [ai("a", "c"), result("t1", "c"), result("t2", "c")],
         update: [human("h")],
         expected: "a t1 h",
@@ -116,20 +116,20 @@ describe("Rule 10: a state that is not in this form is brought into it first", (
     ]),
   )("%s", expectCase);
 
-  it("a second message with an id that is there gets another one", () => {
+  it("a second message with a used id gets another id", () => {
     const { messages, repairs } = reduceMessages([human("h", "one"), human("h", "two")], []);
     expect(stateViolations(messages)).toEqual([]);
     expect(messages.map(({ content }) => content)).toEqual(["one", "two"]);
     expect(repairs).toMatchObject([{ kind: "id-derived", previousId: "h" }]);
   });
 
-  it("an array that grew in place since the reducer gave it is read afresh", () => {
+  it("an array that grew in place after the reducer returned it is read again", () => {
     const { messages } = reduceMessages([], [ai("a", "c"), human("h")]);
     messages.push(result("t", "c"));
     expect(outline(reduceMessages(messages, [human("h2")]).messages)).toBe("a t h h2");
   });
 
-  it("messages that were stored as plain objects become messages", () => {
+  it("plain objects in a stored list become messages", () => {
     const stored = JSON.parse(JSON.stringify([human("h"), ai("a", "c"), result("t", "c")]));
     expect(outline(reduceMessages(stored, [human("h2")]).messages)).toBe("h a t h2");
   });

@@ -75,7 +75,7 @@ describe("Rule 1: it accepts what messagesStateReducer accepts", () => {
     expect(idOf([human("h1")], "ho")).not.toBe(first);
   });
 
-  it("gives messages that are alike ids of their own", () => {
+  it("gives equal messages different ids", () => {
     const ids = reduce([], ["hi", "hi", removal("x"), "hi"]).map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);
   });
@@ -86,11 +86,11 @@ describe("Rule 1: it accepts what messagesStateReducer accepts", () => {
 });
 
 describe("Rule 2: it is a left fold", () => {
-  it("so a removal counts for what stands before it and not for what follows", () => {
+  it("so a removal applies to messages before it and not to later ones", () => {
     expect(outline(reduce([human("h1")], [human("h2"), removal("h1"), human("h1")]))).toBe("h2 h1");
   });
 
-  it("so one update and one for each message lead to the same", () => {
+  it("so one update gives the same as one update for each message", () => {
     const update = [ai("a", "c1", "c2"), result("t2", "c2"), "hi", removal("a"), result("t1", "c1"), "hi"];
     const stepwise = update.reduce<BaseMessage[]>((state, value) => reduce(state, [value]), []);
     expect(toPlainList(stepwise)).toEqual(toPlainList(reduce([], update)));
@@ -109,32 +109,32 @@ describe("Rule 4: a removal is resolved where it stands", () => {
         repairs: ["result-removed", "result-removed"],
       },
       {
-        title: "a result, whose call is unanswered again and takes another one",
+        title: "a result, after which its call can get another one",
         history: [ai("a", "c1", "c2"), result("t1", "c1"), result("t2", "c2"), human("h")],
         update: [removal("t1"), result("new", "c1")],
         expected: "a new t2 h",
       },
       {
-        title: "an id that is not there, which changes nothing",
+        title: "an unknown id, which changes nothing",
         history: [human("h")],
         update: [removal("x")],
         expected: "h",
         repairs: ["removal-ignored"],
       },
       {
-        title: "a message twice, as two branches may",
+        title: "a message twice, as two branches can do",
         history: [human("h1"), human("h2")],
         update: [removal("h1"), removal("h1")],
         expected: "h2",
         repairs: ["removal-ignored"],
       },
       {
-        title: "all that stands before it, in the history and in the update",
+        title: "everything before it, in the history and in the update",
         history: [human("h1")],
         update: [human("h2"), removeAll(), human("h3")],
         expected: "h3",
       },
-      { title: "all of nothing", history: [], update: [removeAll()], expected: "" },
+      { title: "everything in an empty history", history: [], update: [removeAll()], expected: "" },
     ]),
   )("%s", expectCase);
 
@@ -144,7 +144,7 @@ describe("Rule 4: a removal is resolved where it stands", () => {
   });
 });
 
-describe("Rule 5: a message whose id is there replaces that message in place", () => {
+describe("Rule 5: a message whose id is in the history replaces that message in place", () => {
   const group = () => [ai("a", "c1", "c2"), result("t1", "c1"), result("t2", "c2"), human("h")];
 
   it.each(
@@ -163,21 +163,21 @@ describe("Rule 5: a message whose id is there replaces that message in place", (
         expected: "a t2 t1 h",
       },
       {
-        title: "one that loses a call, whose result goes",
+        title: "one without one of the calls, whose result is removed",
         history: group(),
         update: [ai("a", "c2")],
         expected: "a t2 h",
         repairs: ["result-removed"],
       },
       {
-        title: "one that becomes a human message, whose results go",
+        title: "one that becomes a human message, and the results are removed",
         history: group(),
         update: [human("a")],
         expected: "a h",
         repairs: ["result-removed", "result-removed"],
       },
       {
-        title: "a result, which leaves the group and comes after it",
+        title: "a result, which moves out of the group and after it",
         history: group(),
         update: [human("t1")],
         expected: "a t2 t1 h",
@@ -191,18 +191,18 @@ describe("Rule 5: a message whose id is there replaces that message in place", (
     ]),
   )("%s", expectCase);
 
-  it("takes the new message", () => {
+  it("stores the new message", () => {
     expect(reduce([human("h", "old")], [human("h", "new")])[0]?.content).toBe("new");
   });
 
-  it("reports a lost result with the whole message", () => {
+  it("reports a lost result with the complete message", () => {
     const lost = result("t1", "c1");
     const { repairs } = reduceMessages([ai("a", "c1"), lost], [ai("a")]);
     expect(repairs).toEqual([{ kind: "result-removed", message: lost, key: "result-removed:t1" }]);
   });
 });
 
-describe("Rule 9: nothing is mutated, and what is untouched keeps its identity", () => {
+describe("Rule 9: nothing is mutated, and untouched messages keep their identity", () => {
   it("keeps the array if nothing changed", () => {
     const history: BaseMessage[] = [human("h"), ai("a", "c"), result("t", "c")];
     const messages = reduce(history, []);
@@ -234,7 +234,7 @@ describe("Rule 9: nothing is mutated, and what is untouched keeps its identity",
     expect(content).toEqual([{ type: "text", text: "hi" }]);
   });
 
-  it("takes a frozen message-like in the format of content blocks", () => {
+  it("accepts a frozen message-like in the format of content blocks", () => {
     const content = Object.freeze([{ type: "text", text: "hi" }]);
     const tool_calls = [{ id: "c", name: "f", args: {} }];
     const like = { type: "ai", id: "a", content, tool_calls, response_metadata: { output_version: "v1" } };

@@ -39,7 +39,7 @@ describe("A message is rendered with", () => {
     for (const part of ["weather", "c1", "Köln", "3"]) expect(text).toContain(part);
   });
 
-  it("the arguments of the right call where listed calls and blocks are mixed", () => {
+  it("the arguments of the right call if listed calls and blocks are mixed", () => {
     const message = new AIMessage({
       content: [
         { type: "tool_use", id: "only", name: "second", input: { which: "block" } },
@@ -51,7 +51,7 @@ describe("A message is rendered with", () => {
     expect(renderMessage(message)).toMatch(/second \(only\): .*block/);
   });
 
-  it("of a result the tool, the call, whether it failed, and what it returned", () => {
+  it("the tool, call, status and content of a result", () => {
     const text = renderMessage(
       new ToolMessage({ name: "weather", tool_call_id: "c1", status: "error", content: "no such city" }),
     );
@@ -68,11 +68,11 @@ describe("A message is rendered with", () => {
 });
 
 describe("A transcript", () => {
-  it("is nothing for no messages", () => {
+  it("has no pieces for no messages", () => {
     expect(renderTranscript([], 100)).toEqual([]);
   });
 
-  it("is one piece where it is short", () => {
+  it("is one piece if it is short", () => {
     expect(renderTranscript(turnsOf(2), 4000)).toHaveLength(1);
   });
 
@@ -94,7 +94,7 @@ describe("A transcript", () => {
     fc.assert(law, runs(300));
   });
 
-  it("is made by reading the text less than once for each of its pieces", () => {
+  it("is made without reading the complete text for each piece", () => {
     const long = new HumanMessage("word ".repeat(2_000));
     const reading = vi.spyOn(String.prototype, "charCodeAt");
     const pieces = renderTranscript([long], 80);

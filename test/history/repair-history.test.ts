@@ -11,7 +11,7 @@ import { titled } from "../support/titled.js";
 interface Case {
   readonly title: string;
   readonly messages: readonly unknown[];
-  /** Ids; `+` and the id of the call for a placeholder that was added. */
+  /** Ids. An added placeholder is `+` and the id of its call. */
   readonly expected: string;
   readonly repairs: readonly RepairKind[];
 }
@@ -33,7 +33,7 @@ describe("A list is repaired", () => {
         repairs: ["call-closed"],
       },
       {
-        title: "by closing the calls of the last group too, as a strict check demands it",
+        title: "by closing the calls of the last group too, because a strict check requires it",
         messages: [human("h"), ai("a", "c", "d"), result("td", "d")],
         expected: "h a +c td",
         repairs: ["call-closed"],
@@ -69,13 +69,13 @@ describe("A list is repaired", () => {
         repairs: ["duplicate-refused"],
       },
       {
-        title: "by dropping a placeholder where a real result came later",
+        title: "by dropping a placeholder if a real result came later",
         messages: [ai("a", "c"), placeholder("p", "c"), human("h"), result("t", "c")],
         expected: "a t h",
         repairs: ["duplicate-refused", "result-moved"],
       },
       {
-        title: "per occurrence, where an id is used again",
+        title: "by occurrence, if an id repeats",
         messages: [ai("a", "c"), result("t", "c"), human("h"), ai("b", "c"), human("h2")],
         expected: "a t h b +c h2",
         repairs: ["call-closed"],
@@ -87,7 +87,7 @@ describe("A list is repaired", () => {
         repairs: [],
       },
       {
-        title: "by dropping what is no message",
+        title: "by dropping values that are not messages",
         messages: [null, human("h"), { content: "hi" }],
         expected: "h",
         repairs: ["value-refused", "value-refused"],
@@ -100,7 +100,7 @@ describe("A list is repaired", () => {
     expect(strictViolations(repaired.messages)).toEqual([]);
   });
 
-  it("also where messages are only described", () => {
+  it("even if messages are plain objects", () => {
     const { messages } = repairHistory(["hi", { role: "assistant", content: "ho" }]);
     expect(messages.map(({ type, content }) => [type, content])).toEqual([
       ["human", "hi"],
@@ -109,21 +109,21 @@ describe("A list is repaired", () => {
   });
 });
 
-describe("A sound list is given back as it is", () => {
+describe("A sound list is returned as the same array", () => {
   it.each(
     titled<{ title: string; messages: BaseMessage[] }>([
-      { title: "an empty one", messages: [] },
+      { title: "an empty list", messages: [] },
       { title: "one without calls", messages: [system("s"), human("h"), ai("a")] },
       {
         title: "one with groups",
         messages: [ai("a", "c", "d"), result("tc", "c"), result("td", "d"), human("h")],
       },
       {
-        title: "one that uses an id again",
+        title: "one with a repeated id",
         messages: [ai("a", "c"), result("t", "c"), ai("b", "c"), result("t2", "c")],
       },
       {
-        title: "one where the first of two calls of one id has a placeholder and the second a result",
+        title: "one with two calls of one id: the first has a placeholder, the second a result",
         messages: [ai("a", "c", "c"), placeholder("p", "c"), result("t", "c"), human("h")],
       },
       { title: "one with a chunk", messages: [new AIMessageChunk("hi")] },
@@ -178,7 +178,7 @@ describe("A placeholder says why, as far as that is known", () => {
     expect(toPlainList(loaded)).toEqual(toPlainList(messages));
   });
 
-  it("with an id of its own, also in a list without ids", () => {
+  it("with a unique id, even in a list without ids", () => {
     const open = () => new AIMessage({ content: "", tool_calls: [{ id: "c", name: "search", args: {} }] });
     const { messages } = repairHistory([open(), new HumanMessage("hi"), open(), new HumanMessage("hi")]);
     const ids = messages.filter(({ type }) => type === "tool").map(({ id }) => id);
@@ -187,7 +187,7 @@ describe("A placeholder says why, as far as that is known", () => {
 });
 
 describe("What was done is reported", () => {
-  it("with the whole message", () => {
+  it("with the complete message", () => {
     const orphan = result("t", "c");
     expect(repairHistory([orphan]).repairs).toEqual([
       { kind: "orphan-refused", message: orphan, key: "orphan-refused:t" },
@@ -202,7 +202,7 @@ describe("What was done is reported", () => {
     expect(repairs[0]).toHaveProperty("message", messages[1]);
   });
 
-  it("and nothing else: a list that holds one result object twice moves none", () => {
+  it("and nothing else: no result is moved if a list contains one result object twice", () => {
     const twice = result("t", "c");
     const { messages, repairs } = repairHistory([ai("a", "c"), twice, twice, human("h")]);
     expect(messages.map(({ id }) => id)).toEqual(["a", "t", "h"]);

@@ -13,7 +13,7 @@ import { ai, human, placeholder, result } from "../support/make-messages.js";
 const call = { id: "c1", name: "search", kind: "valid" } as const;
 const place = "a";
 
-describe("A placeholder says what is known and no more, to the byte", () => {
+describe("A placeholder says only what is known, to the byte", () => {
   it.each<[PlaceholderCause, string]>([
     [
       "unrecorded",
@@ -48,7 +48,7 @@ describe("A placeholder says what is known and no more, to the byte", () => {
     });
   });
 
-  it("also for a call without an id or a name", () => {
+  it("even for a call without an id and a name", () => {
     const { content } = createPlaceholder({ id: "", name: "", kind: "valid" }, "unrecorded", place);
     expect(content).toBe(
       "Tool call (unnamed) (no id): no result was recorded for it. It may or may not have taken effect.",
@@ -80,7 +80,7 @@ describe("The id of a placeholder", () => {
   });
 });
 
-it("A result is told by its type, and a placeholder by its mark", () => {
+it("A result is recognised by its type, and a placeholder by its mark", () => {
   expect([result("t", "c"), placeholder("p", "c"), ai("a", "c"), human("h")].map(isResult)).toEqual([
     true,
     true,
@@ -95,7 +95,7 @@ it("A result is told by its type, and a placeholder by its mark", () => {
   expect(PLACEHOLDER_KEY).toBe("tether_placeholder");
 });
 
-it("The id of the answered call is blank where a result names none", () => {
+it("The id of the answered call is blank if the result names none", () => {
   expect(callIdOf(result("t", "c"))).toBe("c");
   expect(
     callIdOf(Object.assign(new ToolMessage({ content: "", tool_call_id: "c" }), { tool_call_id: 7 })),
@@ -110,9 +110,9 @@ describe("A result that agent-chat-ui made up", () => {
   });
 
   it.each([
-    ["of another id", { id: "7" }],
+    ["with another id", { id: "7" }],
     ["without an id", { id: undefined }],
-    ["of another text", { content: "Successfully handled." }],
+    ["with another text", { content: "Successfully handled." }],
   ])("is a real result if it is %s", (_what, fields) => {
     expect(isPlaceholder(new ToolMessage({ ...madeUp, ...fields } as typeof madeUp))).toBe(false);
   });

@@ -10,11 +10,11 @@ import { outline, toPlainList } from "../support/plain-messages.js";
 
 const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
 
-describe("A history that is written anew", () => {
+describe("A rewritten history", () => {
   it.each<{ title: string; history: BaseMessage[] }>([
-    { title: "where all is answered", history: [ai("a", "c", "d"), result("r", "c"), result("s", "d")] },
+    { title: "if every call has a result", history: [ai("a", "c", "d"), result("r", "c"), result("s", "d")] },
     {
-      title: "with an open call before another one of its id that is answered",
+      title: "with an open call before a call of the same id that has a result",
       history: [ai("a", "c", "d", "c"), result("r", "d"), result("s", "c"), human("h")],
     },
     {
@@ -25,7 +25,7 @@ describe("A history that is written anew", () => {
       title: "with an open call, a placeholder and a result of one id",
       history: [ai("a", "c", "d", "c", "c"), result("r", "d"), placeholder("p", "c"), result("s", "c")],
     },
-  ])("is what it was $title", ({ history }) => {
+  ])("is the same as before $title", ({ history }) => {
     const { messages } = reduceMessages([human("before")], rewriteHistory(history));
     expect(outline(messages)).toBe(outline(history));
     expect(toPlainList(messages)).toEqual(toPlainList(history));
@@ -35,7 +35,7 @@ describe("A history that is written anew", () => {
   const written = entries().filter(hasNoSummary);
   const stored = messageEntries().filter(hasNoSummary);
 
-  it("is what it was, in any thread", () => {
+  it("is the same as before, in any thread", () => {
     const law = fc.property(stored.map(build), written.map(build), (list, update) => {
       const history = reduce(list, update);
       const again = reduce(reduce([], update), rewriteHistory(history));

@@ -9,7 +9,7 @@ import { snapshot } from "../support/plain-messages.js";
 import { strictViolations } from "../support/strict-check.js";
 
 const resultsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type }) => type === "tool");
-/** A result keeps at least so many tokens, or all that it has. */
+/** A result keeps at least this many tokens, or all of its tokens. */
 const LEAST = 40;
 
 describe("An input that is short enough", () => {
@@ -23,24 +23,24 @@ describe("A batch that is longer than the budget", () => {
   const input = [humanOf("h"), ...stepOf("old", 1000, "a", "b"), ...stepOf("new", 1000, "c", "d")];
   const shorter = shortenResults(input, 1500);
 
-  it("is shortened to it, and stays paired", () => {
+  it("is shortened to the budget, and stays paired", () => {
     expect(tokensOf(shorter)).toBeLessThanOrEqual(1500);
     expect(tokensOf(shorter)).toBeGreaterThan(1200);
     expect(strictViolations(shorter)).toEqual([]);
   });
 
-  it("keeps the newest most readable", () => {
+  it("keeps most of the newest result", () => {
     const sizes = resultsOf(shorter).map(countTokens);
     expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
     expect(sizes.at(-1)).toBeGreaterThan(300);
   });
 
-  it("says that it was shortened, and from how much", () => {
+  it("says that it was shortened, and from what length", () => {
     for (const result of resultsOf(shorter))
       expect(result.text).toContain("[… shortened from 4000 characters]");
   });
 
-  it("leaves everything else, and the originals, as they are", () => {
+  it("does not change other messages and the originals", () => {
     const before = snapshot(input);
     const again = shortenResults(input, 700);
     expect(snapshot(input)).toEqual(before);
@@ -51,7 +51,7 @@ describe("A batch that is longer than the budget", () => {
   });
 });
 
-it("Lines that speak of the request stay readable, wherever they stand", () => {
+it("Lines that mention the request stay readable, wherever they are", () => {
   const lines = Array.from({ length: 400 }, (_, line) => `row ${line}: nothing of interest here`);
   const content = lines.with(350, "row 350: the Lisbon flight leaves at 07:45").join("\n");
   const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
@@ -63,7 +63,7 @@ it("Lines that speak of the request stay readable, wherever they stand", () => {
   expect(shortenResults(input, 300).at(-1)?.text).toContain("leaves at 07:45");
 });
 
-it("So do lines that speak of a request in Chinese", () => {
+it("Lines that mention a request in Chinese stay readable", () => {
   const lines = Array.from({ length: 400 }, (_, line) => `第${line}行：没有内容`);
   const content = lines.with(350, "第350行：里斯本航班七点四十五分起飞").join("\n");
   const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
@@ -75,7 +75,7 @@ it("So do lines that speak of a request in Chinese", () => {
   expect(shortenResults(input, 300).at(-1)?.text).toContain("七点四十五分");
 });
 
-it("Room that short results do not need goes to the long one", () => {
+it("The long result gets the room that short ones do not need", () => {
   const ids = Array.from({ length: 30 }, (_, call) => `c${call}`);
   const call = new AIMessage({ content: "", tool_calls: ids.map((id) => ({ id, name: "look", args: {} })) });
   const short = ids.map((id) => new ToolMessage({ tool_call_id: id, content: "ok" }));
@@ -111,7 +111,7 @@ it("A result with content blocks is shortened", () => {
   expect(shorter.at(-1)?.text).toContain("found");
 });
 
-it("The budget is reached wherever the least that must stay has room in it, and nearly used up", () => {
+it("The budget is kept if the required minimum fits into it, and is nearly used up", () => {
   const tool = fc.record({
     lines: fc.array(fc.constantFrom("Lisbon flight", "nothing", "文字文字", "x".repeat(90), ""), {
       maxLength: 60,

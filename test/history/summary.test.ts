@@ -14,7 +14,7 @@ it("A summary is a human message with the ecosystem's mark, and names what it co
   expect(summary.additional_kwargs).toEqual({ lc_source: "summarization", tether_coverage: keep });
 });
 
-it("Text goes in literally", () => {
+it("The text is stored literally", () => {
   expect(createSummary("$& {x} `y`", keep).content).toBe("$& {x} `y`");
 });
 
@@ -36,15 +36,21 @@ describe("Other messages cover nothing", () => {
     titled([
       { title: "a human message", message: human("h") },
       { title: "a summary that does not name what it covers", message: marked(undefined) },
-      { title: "a summary that names it in another form", message: marked({ kind: "keep", messages: [7] }) },
-      { title: "a list with a gap", message: marked({ kind: "keep", messages: new Array(1) }) },
-      { title: "a last message that is no id", message: marked({ kind: "keep", messages: [], asOf: null }) },
       {
-        title: "an order that is no list of ids",
+        title: "a summary that names it in another format",
+        message: marked({ kind: "keep", messages: [7] }),
+      },
+      { title: "a list with a gap", message: marked({ kind: "keep", messages: new Array(1) }) },
+      {
+        title: "a last message that is not an id",
+        message: marked({ kind: "keep", messages: [], asOf: null }),
+      },
+      {
+        title: "an order that is not a list of ids",
         message: marked({ kind: "archive", messages: [], calls: [], order: "a" }),
       },
       {
-        title: "unanswered calls that are no list of ids",
+        title: "unanswered calls that are not a list of ids",
         message: marked({ kind: "archive", messages: [], calls: [], unanswered: [1] }),
       },
       { title: "an archive that names no calls", message: marked({ kind: "archive", messages: [] }) },
@@ -66,7 +72,7 @@ describe("Other messages cover nothing", () => {
   });
 });
 
-it("A summary has an id that tells chat UIs not to draw it, and the same one for the same summary", () => {
+it("A summary has an id that hides it in chat UIs, and equal summaries have the same id", () => {
   const { id } = createSummary("what was said", keep);
   expect(id).toMatch(/^do-not-render-[\da-f]{32}$/);
   expect(createSummary("what was said", keep).id).toBe(id);

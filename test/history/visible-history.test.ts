@@ -37,14 +37,14 @@ const shown = (updates: readonly (readonly BaseMessage[])[]) =>
 describe("The model is shown", () => {
   it.each(
     titled<Case>([
-      { title: "everything where nothing is covered", updates: [], expected: "sys h1 a1 t1 a2 h2" },
+      { title: "everything if nothing is covered", updates: [], expected: "sys h1 a1 t1 a2 h2" },
       {
-        title: "a summary instead of what it covers, in the state or not",
+        title: "a summary instead of the messages that it covers",
         updates: [[summary("s", keep(...covered))]],
         expected: "sys s h2",
       },
       {
-        title: "also where that was archived",
+        title: "even if those were archived",
         updates: [[summary("s", archive(covered, ["c"]))]],
         expected: "sys s h2",
       },
@@ -54,7 +54,7 @@ describe("The model is shown", () => {
         expected: "sys h1 a1 t1 a2 h2",
       },
       {
-        title: "only the last of summaries that cover one another",
+        title: "only the last summary if summaries cover one another",
         updates: [[summary("s1", keep("h1", "a1", "t1"))], [summary("s2", keep("s1", "a2"))]],
         expected: "sys s2 h2",
       },
@@ -68,7 +68,7 @@ describe("The model is shown", () => {
         expected: "sys s1 a2 h2",
       },
       {
-        title: "what a kept summary covers stays covered when that summary is archived by the next one",
+        title: "messages of a kept summary stay covered when the next summary archives it",
         updates: [
           [summary("s1", keep("h1", "a1", "t1"))],
           [summary("s2", archive(["h1", "a1", "t1", "s1", "a2"]))],
@@ -76,7 +76,7 @@ describe("The model is shown", () => {
         expected: "sys s2 h2",
       },
       {
-        title: "an archived message stays covered where a client sends it again",
+        title: "an archived message stays covered if a client sends it again",
         updates: [[summary("s", archive(covered, ["c"]))], [human("h1")]],
         expected: "sys s h2",
       },
@@ -91,18 +91,18 @@ describe("A result that came after its call was covered", () => {
   it.each([
     ["kept", keep("h1", "a1", "a2")],
     ["archived", archive(["h1", "a1", "a2"], ["c"])],
-  ])("is told in words, with its call: %s", (_title, coverage) => {
+  ])("is shown as text, with its call: %s", (_title, coverage) => {
     const before = [human("h1"), ai("a1", "c"), ai("a2"), human("h2")];
     const { messages } = reduceMessages(before, [summary("s", coverage), result("late", "c", "12 °C")]);
     const input = flattenVisible(visibleHistory(messages));
     expect(input.map(({ type }) => type)).toEqual(["human", "human", "human"]);
     expect(input[1]?.text).toContain("12 °C");
     expect(input[1]?.text).toContain("(c)");
-    // The same object each time: its tokens are counted once.
+    // The same object each time, so its tokens are counted once.
     expect(flattenVisible(visibleHistory(messages))[1]).toBe(input[1]);
   });
 
-  it("is not shown where it is only a placeholder", () => {
+  it("is not shown if it is only a placeholder", () => {
     const before = [human("h1"), ai("a1", "c"), ai("a2"), human("h2")];
     const late = placeholder("p", "c");
     const { messages } = reduceMessages(before, [summary("s", archive(["h1", "a1", "a2"], ["c"])), late]);

@@ -78,7 +78,7 @@ describe("withArguments", () => {
     expect(withArguments(of({ x: 1 }), 0, { x: 2 }).toDict()).toEqual(of({ x: 2 }).toDict());
   });
 
-  it("knows the second of two calls of one id", () => {
+  it("changes the second of two calls of one id", () => {
     const blocks = (second: number) => [
       { type: "tool_use", id: "1", name: "t", input: { x: 1 } },
       { type: "tool_use", id: "1", name: "t", input: { x: second } },
@@ -89,7 +89,7 @@ describe("withArguments", () => {
     expect(after.tool_calls).toEqual([call("1"), call("1", { x: 2 })]);
   });
 
-  it("returns the same message where there is no such call", () => {
+  it("returns the same message if there is no such call", () => {
     const before = message({ tool_calls: [call("1")] });
     expect(withArguments(before, 1, { x: 2 })).toBe(before);
   });

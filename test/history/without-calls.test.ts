@@ -14,7 +14,7 @@ describe("Without some of its calls a message", () => {
     expect(callIdsOf(message)).toEqual(["x", "y", "z"]);
   });
 
-  it("loses the right one of two calls with one id", () => {
+  it("loses the selected one of two calls with one id", () => {
     const message = made({
       content: [
         { ...use("x"), input: { nth: 1 } },
@@ -40,7 +40,7 @@ describe("Without some of its calls a message", () => {
     expect(rest.tool_calls).toHaveLength(1);
   });
 
-  it("keeps what else it carries", () => {
+  it("keeps its other fields", () => {
     const message = made({ content: "text", tool_calls: [listed("x")], additional_kwargs: { own: 1 } });
     const rest = withoutCalls(message, () => true);
     expect(rest.additional_kwargs).toEqual({ own: 1 });
@@ -48,7 +48,7 @@ describe("Without some of its calls a message", () => {
     expect(rest.text).toBe("text");
   });
 
-  it("is written as it reads", () => {
+  it("is serialized as it reads", () => {
     const rest = withoutCalls(made({ content: [use("x")], tool_calls: [listed("x")] }), () => true);
     expect(JSON.stringify(rest.toDict())).not.toContain('"x"');
   });
@@ -61,7 +61,7 @@ it.each([
   ["a reasoning item of OpenAI", { additional_kwargs: { reasoning: { id: "rs" } } }, true],
   ["plain reasoning", { content: [{ type: "reasoning", reasoning: "hm" }] }, false],
   ["text", { content: "x" }, false],
-])("Signed reasoning is known: %s", (_title, fields, expected) => {
+])("Signed reasoning is recognised: %s", (_title, fields, expected) => {
   expect(hasSignedReasoning(made(fields))).toBe(expected);
 });
 
@@ -71,6 +71,6 @@ it.each([
   ["text", "x", false],
   ["reasoning and calls", [{ type: "thinking", thinking: "hm" }, use("x")], true],
   ["a picture", [{ type: "image_url", image_url: { url: "x" } }], false],
-])("A message that says nothing is known: %s", (_title, content, expected) => {
+])("A blank message is recognised: %s", (_title, content, expected) => {
   expect(isBlankMessage(made({ content }))).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** Whatever a batch calls and whatever is decided, however it is split: each call ends once, as it was decided. */
+/** For any batch and any decisions, split in any way: each call ends once, as it was decided. */
 
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
@@ -24,7 +24,7 @@ type Kind = "approve" | "edit" | "reject" | "respond";
 interface Wanted {
   readonly name: "free" | "risky";
   readonly decision: Kind;
-  /** Of few, so that they repeat. */
+  /** From a small set, so that they repeat. */
   readonly id: string;
 }
 
@@ -69,20 +69,20 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** A call of each label, as it is decided. */
+/** A call for each label, with its decision. */
 function decisionOf(kind: Kind, label: string): object {
   if (kind === "approve") return approve;
   if (kind === "edit") return edit({ label: `${label}!` });
   return kind === "reject" ? reject() : respond(`said ${label}`);
 }
 
-/** What its tool ran with; undefined if it was not run. */
+/** The arguments of the tool run; undefined if the tool was not run. */
 function ranWith({ name, decision }: Wanted, label: string): string | undefined {
   if (name === "free" || decision === "approve") return label;
   return decision === "edit" ? `${label}!` : undefined;
 }
 
-/** Its result, in words. */
+/** The text of its result. */
 function resultOf(wanted: Wanted, label: string): string {
   const ran = ranWith(wanted, label);
   if (ran !== undefined) return `tool: ${wanted.name} did ${ran}`;
@@ -91,7 +91,7 @@ function resultOf(wanted: Wanted, label: string): string {
     : "tool! Error: `risky` was not approved, so it was not run.";
 }
 
-it("each call has one result, in call order, and each tool ran as often as it was allowed to", async () => {
+it("each call has one result, in call order, and each tool ran exactly as often as approved", async () => {
   await fc.assert(
     fc.asyncProperty(batches, steps, fc.boolean(), async (batch, split, isGivenUp) => {
       const { runs, tools } = countingTools();

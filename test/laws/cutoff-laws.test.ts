@@ -1,4 +1,4 @@
-/** The laws of a safe cutoff, against a check that tries each place. */
+/** Compares the safe cutoff with a check that tries each place. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -12,16 +12,16 @@ import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 
 const RUNS = runs(700);
 
-/** Any list without summaries, which open no calls of their own. */
+/** Any list without summaries, because summaries open the calls that they archived. */
 const lists = messageEntries(14).map((list) =>
   build(list.filter(({ kind }) => kind !== "summary")).flatMap((value) => coerceMessage(value) ?? []),
 );
 
-/** For each result the index of the message with its call, and the calls of each message that are unanswered. */
+/** For each result, the index of the message with its call; for each message, its calls without a result. */
 function readSlowly(messages: readonly BaseMessage[]) {
   const slots: { readonly head: number; readonly id: string; by: BaseMessage | undefined }[] = [];
   const pairs: { readonly head: number; readonly result: number }[] = [];
-  /** The first slot that a result in call order may fill. */
+  /** The first slot that a result in call order can fill. */
   let inOrder = 0;
   for (const [index, message] of messages.entries()) {
     const id = answeredIdOf(message);
@@ -59,7 +59,7 @@ function isSafe(messages: readonly BaseMessage[], cut: number): boolean {
   return !isSplit && !(openFrom !== undefined && openFrom < cut);
 }
 
-/** The contract: back to the nearest safe place with something to summarise before it, else forward, else 0. */
+/** The contract: back to the nearest safe place with something to summarise before it, or else forward, or else 0. */
 function cutSlowly(messages: readonly BaseMessage[], requested: number): number {
   const hasContent = (cut: number) => messages.slice(0, cut).some(({ type }) => type !== "system");
   const candidates = messages.map((_, index) => index).concat(messages.length);
@@ -87,7 +87,7 @@ describe("A cutoff by messages", () => {
 });
 
 describe("A cutoff by tokens", () => {
-  it("is requested where as many messages are kept as the budget has room for", () => {
+  it("is requested where the kept messages just fit into the budget", () => {
     const law = fc.property(lists, fc.nat({ max: 200 }), (messages, tokens) => {
       const cost = (from: number) => messages.slice(from).reduce((sum, one) => sum + countTokens(one), 0);
       const fitting = messages.map((_, index) => index).concat(messages.length);

@@ -1,4 +1,4 @@
-/** What holds for the model input of every dialect, whatever the history was. */
+/** The laws of the model input of every dialect, for any history. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -31,7 +31,7 @@ describe.each(NAMES)("for %s", (dialect) => {
     );
   });
 
-  it("a model input is its own model input, message for message", () => {
+  it("the model input of a model input is the same, message for message", () => {
     fc.assert(
       fc.property(foreignHistories(), (foreign) => {
         const input = toModelInput(buildForeign(foreign), { dialect });

@@ -1,4 +1,4 @@
-/** What the reducer leaves alone, for any thread that can be written. */
+/** What the reducer does not change, for any thread that can be written. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -24,7 +24,7 @@ function copyOf(message: BaseMessage): BaseMessage {
   return Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
 }
 
-describe("What is the same stays the same", () => {
+describe("Unchanged content keeps its identity", () => {
   it("an empty update gives the same array", () => {
     const law = fc.property(states, (state) => {
       for (const nothing of [[], undefined, null]) expect(reduce(state, nothing)).toBe(state);
@@ -41,14 +41,14 @@ describe("What is the same stays the same", () => {
     );
   });
 
-  it("a state written to itself as it was read from a checkpoint gives an equal state", () => {
+  it("a state read from a checkpoint and written to itself gives an equal state", () => {
     const law = fc.property(states, (state) => {
       expect(toPlainList(reduce(state, state.map(copyOf)))).toEqual(toPlainList(state));
     });
     fc.assert(law, RUNS);
   });
 
-  it("a clean list that the reducer has never seen is given back as it is", () => {
+  it("a clean list that the reducer has never seen is returned as the same array", () => {
     const law = fc.property(states, (state) => {
       const copy = [...state];
       const { messages, repairs } = reduceMessages(copy, []);
@@ -58,7 +58,7 @@ describe("What is the same stays the same", () => {
     fc.assert(law, RUNS);
   });
 
-  it("messages that have ids and are all there may be written again", () => {
+  it("messages of the history with ids can be written again without a change", () => {
     const law = fc.property(states, entries().map(build), (state, update) => {
       const after = reduce(state, update);
       const plain = toPlainList(after);
@@ -86,7 +86,7 @@ describe("What is the same stays the same", () => {
     fc.assert(law, RUNS);
   });
 
-  it("nothing that was handed over is changed", () => {
+  it("no argument is changed", () => {
     const law = fc.property(states, updates, (state, update) => {
       const before = snapshot([state, update]);
       reduce(state, update);
@@ -103,7 +103,7 @@ describe("What is the same stays the same", () => {
       const regrown = grown.map((branch) => toPlainList(reduce(branch, last)));
       expect(toPlainList(trunk)).toEqual(trunkBefore);
       expect(grown.map(toPlainList)).toEqual(plain);
-      // A copy is not known to the reducer, so nothing is remembered of it.
+      // The reducer does not know a copy, so nothing is cached for it.
       expect(regrown).toEqual(grown.map((branch) => toPlainList(reduce([...branch], last))));
     });
     fc.assert(law, RUNS);

@@ -1,4 +1,4 @@
-/** Whole threads with summaries, failures of the summariser, removals, undo, and results that come late. */
+/** Complete threads with summaries, failures of the summariser, removals, undo and late results. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -66,7 +66,7 @@ async function lead(
 }
 
 async function expectAllSaid(thread: ShadowedThread): Promise<void> {
-  // A placeholder says that nothing is known; it is nothing that was said.
+  // A placeholder says only that nothing is known, so it need not be kept.
   const said = (messages: readonly BaseMessage[]) => outline(messages.filter((one) => !isPlaceholder(one)));
   expect(said(await thread.readAll())).toBe(said(thread.shadow));
   expect(stateViolations(thread.history)).toEqual([]);
@@ -83,7 +83,7 @@ describe("In any thread, with any budget", () => {
       const input = inputOf(thread);
       expect(strictViolations(input)).toEqual([]);
       const request = thread.shadow.findLast(isUserMessage);
-      // A dialect may join neighbouring messages of one role.
+      // A dialect can join neighbouring messages of one role.
       if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
     };
     await fc.assert(
@@ -95,7 +95,7 @@ describe("In any thread, with any budget", () => {
     expect(asked).toBeGreaterThan(300);
   });
 
-  it("what is covered was shown to the summariser", async () => {
+  it("covered messages were shown to the summariser", async () => {
     let passes = 0;
     await fc.assert(
       fc.asyncProperty(threads, async (one) => {
@@ -108,7 +108,7 @@ describe("In any thread, with any budget", () => {
     expect(passes).toBeGreaterThan(40);
   });
 
-  it("everything that was said is read back, once and in order", async () => {
+  it("the full history has every message once and in order", async () => {
     await fc.assert(
       fc.asyncProperty(threads, async (one) => {
         await lead(one, { onAct: expectAllSaid });
@@ -117,7 +117,7 @@ describe("In any thread, with any budget", () => {
     );
   });
 
-  it("a result answers its own call after a restore, where an earlier call of its id has lost its own", async () => {
+  it("after a restore a result answers its own call, even if an earlier call of its id has lost its result", async () => {
     const calls = [["c1", "c1", "c1"], ["c1"], ["c1", "c3", "c1"]];
     const turn: Act = {
       kind: "turn",
@@ -133,7 +133,7 @@ describe("In any thread, with any budget", () => {
     expect(outline(history)).toContain("s4 s4-result-1 s4-result-2");
   });
 
-  it("each message is shown to the model or covered by a summary, and never both", async () => {
+  it("each message is either shown to the model or covered by a summary", async () => {
     await fc.assert(
       fc.asyncProperty(threads, (one) =>
         lead(one, {
@@ -142,7 +142,7 @@ describe("In any thread, with any budget", () => {
             const shown = new Set([...system, ...rest, ...lateResults].map(({ id }) => id));
             const covered = new Set(history.flatMap((message) => coverageOf(message)?.messages ?? []));
             for (const { id = "", type, additional_kwargs } of shadow) {
-              // Nobody is shown a placeholder of a call that is covered.
+              // The placeholder of a covered call is not shown.
               const isSilent = type === "tool" && additional_kwargs[PLACEHOLDER_KEY] !== undefined;
               const isArchived = !history.some((message) => message.id === id);
               if (!isSilent && !isArchived) expect(shown.has(id), id).toBe(!covered.has(id));
@@ -156,7 +156,7 @@ describe("In any thread, with any budget", () => {
   });
 });
 
-/** What must be sent, however it is summarised: system prompt, summary, request, and the group that is to be answered. */
+/** What must be sent in any case: system prompt, summary, request, and the group that needs a response. */
 function leastOf({ history }: ShadowedThread): number {
   const { system, summaries, rest } = visibleHistory(history);
   const request = rest.findLast(isUserMessage);
@@ -172,15 +172,15 @@ function leastOf({ history }: ShadowedThread): number {
 }
 
 describe("Right after a summary", () => {
-  it("the model input is within the budget, or only what must be sent is longer", async () => {
+  it("the model input is within the budget, unless the messages that must be sent are longer", async () => {
     let reached = 0;
     let passes = 0;
     const onStep = (thread: ShadowedThread) => {
-      // Where the summariser failed, the history is as long as it was.
+      // If the summariser failed, the history has its old length.
       if (thread.passes === passes || thread.passes % 3 === 0) return;
       passes = thread.passes;
       reached += 1;
-      // Up to a tenth of the budget is not worth a call of the summariser.
+      // Up to a tenth of the budget is not worth a request to the summariser.
       const budget = Math.max(thread.policy.maxTokens, leastOf(thread)) + thread.policy.maxTokens / 10;
       expect(
         tokensOf(inputOf(thread)),

@@ -1,4 +1,4 @@
-/** Random onions of random layers, against a model that says in a few lines what each of them comes to. */
+/** Compares random onions of random layers with a model that predicts their outcome in a few lines. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -11,17 +11,17 @@ interface Context {
   readonly lines: string[];
 }
 
-/** What is left of an onion: how it ended (`returned`, `terminated`, or what was thrown), with which result. */
+/** The outcome of an onion: how it ended (`returned`, `terminated`, or the error), and its result. */
 interface Left {
   readonly end: string;
   readonly result: unknown;
-  /** What a termination carries: it becomes the result when it leaves the onion. */
+  /** The value of a termination. It becomes the result when the termination leaves the onion. */
   readonly carried?: string;
 }
 
 type Inner = (left: unknown) => Left;
 
-/** How a layer named `name` behaves, and what the model says that it comes to. `result` is the one before it. */
+/** How a layer named `name` behaves, and the outcome that the model predicts. `result` is the result so far. */
 interface Behaviour {
   readonly mayRetry?: boolean;
   readonly handle: (name: string) => Handler<Context>;
@@ -36,7 +36,7 @@ const terminated = (result: unknown, carried?: string): Left => ({
   ...(carried !== undefined && { carried }),
 });
 
-/** Whose after-line and more come only where the inside returned. */
+/** Acts after `next()`, which happens only if the inner layers returned. */
 function afterwards(
   act: (context: Context, name: string) => void,
   model: (name: string, left: Left) => Left,
@@ -216,7 +216,7 @@ function nameOfError(error: unknown): string {
 }
 
 describe("an onion", () => {
-  it("comes to what its layers make of it: the lines in their order, the error, the result", async () => {
+  it("has the outcome that its layers make: the lines in order, the error, the result", async () => {
     await fc.assert(
       fc.asyncProperty(onions, async ({ layers, coreThrows }) => {
         expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));

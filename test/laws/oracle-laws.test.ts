@@ -1,4 +1,4 @@
-/** The reducer against the slow one that follows the rules as they read. */
+/** Compares the reducer with a slow one that follows the written rules literally. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
@@ -14,7 +14,7 @@ const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessage
 const updates = entries().map(build);
 const states = entries().map((list) => reduce([], build(list)));
 
-describe("The reducer agrees with the rules as they read", () => {
+describe("The reducer agrees with the written rules", () => {
   it("after each message, from an empty thread", () => {
     const law = fc.property(entries(30), (list) => {
       let state: BaseMessage[] = [];
@@ -27,7 +27,7 @@ describe("The reducer agrees with the rules as they read", () => {
     fc.assert(law, runs(1_000));
   });
 
-  it("for a whole update", () => {
+  it("for a complete update", () => {
     const law = fc.property(states, updates, (state, update) => {
       expect(toPlainList(reduce(state, update))).toEqual(toPlainList(reduceByTheRules(state, update)));
     });
@@ -35,8 +35,8 @@ describe("The reducer agrees with the rules as they read", () => {
   });
 });
 
-describe("The reducer agrees with the rules in a long thread", () => {
-  it("where a message that is put in moves hundreds of others", () => {
+describe("The reducer agrees with the written rules in a long thread", () => {
+  it("when an inserted message moves hundreds of others", () => {
     const long = Array.from(
       { length: 300 },
       (_, index) => new HumanMessage({ content: "x", id: `h${index}` }),

@@ -19,7 +19,7 @@ const RUNS = runs(500);
 
 const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
 
-/** The values of a list of entries, and a state that others led to. */
+/** The values of a list of entries, and a state made by other entries. */
 const updates = entries().map(build);
 const states = entries().map((list) => reduce([], build(list)));
 
@@ -33,7 +33,7 @@ function cut(values: readonly unknown[], marks: readonly boolean[]): unknown[][]
 }
 
 describe("An update is a left fold over its messages", () => {
-  it("so it makes no difference how it is split", () => {
+  it("so splitting it makes no difference", () => {
     const law = fc.property(states, updates, splits, (state, update, marks) => {
       const atOnce = toPlainList(reduce(state, update));
       expect(toPlainList(cut(update, marks).reduce<BaseMessage[]>(reduce, state))).toEqual(atOnce);
@@ -44,7 +44,7 @@ describe("An update is a left fold over its messages", () => {
     fc.assert(law, RUNS);
   });
 
-  it("so a delta channel may batch the writes as it likes", () => {
+  it("so a delta channel can batch the writes in any way", () => {
     const law = fc.property(updates, updates, splits, (before, update, marks) => {
       const state = pairedMessagesDeltaReducer([], [before]);
       const batches = cut(update, marks);
@@ -59,7 +59,7 @@ describe("An update is a left fold over its messages", () => {
     fc.assert(law, RUNS);
   });
 
-  it("so a state that was saved and read in between leads to the same", () => {
+  it("so saving and reading the state in between makes no difference", () => {
     const serializer = new JsonPlusSerializer();
     const law = fc.asyncProperty(entries(12).map(build), entries(12).map(build), async (first, second) => {
       const state = reduce([], first);
@@ -80,7 +80,7 @@ describe("An update is a left fold over its messages", () => {
 });
 
 describe("Every state is in order", () => {
-  it("with results at their calls, unique ids, and nothing but stored messages", () => {
+  it("with results at their calls, unique ids, and only stored messages", () => {
     const law = fc.property(updates, splits, (update, marks) => {
       let state: BaseMessage[] = [];
       for (const batch of cut(update, marks)) {
@@ -91,7 +91,7 @@ describe("Every state is in order", () => {
     fc.assert(law, RUNS);
   });
 
-  it("whatever was stored before, and once in order it stays as it is", () => {
+  it("whatever was stored before, and an ordered state does not change", () => {
     const law = fc.property(entries().map(build), updates, (stored, update) => {
       const { messages } = reduceMessages(stored, []);
       expect(stateViolations(messages)).toEqual([]);
@@ -101,7 +101,7 @@ describe("Every state is in order", () => {
     fc.assert(law, RUNS);
   });
 
-  it("also where one message of a state in order was put to another place, or is there twice", () => {
+  it("even if one message of an ordered state was moved or repeated", () => {
     const law = fc.property(states, fc.nat(), fc.nat(), fc.boolean(), (state, from, to, isCopy) => {
       fc.pre(state.length > 0);
       const message = state[from % state.length];
@@ -116,7 +116,7 @@ describe("Every state is in order", () => {
     fc.assert(law, RUNS);
   });
 
-  it("whatever is handed to the reducer, which never throws", () => {
+  it("whatever values the reducer gets, and it never throws", () => {
     const anything = fc.oneof(fc.anything(), noMessage, updates);
     const law = fc.property(anything, fc.array(anything), (state, update) => {
       expect(stateViolations(reduce(state, update))).toEqual([]);
@@ -132,8 +132,8 @@ function copyWithId(message: BaseMessage | undefined, id: string): BaseMessage |
   return Object.assign(copy, { id });
 }
 
-describe("Nothing is lost without a name or a report", () => {
-  it("each message is in the state, or was removed, replaced or archived by name, or is in a repair", () => {
+describe("Nothing is lost without a request or a report", () => {
+  it("each message is in the state, or was removed, replaced or archived by its id, or is in a repair", () => {
     const law = fc.property(entries(), entries(), (first, second) => {
       const state = reduce([], buildDistinct(first));
       const update = buildDistinct(
@@ -150,7 +150,7 @@ describe("Nothing is lost without a name or a report", () => {
   });
 });
 
-/** The messages that one value made disappear without a trace. */
+/** The messages that one value removed without a report. */
 function lost(
   before: readonly BaseMessage[],
   value: unknown,

@@ -29,7 +29,7 @@ describe("A repaired list", () => {
     fc.assert(law, RUNS);
   });
 
-  it("needs no further repair: it is given back as it is", () => {
+  it("needs no further repair: the same array is returned", () => {
     const law = fc.property(lists, (list) => {
       const { messages } = repairHistory(list);
       const again = repairHistory(messages);
@@ -59,7 +59,7 @@ describe("A repaired list", () => {
 });
 
 describe("A list that passes a strict check", () => {
-  it("is given back as it is, without repairs", () => {
+  it("is returned as the same array, without repairs", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
       const messages = list.flatMap((value) => coerceMessage(value) ?? []);
       fc.pre(strictViolations(messages).length === 0);
@@ -70,7 +70,7 @@ describe("A list that passes a strict check", () => {
     fc.assert(law, runs(100));
   });
 
-  it("is the only one that is: a list that was changed comes with repairs that say so", () => {
+  it("is the only kind of list without repairs: each change of a list is reported", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
       const given = list.flatMap((value) => coerceMessage(value) ?? []);
       const { messages, repairs } = repairHistory(given);
@@ -82,7 +82,7 @@ describe("A list that passes a strict check", () => {
 });
 
 describe("Nothing is lost or changed", () => {
-  it("what the list holds is not changed", () => {
+  it("the messages of the list are not changed", () => {
     const law = fc.property(lists, (list) => {
       const before = snapshot(list);
       repairHistory(list);
@@ -91,7 +91,7 @@ describe("Nothing is lost or changed", () => {
     fc.assert(law, RUNS);
   });
 
-  it("each message is in the repaired list, or in a repair that carries it", () => {
+  it("each message is in the repaired list or in a repair", () => {
     const law = fc.property(messageEntries().map(buildDistinct), (list) => {
       const messages = list.flatMap((value) => coerceMessage(value) ?? []);
       expect(lost(messages, repairHistory(messages))).toEqual([]);
@@ -99,7 +99,7 @@ describe("Nothing is lost or changed", () => {
     fc.assert(law, RUNS);
   });
 
-  it("each message that was added is in a repair, and answers a call", () => {
+  it("each added message is in a repair and answers a call", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
       const given = list.flatMap((value) => coerceMessage(value) ?? []);
       const { messages, repairs } = repairHistory(given);
@@ -109,7 +109,7 @@ describe("Nothing is lost or changed", () => {
     fc.assert(law, RUNS);
   });
 
-  it("each message that was added has an id of its own, which is saved with it", () => {
+  it("each added message has a unique id, which is saved with it", () => {
     const law = fc.property(lists, (list) => {
       const { messages, repairs } = repairHistory(list);
       const added = repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
@@ -121,7 +121,7 @@ describe("Nothing is lost or changed", () => {
     fc.assert(law, RUNS);
   });
 
-  it("a result is an orphan only where no call of its id stands before it", () => {
+  it("a result is an orphan only if no call before it has its id", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
       const given = list.flatMap((value) => coerceMessage(value) ?? []);
       for (const repair of repairHistory(given).repairs) {

@@ -138,7 +138,7 @@ describe("findCalls", () => {
     expect(findCalls(`save a note: ${text}`, tools)).toEqual([{ name: "save_note", args: { text } }]);
   });
 
-  it("takes a note in quotation marks as it is", () => {
+  it("keeps a note in quotation marks unchanged", () => {
     expect(findCalls('save a note "tea, and what is 3*4" and weather in Rome', tools)).toEqual([
       { name: "save_note", args: { text: "tea, and what is 3*4" } },
       { name: "weather", args: { city: "Rome" } },
@@ -149,7 +149,7 @@ describe("findCalls", () => {
     expect(findCalls("save a note: what is 3*4", new Set(["calculator"]))).toEqual([]);
   });
 
-  // A pattern that tries every way to split such a text would not come to an end.
+  // A pattern that tries every way to split such a text would never finish.
   it.each<{ words: string; calls: number }>([
     { words: "what is ", calls: 0 },
     { words: "remember a, what is ", calls: 1 },

@@ -19,7 +19,7 @@ describe("findSteps", () => {
     expect(findSteps(text, tools).map((step) => step.map((call) => call.name))).toEqual(steps);
   });
 
-  it("leaves a then that begins no step in the words before it", () => {
+  it('adds a "then" without a call to the step before it', () => {
     expect(findSteps("save a note: first boil then cool", tools)).toEqual([
       [{ name: "save_note", args: { text: "first boil then cool" } }],
     ]);

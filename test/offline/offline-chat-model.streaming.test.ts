@@ -10,7 +10,7 @@ function joined(chunks: AIMessageChunk[]): AIMessageChunk {
 
 describe("OfflineChatModel, streaming", () => {
   it.each([["Hello!"], [PARALLEL], ['call look {"emoji": "🍵🍵🍵🍵🍵🍵🍵🍵🍵", "n": [1, 2]}']])(
-    "says the same as without streaming: %s",
+    "gives the same response as without streaming: %s",
     async (text) => {
       const whole = await bindOffline().invoke([new HumanMessage(text)]);
       const streamed = joined(await collect([new HumanMessage(text)]));
@@ -46,7 +46,7 @@ describe("OfflineChatModel, streaming", () => {
     ]);
   });
 
-  it("reports each token to the callbacks, also when invoked", async () => {
+  it("reports each token to the callbacks, even when invoked without streaming", async () => {
     const tokens: string[] = [];
     const handler = {
       lc_prefer_streaming: true,
@@ -83,7 +83,7 @@ describe("OfflineChatModel, streaming", () => {
     expect(count).toBe(1);
   });
 
-  it("does not answer at all when it was aborted before", async () => {
+  it("gives no response if it was aborted before", async () => {
     await expect(bindOffline().invoke("Hello!", { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
   });
 });

@@ -55,7 +55,7 @@ describe("OfflineChatModel", () => {
     expect(response_metadata).toMatchObject({ finish_reason: "stop" });
   });
 
-  it("takes the steps of a request one after the other", async () => {
+  it("makes the steps of a request one after the other", async () => {
     const messages: BaseMessage[] = [
       new HumanMessage("calculate 6*7 then save a note: the answer is 42 then call look then call look"),
     ];
@@ -92,7 +92,7 @@ describe("OfflineChatModel", () => {
     expect(tool_calls).toMatchObject([{ args: { input: "3+3" } }]);
   });
 
-  it("answers only the last request", async () => {
+  it("responds only to the last request", async () => {
     const messages = [new HumanMessage("calculate 6*7"), new AIMessage("No."), new HumanMessage("thanks")];
     expect(callNames(await bindOffline().invoke(messages))).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe("OfflineChatModel", () => {
       title: "a required call without tools",
       model: new OfflineChatModel().bindTools([], { tool_choice: "any" }),
     },
-    { title: "something that is no choice", model: bindOffline({ tool_choice: {} }) },
+    { title: "a value that is not a choice", model: bindOffline({ tool_choice: {} }) },
   ])("refuses as tool choice $title", async ({ model }) => {
     await expect(model.invoke("hello")).rejects.toMatchObject({ status: 400, param: "tool_choice" });
   });
@@ -130,7 +130,7 @@ describe("OfflineChatModel", () => {
     expect(callNames(await model.invoke("call open and call close"))).toEqual(["open", "close"]);
   });
 
-  it("refuses a bad history in both ways of calling it", async () => {
+  it("refuses a bad history, invoked and streamed", async () => {
     const bad = [new HumanMessage("hi"), new ToolMessage({ content: "42", tool_call_id: "a" })];
     const refusal = { name: "OfflineBadRequestError", status: 400, code: "invalid_request_error" };
     await expect(bindOffline().invoke(bad)).rejects.toMatchObject(refusal);
@@ -138,7 +138,7 @@ describe("OfflineChatModel", () => {
     await expect(bindOffline().invoke([])).rejects.toMatchObject(refusal);
   });
 
-  it("gives the same reply to the same messages, and other ids in another place", async () => {
+  it("gives the same response to the same messages, and different ids at another place", async () => {
     const request = new HumanMessage(PARALLEL);
     const first = await bindOffline().invoke([request]);
     const again = await bindOffline().invoke([request]);
@@ -151,14 +151,14 @@ describe("OfflineChatModel", () => {
     for (const id of ids) expect(id).toMatch(/^call_[A-Za-z0-9_-]{1,35}$/);
   });
 
-  it("gives other ids to a request that only its message id tells from an earlier one", async () => {
+  it("gives different ids to a request that differs from an earlier one only by its message id", async () => {
     const [first, second] = await Promise.all(
       ["1", "2"].map((id) => bindOffline().invoke([new HumanMessage({ id, content: "call look" })])),
     );
     expect(first?.tool_calls?.[0]?.id).not.toBe(second?.tool_calls?.[0]?.id);
   });
 
-  it("summarises by the first and the last lines when asked to, without tools", async () => {
+  it("summarises by the first and the last lines on request, without tools", async () => {
     const lines = Array.from({ length: 10 }, (_, index) => `user: line ${index}`);
     const { text } = await new OfflineChatModel().invoke([
       new SystemMessage("Summarize the conversation."),

@@ -44,11 +44,11 @@ describe("refuseBadHistory", () => {
       messages: [human, ai("a", "b"), result("a"), result("b")],
     },
     {
-      title: "an id that a later batch uses again",
+      title: "an id that a later batch repeats",
       messages: [human, ai("a"), result("a"), ai("a"), result("a")],
     },
     {
-      title: "an id twice in one batch, with two results",
+      title: "one id for two calls of a batch, with two results",
       messages: [human, ai("a", "a"), result("a"), result("a")],
     },
     { title: "an invalid call with its result", messages: [human, invalid, result("a"), result("b")] },
@@ -106,12 +106,12 @@ describe("refuseBadHistory", () => {
       message: orphan,
     },
     {
-      title: "a result that comes after its batch is over",
+      title: "a result that comes after its batch has ended",
       messages: [human, ai("a"), result("a"), human, result("a")],
       message: orphan,
     },
     {
-      title: "a second result of one call",
+      title: "a second result for one call",
       messages: [human, ai("a"), result("a"), result("a")],
       message:
         "Invalid parameter: Duplicate value for 'tool_call_id' of 'a', in messages[2] and messages[3].",

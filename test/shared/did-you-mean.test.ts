@@ -27,7 +27,7 @@ it.each([
   expect(nearestOf(given, NAMES)).toBe(nearest);
 });
 
-it("A question follows an error, and nothing follows if no name is near.", () => {
+it("An error gets a question if a known name is near, and nothing otherwise.", () => {
   expect(didYouMean("tool", NAMES)).toBe(" Did you mean `tools`?");
   expect(didYouMean("weather", NAMES)).toBe("");
 });

@@ -10,12 +10,12 @@ const calculatorSchema = z.object({
     ),
 });
 
-/** LangChain's calculator, which answers a bad expression with a sentence; here that is an error. */
+/** LangChain's calculator. For a bad expression it returns a sentence; this tool throws an error. */
 export function createCalculatorTool() {
   const calculator = new Calculator();
   return tool(
     async ({ input }) => {
-      // Not `invoke`: that would show as a second tool run within this one.
+      // `invoke` would show as a second tool run within this one.
       const result = await calculator._call(input);
       if (Number.isFinite(Number(result))) return result;
       const isUnbounded = /^(?:-?Infinity|NaN)$/.test(result);

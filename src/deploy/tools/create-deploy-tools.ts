@@ -4,7 +4,7 @@ import { createCurrentTimeTool } from "./current-time.js";
 import { createSaveNoteTool, createSearchNotesTool } from "./notes.js";
 import { createWeatherTool, type WeatherOptions } from "./weather.js";
 
-/** The tools of the served graph. None needs a key; all but the weather work without a network. */
+/** The tools of the served graph. None needs a key. Only the weather needs a network. */
 export function createDeployTools(weather: WeatherOptions = {}): StructuredToolInterface[] {
   return [
     createCalculatorTool(),

@@ -2,7 +2,7 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 
 export interface CurrentTimeOptions {
-  /** Contract: returns the present moment; must not throw. @default () => new Date() */
+  /** Contract: returns the current time; must not throw. @default () => new Date() */
   readonly now?: () => Date;
 }
 

@@ -1,4 +1,7 @@
-/** Notes that outlive the thread: kept in the LangGraph store, for each user apart if the run knows its user. */
+/**
+ * Notes that are kept when a thread ends: they are in the LangGraph store. Each user has separate notes if
+ * the run knows its user.
+ */
 
 import { createHash } from "node:crypto";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
@@ -30,7 +33,7 @@ export function createSaveNoteTool() {
     },
     {
       name: "save_note",
-      description: "Saves a note that can be searched later, also in other conversations.",
+      description: "Saves a note that can be searched later, even in other conversations.",
       schema: saveNoteSchema,
     },
   );
@@ -54,7 +57,10 @@ export function createSearchNotesTool() {
   );
 }
 
-/** By meaning: a store with an index ranks its items, one without ignores the query and gives no scores. */
+/**
+ * Searches by meaning. A store with an index ranks its items. A store without one ignores the query and
+ * returns no scores.
+ */
 async function findRanked(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
   const items = await store.search(namespace, { query, limit: MAX_FOUND });
   return readTexts(
@@ -63,7 +69,7 @@ async function findRanked(store: NoteStore, namespace: string[], query: string):
   );
 }
 
-/** By words: every word of the query occurs in the note. */
+/** Searches by words: every word of the query occurs in the note. */
 async function findByWords(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const found: string[] = [];
@@ -81,7 +87,7 @@ interface FoundItem {
   readonly value: unknown;
 }
 
-/** A store searches by prefix, so the notes of nobody in particular come together with those of every user. */
+/** A store searches by prefix, so a search for the notes without a user also finds those of every user. */
 function readTexts(items: readonly FoundItem[], namespace: readonly string[]): string[] {
   return items
     .filter((item) => item.namespace.length === namespace.length)
@@ -93,7 +99,7 @@ function readStore({ store }: { readonly store: unknown }): NoteStore {
   throw new Error("Notes need a store, and this graph runs without one. Compile it with a `store`.");
 }
 
-/** By shape: the server brings a store of its own copy of the class. */
+/** Checks the shape, because the server's store comes from another copy of the class. */
 function isNoteStore(store: unknown): store is NoteStore {
   return typeof store === "object" && store !== null && "put" in store && "search" in store;
 }
@@ -104,12 +110,12 @@ function readNamespace({ configurable }: ToolRuntime): string[] {
   return userId === undefined ? [NAMESPACE] : [NAMESPACE, toLabel(userId)];
 }
 
-/** A label of a namespace has no periods and no colons. */
+/** A label of a namespace must not contain periods or colons. */
 function toLabel(userId: string): string {
   return encodeURIComponent(userId).replaceAll(".", "%2E");
 }
 
-/** From the text, so that saving a note twice keeps one. */
+/** Derived from the text, so that a note that is saved twice is kept once. */
 function deriveKey(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }

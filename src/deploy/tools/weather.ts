@@ -1,17 +1,17 @@
-/** Current weather over Open-Meteo, which needs no key. */
+/** Current weather from Open-Meteo, which needs no key. */
 
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { describeWeatherCode } from "./weather-codes.js";
 
 export interface WeatherOptions {
-  /** Where cities are looked up. @default "https://geocoding-api.open-meteo.com" */
+  /** Base URL of the service that finds cities. @default "https://geocoding-api.open-meteo.com" */
   readonly geocodingBaseUrl?: string | undefined;
-  /** Where the weather is asked for. @default "https://api.open-meteo.com" */
+  /** Base URL of the service that reports the weather. @default "https://api.open-meteo.com" */
   readonly forecastBaseUrl?: string | undefined;
-  /** Contract: as the global `fetch`; rejects where the service cannot be reached, and heeds `signal`. */
+  /** Contract: works like the global `fetch`: it rejects if the service cannot be reached, and obeys `signal`. */
   readonly fetch?: typeof fetch | undefined;
-  /** For each of the two requests, in milliseconds. @default 8000 */
+  /** Time limit of each of the two requests, in milliseconds. @default 8000 */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ async function getJson<T>(url: URL, schema: z.ZodType<T>, request: ServiceReques
   const { status, body } = await get(url, request);
   if (status !== 200) throw new Error(`The weather service answered with HTTP status ${status}.`);
   const parsed = schema.safeParse(parseJson(body));
-  if (!parsed.success) throw new Error("The weather service gave an answer that could not be understood.");
+  if (!parsed.success) throw new Error("The weather service sent a response that could not be understood.");
   return parsed.data;
 }
 
@@ -94,9 +94,9 @@ async function get(
     const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
     return { status: response.status, body: await response.text() };
   } catch (error) {
-    // The caller's own abort is no fault of the service.
+    // An abort by the caller is not a fault of the service.
     signal?.throwIfAborted();
-    const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : readReason(error);
+    const reason = timeout.aborted ? `no response within ${timeoutMs} ms` : readReason(error);
     throw new Error(`The weather service could not be reached: ${reason}.`, { cause: error });
   }
 }
@@ -109,7 +109,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `fetch` says only "fetch failed"; what failed is in the cause, and for several addresses in its `code`. */
+/** `fetch` says only "fetch failed". The cause says what failed; after several addresses it only has a `code`. */
 function readReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

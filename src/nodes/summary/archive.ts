@@ -82,7 +82,7 @@ interface ThreadValues {
  * }
  * const { values } = await agent.getState(config);
  * const whole = await readFullHistory(store, "1", values);
- * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
+ * console.log(`${values.messages?.length} of ${whole.length}`); // 4 of 6
  * ```
  */
 export async function readFullHistory(
@@ -200,7 +200,7 @@ function isStoredMessage(value: unknown): value is StoredMessage {
  * const { values } = await agent.getState(config);
  * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
  * const restored = await agent.getState(config);
- * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
+ * console.log(`${values.messages?.length}, then ${restored.values.messages?.length}`); // 4, then 6
  * ```
  */
 export async function restoreCovered(

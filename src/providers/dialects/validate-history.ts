@@ -23,10 +23,26 @@ export interface Violation {
 const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
 
 /**
- * Lists the reasons why a provider would reject these messages, as its LangChain client would send them: the broken
- * rule, its place, and the error of the provider. The list is empty if the provider accepts them.
+ * Tells why a provider would reject these messages, in the form in which its LangChain client sends them: the
+ * broken rules, their places and the provider's error messages. Empty if the provider would accept them.
  *
+ * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
  * @throws InvalidSettingError for an unknown dialect.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { validateHistory } from "langgraph-tether";
+ *
+ * const violations = validateHistory(
+ *   [
+ *     new HumanMessage("What is the weather?"),
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ *   "openai",
+ * );
+ * console.log(violations.map(({ rule, index }) => `${rule} at ${index}`)); // [ 'missing-result at 1' ]
+ * ```
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);

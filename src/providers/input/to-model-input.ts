@@ -25,16 +25,25 @@ export interface ModelInputOptions {
 }
 
 /**
- * Derives the messages of one model request from the history. Nothing of it is stored.
- *
- * - A summary replaces the messages that it covers.
- * - Every tool call has its result, and old calls are left out.
- * - All system messages are joined into one at the front.
- * - Content that a provider of the dialect would reject is rewritten into a form that it accepts, so {@link
- *   validateHistory} finds no fault.
- * - Long results are shortened if there is a token budget.
+ * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
+ * Every tool call has its result. Calls of earlier turns are left out beyond the limit. All system messages
+ * are joined into one at the front. Anything that a provider of the dialect would refuse is changed to a form
+ * that it accepts, so {@link validateHistory} finds nothing in it. Long results are shortened if a budget
+ * requires it. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown dialect.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { toModelInput } from "langgraph-tether";
+ *
+ * const history = [
+ *   new AIMessage({ content: "", tool_calls: [{ id: "call:1", name: "weather", args: {} }] }),
+ *   new HumanMessage("Are you there?"),
+ * ];
+ * const input = toModelInput(history, { systemPrompt: "Be brief.", dialect: "openai" });
+ * console.log(input.map((message) => message.type)); // [ 'system', 'ai', 'tool', 'human' ]
+ * ```
  */
 export function toModelInput(
   history: readonly BaseMessage[],

@@ -5,10 +5,25 @@ import { createModel } from "./create-model.js";
 export type CreateModel = (name: string) => Promise<BaseChatModel>;
 
 /**
- * Makes each model once, when it is first needed. Graphs with the same function share their models: the client's
- * connections, and what was learned about the provider.
+ * Returns a `createModel` that makes each model once, when it is first needed. Graphs that get the same
+ * function share their models, with their connections and with what is known about their providers.
  *
- * @param make Makes a model. If it fails, it is called again the next time. @default createModel
+ * @param make Makes a model. After a failure it is called again the next time. @default createModel
+ * @example
+ * ```ts
+ * import { cachedCreateModel, createAgentGraph, createModel } from "langgraph-tether";
+ *
+ * let made = 0;
+ * const shared = cachedCreateModel((name) => {
+ *   made += 1;
+ *   return createModel(name);
+ * });
+ * const writer = createAgentGraph({ model: "offline:", createModel: shared });
+ * const reviewer = createAgentGraph({ model: "offline:", createModel: shared });
+ * await writer.invoke({ messages: "Hello!" });
+ * await reviewer.invoke({ messages: "Hello!" });
+ * console.log(made); // 1
+ * ```
  */
 export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
   const made = new Map<string, Promise<BaseChatModel>>();

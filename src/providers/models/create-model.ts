@@ -55,12 +55,21 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
 }
 
 /**
- * Makes a model by name: `openai:gpt-4o-mini`, or `offline:` for the built-in model that needs no key and no network.
- * Keys and base URLs are read from the environment variables with their usual names. The client sends a request up to
- * four more times, with growing waits, after failures that may pass: a lost connection, a 5xx, or a 429 that is not
- * an exhausted quota.
+ * Makes a chat model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded model that needs no key
+ * and no network. Keys and base URLs come from the environment, under the usual names. The client repeats a
+ * failed request up to four times, with growing pauses, if that can help: after a lost connection, a 5xx, or
+ * a 429 that is not an exhausted quota.
  *
+ * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
+ * @example
+ * ```ts
+ * import { createModel } from "langgraph-tether";
+ *
+ * const model = await createModel("offline:");
+ * const response = await model.invoke("Hello!");
+ * console.log(response.text.split(":")[0]); // I am the offline model
+ * ```
  */
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
   const { model } = parseModelName(name);

@@ -30,7 +30,19 @@ export interface ModelIdentity {
   readonly modelId: string | undefined;
 }
 
-/** The dialect whose rules a chat model's messages must keep. `"strict"`, which all accept, for an unknown model. */
+/**
+ * The dialect of a chat model: the provider family whose rules its messages must keep. For an unknown model
+ * this is `"strict"`, which every provider accepts.
+ *
+ * @param model A chat model, or one with bound options.
+ * @example
+ * ```ts
+ * import { createModel, dialectOf } from "langgraph-tether";
+ *
+ * const model = await createModel("offline:");
+ * console.log(dialectOf(model)); // openai
+ * ```
+ */
 export function dialectOf(model: object): DialectName {
   const client = innermost(model);
   const made = MADE_FOR.get(client) ?? MADE_FOR.get(model);

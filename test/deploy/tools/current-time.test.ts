@@ -12,13 +12,13 @@ it.each([
   for (const part of parts) expect(text).toContain(part);
 });
 
-it("names a time zone that it does not know", async () => {
+it("names an unknown time zone in its error", async () => {
   await expect(currentTime.invoke({ timezone: "Gotham" })).rejects.toThrow(
     'Unknown time zone "Gotham". Expected an IANA name such as "Europe/Paris" or "UTC".',
   );
 });
 
-it("reads the clock at each call", async () => {
+it("reads the clock in each call", async () => {
   const moments = [new Date("2026-01-01T00:00:00Z"), new Date("2026-01-01T00:00:01Z")];
   const ticking = createCurrentTimeTool({ now: () => moments.shift() ?? new Date(0) });
   expect(await ticking.invoke({})).not.toBe(await ticking.invoke({}));

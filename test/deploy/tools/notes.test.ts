@@ -8,7 +8,7 @@ import { createSaveNoteTool, createSearchNotesTool } from "../../../src/deploy/t
 const save = createSaveNoteTool();
 const search = createSearchNotesTool();
 
-/** Runs one call in a graph, which is how a tool gets its store. */
+/** Runs one tool call in a graph, because a graph gives the tool its store. */
 function createNotebook(store: InMemoryStore | undefined) {
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("tools", new ToolNode([save, search]))
@@ -33,7 +33,7 @@ class TwoWordEmbeddings extends Embeddings {
 }
 
 describe("notes", () => {
-  it("are found again by their words, in any case", async () => {
+  it("are found by their words, ignoring case", async () => {
     const use = createNotebook(new InMemoryStore());
     expect(await use("save_note", { text: "Buy green tea" })).toBe("Saved the note: Buy green tea");
     await use("save_note", { text: "Call the bank" });
@@ -89,7 +89,7 @@ describe("notes", () => {
     expect(await use("search_notes", { query: "what to drink" })).toBe("- drink tea\n- sport on Monday");
   });
 
-  it("fail with a clear sentence without a store", async () => {
+  it("fail without a store, with a clear error", async () => {
     const use = createNotebook(undefined);
     expect(await use("save_note", { text: "tea" })).toContain("Notes need a store");
     await expect(search.invoke({ query: "tea" })).rejects.toThrow("Notes need a store");

@@ -24,7 +24,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Answers the geocoding and the forecast path with these bodies, and records the requested URLs. */
+/** Responds to the geocoding and the forecast path with these bodies, and records the requested URLs. */
 async function serveWeather({ places, forecast }: { places: unknown; forecast: unknown }) {
   const urls: URL[] = [];
   const base = await serve((request, response) => {
@@ -67,7 +67,7 @@ it.each([
   await expect(weather.invoke({ city: "Paris" })).rejects.toThrow("could not be understood");
 });
 
-it("tells the status of a refusal", async () => {
+it("names the HTTP status of a failed request", async () => {
   const base = await serve((_, response) => {
     response.statusCode = 503;
     response.end("busy");
@@ -89,7 +89,7 @@ it("gives up after its timeout", async () => {
   const base = await serve(() => {});
   const weather = createWeatherTool({ geocodingBaseUrl: base, timeoutMs: 50 });
   await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
-    "The weather service could not be reached: no answer within 50 ms.",
+    "The weather service could not be reached: no response within 50 ms.",
   );
 });
 
@@ -100,7 +100,7 @@ it("stops when the caller aborts", async () => {
   await expect(weather.invoke({ city: "Paris" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
 });
 
-it("works with a fetch of the caller", async () => {
+it("uses the caller's fetch", async () => {
   const bodies = [{ results: [{ ...PARIS, country: undefined }] }, { current: CURRENT }];
   const weather = createWeatherTool({ fetch: async () => Response.json(bodies.shift()) });
   expect(await weather.invoke({ city: "Paris" })).toBe("Paris: slight rain, 12.3 °C, wind 14 km/h");
