@@ -22,9 +22,9 @@ import { finishHabitOf } from "../../providers/answer/finish-habit.js";
 import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
+import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { describeFailure } from "../../providers/failure/model-failure.js";
 import { type ModelInputOptions, toModelInput } from "../../providers/input/to-model-input.js";
-import { identityOf } from "../../providers/models/dialect-of.js";
 import { toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
 import {

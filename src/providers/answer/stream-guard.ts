@@ -7,7 +7,6 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/coerce-message.js";
-import { type FailedAttempt, tellRetries } from "../failure/tell-retries.js";
 import {
   isAbortError,
   isConnectError,
@@ -24,6 +23,7 @@ import {
   judgeAnswer,
   judgeWholeText,
 } from "./stream-verdict.js";
+import { type FailedAttempt, tellRetries } from "./tell-retries.js";
 import { mayStream, unstreamed } from "./unstreamed.js";
 
 export interface StreamGuardOptions {

@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
-import { addressOf } from "../models/address-of.js";
-import { dialectOf } from "../models/dialect-of.js";
+import { dialectOf } from "../dialects/dialect-of.js";
+import { addressOf } from "./address-of.js";
 import { explainRefusal } from "./explain-refusal.js";
 import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
 import { createRedact } from "./redact.js";

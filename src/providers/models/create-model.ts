@@ -1,10 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError } from "../../errors.js";
+import { rememberDialect } from "../dialects/dialect-of.js";
 import { toPlainError } from "../failure/plain-error.js";
 import { createRedact } from "../failure/redact.js";
 import { RETRY_FIELDS } from "../failure/retry-policy.js";
-import { rememberDialect } from "./dialect-of.js";
 import { MODEL_PROVIDERS, type ModelProvider } from "./model-providers.js";
 import { nearestModelName } from "./nearest-model-name.js";
 

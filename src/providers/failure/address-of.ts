@@ -1,5 +1,5 @@
 import { isRecord } from "../../shared/is-record.js";
-import { innermost } from "./dialect-of.js";
+import { innermost } from "../dialects/dialect-of.js";
 
 /** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */
 const HOLDERS = ["clientConfig", "_defaultConfig"] as const;

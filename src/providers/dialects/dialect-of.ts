@@ -1,5 +1,5 @@
 import { isRecord } from "../../shared/is-record.js";
-import type { DialectName } from "../dialects/dialects.js";
+import type { DialectName } from "./dialects.js";
 
 /** Dialects by the `_llmType` of LangChain's clients. `openai` needs a closer look, below. */
 const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
