@@ -5,9 +5,6 @@ import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approva
 import { describeCall } from "../terminal/describe.js";
 import type { TypedCommand } from "./command.js";
 
-export const APPROVAL_HELP = `/approve, /reject [why], /edit {"argument": …} and /respond text
-          decide the call that waits for approval; a message instead declines it`;
-
 /** The calls of one interrupt. The first one is decided next. */
 export interface Question {
   /** The id of the interrupt. A decision names the interrupt that it belongs to. */

@@ -1,10 +1,11 @@
-import { APPROVAL_HELP } from "./approval.js";
-
 /** A command line of the user, with the text after the command's name. */
 export interface TypedCommand {
   readonly name: string;
   readonly words: string;
 }
+
+const APPROVAL_HELP = `/approve, /reject [why], /edit {"argument": …} and /respond text
+          decide the call that waits for approval; a message instead declines it`;
 
 export const COMMAND_HELP = `/history  shows the thread
 /new      begins a new thread

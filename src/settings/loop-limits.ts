@@ -1,4 +1,3 @@
-import type { RunContext } from "./run-context.js";
 import type { NamesWith, Settings } from "./settings.js";
 
 type LimitName = NamesWith<{ readonly lowerOnly: true }>;
@@ -6,8 +5,10 @@ type LimitName = NamesWith<{ readonly lowerOnly: true }>;
 /** The limits of one turn. A run may lower those that its graph was built with. */
 export interface LoopLimits extends Pick<Settings, LimitName> {}
 
+type ChosenLimits = { readonly [Name in LimitName]?: LoopLimits[Name] | undefined };
+
 /** The limits of a run: what its context says, else those of its graph. */
-export function resolveLimits(context: RunContext, limits: LoopLimits): LoopLimits {
+export function resolveLimits(context: ChosenLimits, limits: LoopLimits): LoopLimits {
   return {
     maxIterations: context.maxIterations ?? limits.maxIterations,
     maxToolCalls: context.maxToolCalls ?? limits.maxToolCalls,

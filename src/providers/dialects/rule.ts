@@ -1,7 +1,5 @@
 /** Rules that a provider applies to a history, and how well we know them. */
 
-import type { MediaFormName } from "../input/media/media-forms.js";
-
 /** Each rule, with the histories that break it. */
 const RULES = {
   "empty-history": "There are no messages except system messages.",
@@ -107,6 +105,9 @@ export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
 }
+
+/** How a provider takes a user's pictures, sounds and files. `"none"`: not at all. */
+export type MediaFormName = "image-url" | "openai" | "openai-responses" | "anthropic" | "gemini" | "none";
 
 export interface Dialect {
   readonly rules: Rules;

@@ -1,6 +1,7 @@
 /** How each client accepts a user's images, sounds and files. */
 
 import { isRecord } from "../../../shared/is-record.js";
+import type { MediaFormName } from "../../dialects/rule.js";
 import type { Block, Media, Source } from "./read-media.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -86,9 +87,7 @@ export const MEDIA_FORMS = {
     },
   },
   none: { takes: () => false, write: () => undefined },
-} as const satisfies Readonly<Record<string, MediaForm>>;
-
-export type MediaFormName = keyof typeof MEDIA_FORMS;
+} as const satisfies Readonly<Record<MediaFormName, MediaForm>>;
 
 function toUrl(source: Source): string | undefined {
   if (source.kind === "id") return undefined;
