@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { Target } from "../dialects/maker.js";
 import { bridgeRoles } from "./projection/bridge-roles.js";
 import { carryMedia } from "./projection/carry-media.js";
 import { cleanContent } from "./projection/clean-content.js";
@@ -10,7 +11,7 @@ import { mergeTurns } from "./projection/merge-turns.js";
 import { nameTools } from "./projection/name-tools.js";
 import { passReasoning } from "./projection/pass-reasoning.js";
 import { renameCalls } from "./projection/rename-calls.js";
-import type { Step, Target } from "./projection/step.js";
+import type { Step } from "./projection/step.js";
 
 /**
  * The order matters: first the form of each message, then their sequence. Each step reads from the dialect what to

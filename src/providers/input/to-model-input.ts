@@ -6,9 +6,9 @@ import { shortenResults } from "../../history/shorten-results.js";
 import { coverageOf } from "../../history/summary.js";
 import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
+import { reasoningOf } from "../dialects/reasoning-field.js";
 import { projectMessages } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
-import { reasoningOf } from "./reasoning-field.js";
 
 /** The options of `toModelInput`. */
 export interface ModelInputOptions {

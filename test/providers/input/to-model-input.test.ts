@@ -5,7 +5,7 @@ import { countTextTokens } from "../../../src/history/count-tokens.js";
 import { sumTokens } from "../../../src/history/measure-input.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
 import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
-import { reasoningOf } from "../../../src/providers/input/reasoning-field.js";
+import { reasoningOf } from "../../../src/providers/dialects/reasoning-field.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";

@@ -1,7 +1,7 @@
 /** Checks the content of messages. */
 
 import { isRecord } from "../../../shared/is-record.js";
-import { MEDIA_FORMS } from "../../input/media/media-forms.js";
+import { MEDIA_FORMS } from "../media/media-forms.js";
 import type { Dialect } from "../rule.js";
 import type { Check, Fault } from "./check.js";
 import { blockType, isBlank, type SentMessage, textOf } from "./sent-message.js";

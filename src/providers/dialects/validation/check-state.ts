@@ -1,9 +1,9 @@
 /** Checks state that only the model that wrote it can read. */
 
 import { isAIMessage } from "../../../history/call.js";
-import { readMaker } from "../../input/maker.js";
-import { reasoningOf } from "../../input/reasoning-field.js";
-import { storedItemIds } from "../../input/stored-items.js";
+import { readMaker } from "../maker.js";
+import { reasoningOf } from "../reasoning-field.js";
+import { storedItemIds } from "../stored-items.js";
 import type { Check, Fault } from "./check.js";
 import { blockType } from "./sent-message.js";
 

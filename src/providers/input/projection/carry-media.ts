@@ -10,8 +10,8 @@
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
-import { MEDIA_FORMS, type MediaForm } from "../media/media-forms.js";
-import { type Block, readMedia } from "../media/read-media.js";
+import { MEDIA_FORMS, type MediaForm } from "../../dialects/media/media-forms.js";
+import { type Block, readMedia } from "../../dialects/media/read-media.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 

@@ -11,10 +11,10 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { contentText } from "../../../history/content-text.js";
 import { copyMessage } from "../../../history/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
+import { MEDIA_FORMS } from "../../dialects/media/media-forms.js";
+import type { Block } from "../../dialects/media/read-media.js";
 import type { Dialect } from "../../dialects/rule.js";
 import { blockType, textOf } from "../../dialects/validation/sent-message.js";
-import { MEDIA_FORMS } from "../media/media-forms.js";
-import type { Block } from "../media/read-media.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 

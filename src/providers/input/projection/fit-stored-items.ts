@@ -9,9 +9,14 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
+import { readMaker } from "../../dialects/maker.js";
 import { openaiResponses } from "../../dialects/openai.js";
-import { readMaker } from "../maker.js";
-import { callIdsOfOutput, functionItemIds, storedItemIds, storedOutput } from "../stored-items.js";
+import {
+  callIdsOfOutput,
+  functionItemIds,
+  storedItemIds,
+  storedOutput,
+} from "../../dialects/stored-items.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 

@@ -10,9 +10,10 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
 import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects/dialects.js";
-import { mayHaveWritten } from "../maker.js";
+import type { Target } from "../../dialects/maker.js";
+import { mayHaveWritten } from "../../dialects/maker.js";
 import { mapMessages } from "./map-messages.js";
-import type { Step, Target } from "./step.js";
+import type { Step } from "./step.js";
 
 export const keepOwnState: Step = (messages, target) =>
   mapMessages(messages, (message) => {

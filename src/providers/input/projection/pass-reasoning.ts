@@ -8,8 +8,8 @@
 
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
-import { mayHaveWritten } from "../maker.js";
-import { REASONING_FIELD, reasoningOf } from "../reasoning-field.js";
+import { mayHaveWritten } from "../../dialects/maker.js";
+import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 

@@ -1,11 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Dialect } from "../../dialects/rule.js";
-
-export interface Target {
-  readonly dialect: Dialect;
-  /** The name of the model that gets the request. Undefined if it is not known. */
-  readonly modelId: string | undefined;
-}
+import type { Target } from "../../dialects/maker.js";
 
 /**
  * One step from the history to messages that a provider accepts.

@@ -1,7 +1,14 @@
 /** Which model wrote a message. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import type { Target } from "./projection/step.js";
+import type { Dialect } from "./rule.js";
+
+/** The model that a request is made for. */
+export interface Target {
+  readonly dialect: Dialect;
+  /** The name of the model that gets the request. Undefined if it is not known. */
+  readonly modelId: string | undefined;
+}
 
 export interface Maker {
   /** The name in LangChain's `response_metadata.model_provider`. Undefined if the message does not say. */

@@ -1,7 +1,7 @@
 /** How each client accepts a user's images, sounds and files. */
 
 import { isRecord } from "../../../shared/is-record.js";
-import type { MediaFormName } from "../../dialects/rule.js";
+import type { MediaFormName } from "../rule.js";
 import type { Block, Media, Source } from "./read-media.js";
 
 type Fields = Readonly<Record<string, unknown>>;
