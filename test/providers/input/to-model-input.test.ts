@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { countTextTokens } from "../../../src/history/count-tokens.js";
 import { sumTokens } from "../../../src/history/measure-input.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
 import { reasoningOf } from "../../../src/providers/dialects/reasoning-field.js";
+import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
@@ -48,4 +48,17 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
       runs(60),
     );
   });
+});
+
+it("An assistant message that is merged into the next one leaves its state behind", () => {
+  const state = { type: "functionCall", functionCall: { name: "look", args: {} } };
+  const messages = [
+    new HumanMessage("look"),
+    new AIMessage({ content: [state, { type: "text", text: "I look." }] }),
+    new AIMessage({ content: "I saw it.", response_metadata: { model_provider: "openai" } }),
+  ];
+  const input = toModelInput(messages, { dialect: "gemini" });
+  expect(validateHistory(input, "gemini")).toEqual([]);
+  expect(JSON.stringify(input)).not.toContain("functionCall");
+  expect(input[1]?.text).toContain("I look.");
 });

@@ -8,6 +8,7 @@
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/copy-message.js";
+import { STATE_BLOCKS } from "../../dialects/dialects.js";
 import type { Step } from "./step.js";
 
 export const mergeTurns: Step = (messages, { dialect }) => {
@@ -25,10 +26,17 @@ export const mergeTurns: Step = (messages, { dialect }) => {
 /** A message with calls is followed by its results, so the first of two assistant messages has no calls. */
 function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefined {
   if (first.type !== second.type || (second.type !== "human" && second.type !== "ai")) return undefined;
-  const content = joinContent(first.content, second.content);
-  if (!isAIMessage(second)) return copyMessage(first, { content });
+  if (!isAIMessage(second))
+    return copyMessage(first, { content: joinContent(first.content, second.content) });
   // The first message's state is dropped: it has no calls that need it, and another model may have written it.
+  const content = joinContent(withoutState(first.content), second.content);
   return copyMessage<BaseMessage>(second, { content });
+}
+
+function withoutState(content: MessageContent): MessageContent {
+  if (typeof content === "string") return content;
+  const rest = content.filter(({ type }) => !STATE_BLOCKS.has(type));
+  return rest.length === 0 ? "" : rest;
 }
 
 function joinContent(first: MessageContent, second: MessageContent): MessageContent {
