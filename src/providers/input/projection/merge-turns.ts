@@ -35,7 +35,7 @@ function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefine
 
 function withoutState(content: MessageContent): MessageContent {
   if (typeof content === "string") return content;
-  const rest = content.filter(({ type }) => !STATE_BLOCKS.has(type));
+  const rest = content.filter((block) => !STATE_BLOCKS.has(block?.type));
   return rest.length === 0 ? "" : rest;
 }
 
