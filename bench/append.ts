@@ -8,7 +8,7 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { messagesStateReducer } from "@langchain/langgraph";
-import { pairedMessagesReducer } from "../src/history/paired-messages-reducer.js";
+import { pairedMessagesReducer } from "../src/history/reducer/paired-messages-reducer.js";
 
 const SIZES = [1_000, 10_000, 100_000];
 const WARM_SAMPLES = 300;

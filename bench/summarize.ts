@@ -19,7 +19,7 @@ import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware } from "langchain";
 import { z } from "zod";
-import { countTokens } from "../src/history/count-tokens.js";
+import { countTokens } from "../src/history/long-threads/count-tokens.js";
 import { createAgentGraph } from "../src/index.js";
 import { type Answer, FunctionModel } from "../test/support/function-model.js";
 import { strictViolations } from "../test/support/strict-check.js";

@@ -4,12 +4,12 @@
  */
 
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
-export type { Call } from "./history/call.js";
-export { filterToolCalls } from "./history/filter-tool-calls.js";
-export { findSafeCutoff, type Keep } from "./history/find-safe-cutoff.js";
-export { type ReducedMessages, reduceMessages } from "./history/reduce-messages.js";
-export type { Repair, RepairKind } from "./history/repair.js";
-export { type RepairedHistory, repairHistory } from "./history/repair-history.js";
+export { filterToolCalls } from "./history/long-threads/filter-tool-calls.js";
+export { findSafeCutoff, type Keep } from "./history/long-threads/find-safe-cutoff.js";
+export type { Call } from "./history/messages/call.js";
+export type { Repair, RepairKind } from "./history/messages/repair.js";
+export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
+export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";

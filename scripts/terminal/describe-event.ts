@@ -1,6 +1,6 @@
 /** Describes the events of the agent on the `custom` stream. */
 
-import type { PlaceholderCause } from "../../src/history/result.js";
+import type { PlaceholderCause } from "../../src/history/messages/result.js";
 import type { AgentEvent, RunEndEvent } from "../../src/nodes/run/agent-event.js";
 import { BROKEN_REASONS } from "../../src/providers/answer/stream-verdict.js";
 

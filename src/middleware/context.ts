@@ -2,8 +2,8 @@
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError, InvalidSettingError, MiddlewareError } from "../errors.js";
-import { isAIMessage } from "../history/call.js";
-import { coerceMessage } from "../history/coerce-message.js";
+import { isAIMessage } from "../history/messages/call.js";
+import { coerceMessage } from "../history/messages/coerce-message.js";
 import { isRecord } from "../shared/is-record.js";
 
 /** What the layers of one run share: one bag, empty at the beginning of each run, also of a resumed one. */

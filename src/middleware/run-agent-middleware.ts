@@ -3,9 +3,9 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import { MiddlewareError } from "../errors.js";
-import { callsOf, isAIMessage } from "../history/call.js";
-import { cloneMessage, isSameMessage } from "../history/clone-message.js";
-import { isResult } from "../history/result.js";
+import { callsOf, isAIMessage } from "../history/messages/call.js";
+import { cloneMessage, isSameMessage } from "../history/messages/clone-message.js";
+import { isResult } from "../history/messages/result.js";
 import type { AgentContext } from "./agent-context.js";
 import { Handoff } from "./handoff.js";
 import type { AgentMiddleware } from "./middleware.js";

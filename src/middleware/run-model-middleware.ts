@@ -2,8 +2,8 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { MiddlewareError } from "../errors.js";
-import { cloneMessage, isSameMessage } from "../history/clone-message.js";
-import { withoutStaleCalls } from "../history/without-stale-calls.js";
+import { withoutStaleCalls } from "../history/calls/without-stale-calls.js";
+import { cloneMessage, isSameMessage } from "../history/messages/clone-message.js";
 import type { ChatContext } from "./chat-context.js";
 import type { ChatMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";

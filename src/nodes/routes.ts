@@ -1,7 +1,7 @@
 /** Routes on edges: from the beginning of a run, and from the patch node. Both see the whole state. */
 
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { type UnansweredCall, unansweredCalls } from "../history/calls/open-calls.js";
 import type { GivenMessages } from "../middleware/run-agent-middleware.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";

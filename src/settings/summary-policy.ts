@@ -2,8 +2,8 @@
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { countTextTokens } from "../history/count-tokens.js";
-import type { SummaryPolicy } from "../history/plan-summary.js";
+import { countTextTokens } from "../history/long-threads/count-tokens.js";
+import type { SummaryPolicy } from "../history/long-threads/plan-summary.js";
 import { toJson } from "../shared/to-json.js";
 import { DEFAULT_BUDGET, windowBudgetOf } from "./input-budget.js";
 import type { RunContext } from "./run-context.js";

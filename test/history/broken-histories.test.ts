@@ -5,8 +5,8 @@
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { repairHistory } from "../../src/history/repair-history.js";
-import type { PlaceholderCause } from "../../src/history/result.js";
+import type { PlaceholderCause } from "../../src/history/messages/result.js";
+import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { ai, human, placeholder, result, system } from "../support/make-messages.js";
 import { strictViolations } from "../support/strict-check.js";
 import { titled } from "../support/titled.js";

@@ -2,9 +2,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { findSafeCutoff } from "../../src/history/find-safe-cutoff.js";
-import { reduceMessages } from "../../src/history/reduce-messages.js";
-import { repairHistory } from "../../src/history/repair-history.js";
+import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { toPlainList } from "../support/plain-messages.js";
 import { recordedConversations } from "../support/recorded-conversations.js";
 import { callIdsOf, stateViolations, strictViolations } from "../support/strict-check.js";

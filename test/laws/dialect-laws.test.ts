@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { callsOf } from "../../src/history/call.js";
+import { callsOf } from "../../src/history/messages/call.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
 import { validateHistory } from "../../src/providers/dialects/validate-history.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";

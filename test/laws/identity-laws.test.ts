@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coerceMessage } from "../../src/history/coerce-message.js";
-import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { coerceMessage } from "../../src/history/messages/coerce-message.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { build, entries, isGivenId } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";
 import { snapshot, toPlain, toPlainList } from "../support/plain-messages.js";

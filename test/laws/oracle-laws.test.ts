@@ -3,7 +3,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reduceMessages } from "../../src/history/reduce-messages.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { build, entries } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";
 import { reduceByTheRules } from "../support/oracle.js";

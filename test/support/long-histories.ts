@@ -1,8 +1,8 @@
 /** Long histories in few words. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { countTokens } from "../../src/history/count-tokens.js";
-import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+import { countTokens } from "../../src/history/long-threads/count-tokens.js";
+import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
 
 /** A text of so many tokens, by our estimate, that begins with its name. */
 export function textOf(tokens: number, name = ""): string {

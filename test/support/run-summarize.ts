@@ -2,10 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
-import { coerceMessage } from "../../src/history/coerce-message.js";
-import type { SummaryPolicy } from "../../src/history/plan-summary.js";
-import { reduceMessages } from "../../src/history/reduce-messages.js";
-import { coverageOf } from "../../src/history/summary.js";
+import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
+import { coerceMessage } from "../../src/history/messages/coerce-message.js";
+import { coverageOf } from "../../src/history/messages/summary.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
 import type { AgentState, SummaryAttempt } from "../../src/nodes/run/agent-state.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/nodes/summary/summarize.js";

@@ -4,7 +4,7 @@
  */
 
 import { type AIMessage, type BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
-import { coverageOf } from "../../src/history/summary.js";
+import { coverageOf } from "../../src/history/messages/summary.js";
 
 type Block = Record<string, unknown>;
 

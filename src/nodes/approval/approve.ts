@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
-import { callsOf, isAIMessage } from "../../history/call.js";
-import { toPlain } from "../../history/to-plain.js";
-import { withArguments } from "../../history/with-arguments.js";
+import { withArguments } from "../../history/calls/with-arguments.js";
+import { callsOf, isAIMessage } from "../../history/messages/call.js";
+import { toPlain } from "../../history/messages/to-plain.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf, runRecordOf } from "../run/run-handle.js";

@@ -4,11 +4,11 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../../errors.js";
-import { callsOf, isAIMessage } from "../../history/call.js";
-import { cloneMessage } from "../../history/clone-message.js";
-import { coerceMessage } from "../../history/coerce-message.js";
-import { parseMessages } from "../../history/messages-schema.js";
-import { isBlankMessage } from "../../history/without-calls.js";
+import { isBlankMessage } from "../../history/calls/without-calls.js";
+import { callsOf, isAIMessage } from "../../history/messages/call.js";
+import { cloneMessage } from "../../history/messages/clone-message.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { parseMessages } from "../../history/messages/messages-schema.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";

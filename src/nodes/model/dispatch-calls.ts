@@ -2,8 +2,8 @@
 
 import { type AIMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, END, Send } from "@langchain/langgraph";
-import { callsOf } from "../../history/call.js";
-import { endingRun } from "../../history/result.js";
+import { callsOf } from "../../history/messages/call.js";
+import { endingRun } from "../../history/messages/result.js";
 import { afterRequired, type ToolChoice } from "../../settings/tool-choice.js";
 import type { ApprovalTask } from "../approval/approval-request.js";
 import type { CallPolicy } from "../approval/call-policy.js";

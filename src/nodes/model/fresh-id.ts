@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { copyMessage } from "../../history/copy-message.js";
-import { deriveUnusedId } from "../../history/message-id.js";
-import { coverageOf } from "../../history/summary.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveUnusedId } from "../../history/messages/message-id.js";
+import { coverageOf } from "../../history/messages/summary.js";
 import { isArchived } from "../summary/archive.js";
 
 /**

@@ -4,11 +4,11 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf } from "../../history/call.js";
-import { groupMessages } from "../../history/group.js";
-import { unansweredCalls } from "../../history/open-calls.js";
-import type { SummaryPolicy } from "../../history/plan-summary.js";
-import { endsRun, isResult } from "../../history/result.js";
+import { groupMessages } from "../../history/calls/group.js";
+import { unansweredCalls } from "../../history/calls/open-calls.js";
+import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
+import { callsOf } from "../../history/messages/call.js";
+import { endsRun, isResult } from "../../history/messages/result.js";
 import type { LoopLimits } from "../../settings/loop-limits.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "../run/agent-state.js";
 import { STEPS_OF_A_ROUND, STEPS_OF_A_SUMMARY } from "../run/superstep-budget.js";

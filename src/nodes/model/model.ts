@@ -1,9 +1,9 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { callsOf } from "../../history/call.js";
-import { withDistinctCallIds } from "../../history/distinct-call-ids.js";
-import type { SummaryPolicy } from "../../history/plan-summary.js";
+import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
+import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
+import { callsOf } from "../../history/messages/call.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { isSavedRun } from "../../langgraph/run-host.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";

@@ -2,9 +2,9 @@
 
 import { type AIMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { copyMessage } from "../../history/copy-message.js";
-import { deriveId } from "../../history/message-id.js";
-import { isBlankMessage, withoutCalls } from "../../history/without-calls.js";
+import { isBlankMessage, withoutCalls } from "../../history/calls/without-calls.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveId } from "../../history/messages/message-id.js";
 import { retractMessages } from "../../langgraph/retract-messages.js";
 import type { ClosingReason } from "../run/agent-state.js";
 

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { callsOf, isAIMessage } from "../../history/call.js";
+import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { retractMessages } from "../../langgraph/retract-messages.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import { refuseEnded } from "./dispatch-calls.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
-import { placeOfCall } from "../../history/group.js";
-import { unansweredCalls } from "../../history/open-calls.js";
-import { causeInHistory, createPlaceholder } from "../../history/result.js";
+import { placeOfCall } from "../../history/calls/group.js";
+import { unansweredCalls } from "../../history/calls/open-calls.js";
+import { causeInHistory, createPlaceholder } from "../../history/messages/result.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf } from "../run/run-handle.js";

@@ -1,5 +1,5 @@
-import { isAIMessage } from "../../history/call.js";
-import type { UnansweredCall } from "../../history/open-calls.js";
+import type { UnansweredCall } from "../../history/calls/open-calls.js";
+import { isAIMessage } from "../../history/messages/call.js";
 import { toJson } from "../../shared/to-json.js";
 import type { ApprovalTask, AskedCall } from "../approval/approval-request.js";
 import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";

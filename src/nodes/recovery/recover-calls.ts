@@ -6,9 +6,9 @@
 
 import type { ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
-import { coerceMessage } from "../../history/coerce-message.js";
-import type { UnansweredCall } from "../../history/open-calls.js";
-import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
+import type { UnansweredCall } from "../../history/calls/open-calls.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { resumedTasks } from "../../langgraph/resumed-tasks.js";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";

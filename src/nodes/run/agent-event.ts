@@ -1,7 +1,7 @@
 /** What the agent tells of itself on the `custom` stream. */
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { PlaceholderCause } from "../../history/result.js";
+import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
 import type { ClosingReason } from "./agent-state.js";
 

@@ -8,9 +8,9 @@ import {
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../../history/messages-schema.js";
-import { pairedMessagesReducer } from "../../history/paired-messages-reducer.js";
-import { isUserMessage } from "../../history/summary.js";
+} from "../../history/messages/messages-schema.js";
+import { isUserMessage } from "../../history/messages/summary.js";
+import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
 
 /** Why the model may call no tool in what remains of the turn. */
 const closingReasonSchema = z.enum([

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
-import { reduceMessages } from "../../history/reduce-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { RunTally } from "./run-tally.js";
 
 /** The latest superstep that began. */

@@ -1,7 +1,7 @@
 /** What the model did in one run of the graph, for its `run-end` event. */
 
 import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
-import { callsOf } from "../../history/call.js";
+import { callsOf } from "../../history/messages/call.js";
 import type { RunEndEvent } from "./agent-event.js";
 
 export class RunTally {

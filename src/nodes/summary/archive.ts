@@ -6,11 +6,11 @@ import {
   mapStoredMessagesToChatMessages,
   type StoredMessage,
 } from "@langchain/core/messages";
-import { normalizeHistory } from "../../history/normalize-history.js";
-import { listOf } from "../../history/read-messages.js";
-import { rewriteHistory } from "../../history/rewrite-history.js";
-import { coverageOf } from "../../history/summary.js";
-import { toPlain } from "../../history/to-plain.js";
+import { listOf } from "../../history/messages/read-messages.js";
+import { coverageOf } from "../../history/messages/summary.js";
+import { toPlain } from "../../history/messages/to-plain.js";
+import { normalizeHistory } from "../../history/reducer/normalize-history.js";
+import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
 
 /** What is needed of a store. LangGraph's stores have it; a client of a server can be wrapped to have it. */
 export interface ArchiveReader {

@@ -1,12 +1,12 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { countTokens } from "../../history/count-tokens.js";
-import { coverPlan } from "../../history/cover-plan.js";
-import { measureInput, sumTokens } from "../../history/measure-input.js";
-import { planSummary, TARGET } from "../../history/plan-summary.js";
-import { type Coverage, createSummary } from "../../history/summary.js";
-import { toPlain } from "../../history/to-plain.js";
+import { countTokens } from "../../history/long-threads/count-tokens.js";
+import { coverPlan } from "../../history/long-threads/cover-plan.js";
+import { measureInput, sumTokens } from "../../history/long-threads/measure-input.js";
+import { planSummary, TARGET } from "../../history/long-threads/plan-summary.js";
+import { type Coverage, createSummary } from "../../history/messages/summary.js";
+import { toPlain } from "../../history/messages/to-plain.js";
 import { windowBudgetOf } from "../../settings/input-budget.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";

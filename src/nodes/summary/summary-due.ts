@@ -1,5 +1,5 @@
-import { measureInput } from "../../history/measure-input.js";
-import { isSummaryDue, type SummaryPolicy } from "../../history/plan-summary.js";
+import { measureInput } from "../../history/long-threads/measure-input.js";
+import { isSummaryDue, type SummaryPolicy } from "../../history/long-threads/plan-summary.js";
 import { type AgentState, turnOf } from "../run/agent-state.js";
 
 /** How much the input must grow before another summary is tried in the same turn, as a fraction. */

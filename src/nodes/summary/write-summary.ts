@@ -1,11 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { contentText } from "../../history/content-text.js";
-import { countTextTokens } from "../../history/count-tokens.js";
-import { sumTokens } from "../../history/measure-input.js";
-import type { SummaryPlan } from "../../history/plan-summary.js";
-import { renderTranscript } from "../../history/render-transcript.js";
+import { countTextTokens } from "../../history/long-threads/count-tokens.js";
+import { sumTokens } from "../../history/long-threads/measure-input.js";
+import type { SummaryPlan } from "../../history/long-threads/plan-summary.js";
+import { renderTranscript } from "../../history/long-threads/render-transcript.js";
+import { contentText } from "../../history/messages/content-text.js";
 import { FinishHabit } from "../../providers/answer/finish-habit.js";
 import { guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";

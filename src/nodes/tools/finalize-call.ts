@@ -2,11 +2,11 @@
 
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Command, isCommand } from "@langchain/langgraph";
-import { cloneMessage } from "../../history/clone-message.js";
-import { coerceMessage } from "../../history/coerce-message.js";
-import { copyMessage } from "../../history/copy-message.js";
-import { deriveId } from "../../history/message-id.js";
-import { endingRun, isResult, NO_OUTPUT } from "../../history/result.js";
+import { cloneMessage } from "../../history/messages/clone-message.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveId } from "../../history/messages/message-id.js";
+import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { toJson } from "../../shared/to-json.js";
 import type { AgentUpdate } from "../run/agent-state.js";

@@ -1,7 +1,7 @@
 /** One call, on its way from the model node to its task of the tools node. JSON: it is stored in the checkpoint. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { type Call, callsOf } from "../../history/call.js";
+import { type Call, callsOf } from "../../history/messages/call.js";
 import { isRecord } from "../../shared/is-record.js";
 
 export interface ToolTask {

@@ -5,8 +5,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../../errors.js";
-import { isAIMessage } from "../../history/call.js";
-import { coerceMessage } from "../../history/coerce-message.js";
+import { isAIMessage } from "../../history/messages/call.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
 import {
   isAbortError,
   isConnectError,

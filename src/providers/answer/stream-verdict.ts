@@ -4,8 +4,8 @@
 
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
-import { callsOf } from "../../history/call.js";
-import { isBlankMessage } from "../../history/without-calls.js";
+import { isBlankMessage } from "../../history/calls/without-calls.js";
+import { callsOf } from "../../history/messages/call.js";
 import { finishKindOf, readFinishReason } from "./finish-reason.js";
 import { hasLeakedMarkup } from "./leaked-markup.js";
 

@@ -1,7 +1,7 @@
 /** The field for reasoning that a provider wants back as plain text: DeepSeek, and hosts that serve its models. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../history/call.js";
+import { isAIMessage } from "../../history/messages/call.js";
 
 /** The name of the field in `additional_kwargs`, where LangChain's clients put it, and in the request. */
 export const REASONING_FIELD = "reasoning_content";

@@ -1,7 +1,7 @@
 /** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../history/call.js";
+import { isAIMessage } from "../../history/messages/call.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 

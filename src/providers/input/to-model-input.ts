@@ -1,10 +1,10 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import { countTextTokens } from "../../history/count-tokens.js";
-import { filterToolCalls } from "../../history/filter-tool-calls.js";
-import { repairHistory } from "../../history/repair-history.js";
-import { shortenResults } from "../../history/shorten-results.js";
-import { coverageOf } from "../../history/summary.js";
-import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
+import { countTextTokens } from "../../history/long-threads/count-tokens.js";
+import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
+import { shortenResults } from "../../history/long-threads/shorten-results.js";
+import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
+import { coverageOf } from "../../history/messages/summary.js";
+import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
 import { reasoningOf } from "../dialects/reasoning-field.js";
 import { projectMessages } from "./project-messages.js";

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../../src/history/open-calls.js";
+import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
 import type { WatchedCheckpoints } from "../../../src/langgraph/watch-checkpointer.js";
 import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
 

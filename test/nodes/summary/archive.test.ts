@@ -1,9 +1,9 @@
 import { type BaseMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { reduceMessages } from "../../../src/history/reduce-messages.js";
-import { coverageOf } from "../../../src/history/summary.js";
-import { visibleHistory } from "../../../src/history/visible-history.js";
+import { visibleHistory } from "../../../src/history/long-threads/visible-history.js";
+import { coverageOf } from "../../../src/history/messages/summary.js";
+import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import {
   archiveMessages,
   archiveNamespace,

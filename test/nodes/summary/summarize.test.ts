@@ -1,8 +1,8 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { countTextTokens } from "../../../src/history/count-tokens.js";
-import { reduceMessages } from "../../../src/history/reduce-messages.js";
-import { coverageOf } from "../../../src/history/summary.js";
+import { countTextTokens } from "../../../src/history/long-threads/count-tokens.js";
+import { coverageOf } from "../../../src/history/messages/summary.js";
+import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { summaryWording } from "../../../src/nodes/summary/summary-prompts.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, squeeze, stepOf, textsOf, tokensOf, turnsOf } from "../../support/long-histories.js";

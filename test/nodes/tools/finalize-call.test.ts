@@ -1,6 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { endsRun } from "../../../src/history/result.js";
+import { endsRun } from "../../../src/history/messages/result.js";
 import { finalizeCall } from "../../../src/nodes/tools/finalize-call.js";
 
 const task = {

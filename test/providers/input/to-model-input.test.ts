@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTextTokens } from "../../../src/history/count-tokens.js";
-import { sumTokens } from "../../../src/history/measure-input.js";
+import { countTextTokens } from "../../../src/history/long-threads/count-tokens.js";
+import { sumTokens } from "../../../src/history/long-threads/measure-input.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
 import { reasoningOf } from "../../../src/providers/dialects/reasoning-field.js";
 import { validateHistory } from "../../../src/providers/dialects/validate-history.js";

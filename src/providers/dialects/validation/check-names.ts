@@ -1,6 +1,6 @@
 /** Checks ids, names and arguments of tool calls. */
 
-import { callIdOf, isResult } from "../../../history/result.js";
+import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { toJson } from "../../../shared/to-json.js";
 import type { Check, Fault } from "./check.js";

@@ -1,6 +1,6 @@
 /** Checks that each tool call has one result, directly after its message. */
 
-import { callIdOf, isResult } from "../../../history/result.js";
+import { callIdOf, isResult } from "../../../history/messages/result.js";
 import type { Check, Fault } from "./check.js";
 import type { SentMessage } from "./sent-message.js";
 

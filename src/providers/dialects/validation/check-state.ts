@@ -1,6 +1,6 @@
 /** Checks state that only the model that wrote it can read. */
 
-import { isAIMessage } from "../../../history/call.js";
+import { isAIMessage } from "../../../history/messages/call.js";
 import { readMaker } from "../maker.js";
 import { reasoningOf } from "../reasoning-field.js";
 import { storedItemIds } from "../stored-items.js";

@@ -1,7 +1,7 @@
 /** A message as a provider's client would send it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
+import { isAIMessage } from "../../../history/messages/call.js";
 import { isRecord } from "../../../shared/is-record.js";
 import type { CallPlace, Dialect } from "../rule.js";
 

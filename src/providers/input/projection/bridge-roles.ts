@@ -7,7 +7,7 @@
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { createSummaryNote } from "../../../history/summary.js";
+import { createSummaryNote } from "../../../history/messages/summary.js";
 import type { Step } from "./step.js";
 
 const OPENING = "(The beginning of this conversation is not shown.)";

@@ -8,7 +8,7 @@
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { copyMessage } from "../../../history/copy-message.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS, type MediaForm } from "../../dialects/media/media-forms.js";
 import { type Block, readMedia } from "../../dialects/media/read-media.js";

@@ -8,8 +8,8 @@
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { contentText } from "../../../history/content-text.js";
-import { copyMessage } from "../../../history/copy-message.js";
+import { contentText } from "../../../history/messages/content-text.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS } from "../../dialects/media/media-forms.js";
 import type { Block } from "../../dialects/media/read-media.js";

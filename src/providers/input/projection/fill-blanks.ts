@@ -7,10 +7,10 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
-import { NO_OUTPUT } from "../../../history/result.js";
-import { isBlankMessage } from "../../../history/without-calls.js";
+import { isBlankMessage } from "../../../history/calls/without-calls.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
+import { NO_OUTPUT } from "../../../history/messages/result.js";
 import type { Rules } from "../../dialects/rule.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";

@@ -7,8 +7,8 @@
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { readMaker } from "../../dialects/maker.js";
 import { openaiResponses } from "../../dialects/openai.js";
 import {

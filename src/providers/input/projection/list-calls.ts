@@ -9,8 +9,8 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { callBlockOf, isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
+import { callBlockOf, isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { toJson } from "../../../shared/to-json.js";
 import { mapMessages } from "./map-messages.js";

@@ -6,8 +6,8 @@
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { STATE_BLOCKS } from "../../dialects/dialects.js";
 import type { Step } from "./step.js";
 

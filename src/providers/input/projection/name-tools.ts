@@ -8,9 +8,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
-import { isResult } from "../../../history/result.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
+import { isResult } from "../../../history/messages/result.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 

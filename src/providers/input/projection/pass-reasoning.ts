@@ -6,8 +6,8 @@
  * decides whether the field is sent: see `clients/send-reasoning.ts`.
  */
 
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
 import { mapMessages } from "./map-messages.js";

@@ -13,7 +13,7 @@ import {
   type MessageContent,
   SystemMessage,
 } from "@langchain/core/messages";
-import { contentText } from "../../../history/content-text.js";
+import { contentText } from "../../../history/messages/content-text.js";
 import { mapMessages } from "./map-messages.js";
 
 export function plainRoles(messages: readonly BaseMessage[]): readonly BaseMessage[] {

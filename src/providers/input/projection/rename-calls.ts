@@ -6,9 +6,9 @@
  */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/copy-message.js";
-import { callIdOf, isResult } from "../../../history/result.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
+import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { hashText } from "../../../shared/hash-text.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";

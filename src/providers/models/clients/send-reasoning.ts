@@ -6,7 +6,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../../history/copy-message.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
 import { identityOf } from "../../dialects/dialect-of.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
 import { isChatModel, viewOf } from "../model-view.js";

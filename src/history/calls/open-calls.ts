@@ -1,0 +1,46 @@
+/** Finds the calls of a history that wait for a result. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type Call, callsOf } from "../messages/call.js";
+import { isMadeUpResult } from "../messages/result.js";
+import { type Group, groupMessages } from "./group.js";
+
+export interface UnansweredCall {
+  readonly group: Group;
+  readonly call: Call;
+}
+
+export interface UnansweredCalls {
+  /** Calls of groups that are not open, in order. */
+  readonly dangling: readonly UnansweredCall[];
+  /** Calls of the open group. */
+  readonly pending: readonly UnansweredCall[];
+}
+
+/** A result that a chat UI made up does not count, because the real outcome will replace it. */
+function isAnswered(result: ToolMessage | undefined): boolean {
+  return result !== undefined && !isMadeUpResult(result);
+}
+
+const NONE: UnansweredCalls = { dangling: [], pending: [] };
+
+const known = new WeakMap<readonly BaseMessage[], UnansweredCalls>();
+
+/** Reads the history in one pass. The finding is cached by array. */
+export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCalls {
+  const cached = known.get(messages);
+  if (cached !== undefined) return cached;
+  const { groups } = groupMessages(messages, callsOf);
+  const dangling: UnansweredCall[] = [];
+  let pending: readonly UnansweredCall[] = [];
+  for (const group of groups) {
+    const unanswered = group.calls.flatMap((call, index) =>
+      isAnswered(group.results[index]) ? [] : [{ group, call }],
+    );
+    if (group === groups.at(-1)) pending = unanswered;
+    else dangling.push(...unanswered);
+  }
+  const found = dangling.length + pending.length === 0 ? NONE : { dangling, pending };
+  known.set(messages, found);
+  return found;
+}

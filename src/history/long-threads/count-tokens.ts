@@ -1,0 +1,53 @@
+/** Estimates the tokens of messages. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../../shared/to-json.js";
+import { callsOf, isAIMessage } from "../messages/call.js";
+
+/** Tokens that a provider adds for the role and the separators of a message. */
+const TOKENS_PER_MESSAGE = 4;
+/** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
+const TOKENS_PER_BINARY_BLOCK = 800;
+const LATIN_CHARACTERS_PER_TOKEN = 4;
+
+const counts = new WeakMap<BaseMessage, number>();
+
+/**
+ * Counts one token for about four Latin characters, and one for each other character. The count is cached by
+ * message object.
+ */
+export function countTokens(message: BaseMessage): number {
+  const known = counts.get(message);
+  if (known !== undefined) return known;
+  const count = TOKENS_PER_MESSAGE + countContent(message.content) + countCalls(message);
+  counts.set(message, count);
+  return count;
+}
+
+export function countTextTokens(text: string): number {
+  let other = 0;
+  for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 0x2e7f) other += 1;
+  return other + Math.ceil((text.length - other) / LATIN_CHARACTERS_PER_TOKEN);
+}
+
+function countContent(content: unknown): number {
+  if (typeof content === "string") return countTextTokens(content);
+  if (!Array.isArray(content)) return 0;
+  return content.reduce((sum: number, block: unknown) => sum + countBlock(block), 0);
+}
+
+function countBlock(block: unknown): number {
+  if (typeof block === "string") return countTextTokens(block);
+  if (typeof block !== "object" || block === null) return 0;
+  if ("text" in block && typeof block.text === "string") return countTextTokens(block.text);
+  const written = toJson(block) ?? "";
+  return written.length > TOKENS_PER_BINARY_BLOCK * LATIN_CHARACTERS_PER_TOKEN &&
+    /"(?:data|url|image_url|base64)"/.test(written)
+    ? TOKENS_PER_BINARY_BLOCK
+    : countTextTokens(written);
+}
+
+function countCalls(message: BaseMessage): number {
+  if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
+  return countTextTokens((toJson(message.tool_calls) ?? "") + (toJson(message.invalid_tool_calls) ?? ""));
+}

@@ -1,0 +1,72 @@
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { InvalidSettingError } from "../../errors.js";
+import { type Group, groupMessages } from "../calls/group.js";
+import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
+import { callsOf, isAIMessage } from "../messages/call.js";
+import { isUserMessage } from "../messages/summary.js";
+
+/**
+ * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
+ * the current turn all calls stay. Text and user messages stay. A message without calls and text after this
+ * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
+ * them. Orphan results are not counted and not removed.
+ *
+ * @param max How many calls of earlier turns to keep; an integer of 0 or more.
+ * @returns The same array if nothing is removed.
+ * @throws InvalidSettingError if `max` is not an integer of 0 or more.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { filterToolCalls } from "langgraph-tether";
+ *
+ * const history = [
+ *   new HumanMessage("What is the weather in Paris?"),
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
+ *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
+ *   new AIMessage("18 °C."),
+ *   new HumanMessage("Thank you!"),
+ * ];
+ * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
+ * ```
+ */
+export function filterToolCalls(messages: readonly BaseMessage[], max: number): BaseMessage[] {
+  if (!Number.isInteger(max) || max < 0) {
+    throw InvalidSettingError.expected("maxToolCallsFromHistory", "an integer of 0 or more", max);
+  }
+  const { groups } = groupMessages(messages, callsOf);
+  const turnStart = messages.findLastIndex(isUserMessage);
+  const replacements = new Map<BaseMessage, BaseMessage | undefined>();
+  const dropped = new Set<BaseMessage>();
+  let left = max;
+  for (const group of groups.toReversed()) {
+    if (group.start >= turnStart || group.calls.length === 0) continue;
+    const kept = callsToKeep(group, left);
+    const cut = group.calls.length - kept;
+    // The calls that stay are the last ones of the history, without gaps.
+    left = cut === 0 ? left - kept : 0;
+    if (cut === 0) continue;
+    replacements.set(group.head, withoutFirstCalls(group.head, cut));
+    for (const result of resultsOf(group, cut)) dropped.add(result);
+  }
+  if (replacements.size === 0) return messages as BaseMessage[];
+  return messages.flatMap((message) => {
+    if (dropped.has(message)) return [];
+    return replacements.has(message) ? (replacements.get(message) ?? []) : [message];
+  });
+}
+
+function callsToKeep({ head, calls }: Group, left: number): number {
+  if (hasSignedReasoning(head)) return calls.length <= left ? calls.length : 0;
+  return Math.min(calls.length, left);
+}
+
+function resultsOf({ results }: Group, count: number): ToolMessage[] {
+  return results.slice(0, count).filter((result) => result !== undefined);
+}
+
+/** Returns undefined if nothing worth sending remains. */
+function withoutFirstCalls(head: BaseMessage, count: number): BaseMessage | undefined {
+  if (!isAIMessage(head)) return head;
+  const rest = withoutCalls(head, (index) => index < count);
+  return callsOf(rest).length === 0 && isBlankMessage(rest) ? undefined : rest;
+}

@@ -1,0 +1,65 @@
+/** The part of a history that the model sees. Summarised messages are hidden, not deleted. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { groupMessages } from "../calls/group.js";
+import { contentText } from "../messages/content-text.js";
+import { callIdOf, isPlaceholder } from "../messages/result.js";
+import { coverageOf, createSummaryNote } from "../messages/summary.js";
+
+export interface VisibleHistory {
+  readonly system: readonly BaseMessage[];
+  /** Summaries that no other summary covers. A thread that only this library summarised has at most one. */
+  readonly summaries: readonly BaseMessage[];
+  /** Results that arrived after their call was covered by a summary. */
+  readonly lateResults: readonly ToolMessage[];
+  /** Everything else, in order. Groups are complete. */
+  readonly rest: readonly BaseMessage[];
+}
+
+export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory {
+  const covered = coveredIds(history);
+  const isVisible = (message: BaseMessage): boolean => message.id === undefined || !covered.has(message.id);
+  const system: BaseMessage[] = [];
+  const summaries: BaseMessage[] = [];
+  const lateResults: ToolMessage[] = [];
+  const rest: BaseMessage[] = [];
+  for (const { head, results } of groupMessages(history).groups) {
+    const visibleResults = results.filter((result) => result !== undefined).filter(isVisible);
+    if (!isVisible(head)) {
+      lateResults.push(...visibleResults);
+    } else if (head.type === "system") {
+      system.push(head);
+    } else if (coverageOf(head) !== undefined) {
+      summaries.push(head);
+      lateResults.push(...visibleResults);
+    } else {
+      rest.push(head, ...visibleResults);
+    }
+  }
+  return { system, summaries, lateResults: lateResults.filter((result) => !isPlaceholder(result)), rest };
+}
+
+/** The visible history as one list. The call of a late result is hidden, so a text message tells the result. */
+export function flattenVisible({ system, summaries, lateResults, rest }: VisibleHistory): BaseMessage[] {
+  return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
+}
+
+/** Everything that the summaries of the history cover, including summaries that are covered themselves. */
+function coveredIds(history: readonly BaseMessage[]): ReadonlySet<string> {
+  const covered = new Set<string>();
+  for (const message of history) for (const id of coverageOf(message)?.messages ?? []) covered.add(id);
+  return covered;
+}
+
+const notes = new WeakMap<ToolMessage, BaseMessage>();
+
+/** Returns the same message object each time, because its tokens are cached by object. */
+function tellLateResult(result: ToolMessage): BaseMessage {
+  const known = notes.get(result);
+  if (known !== undefined) return known;
+  const note = createSummaryNote(
+    `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
+  );
+  notes.set(result, note);
+  return note;
+}

@@ -1,0 +1,123 @@
+/**
+ * The words of this library. Names, documents and errors use them without synonyms.
+ *
+ * - **tool call**, or **call**: one entry of `tool_calls` or `invalid_tool_calls` of an `AIMessage`, or the
+ *   same call as a content block (`tool_use`, `function_call`). A call is an *occurrence*, not an id:
+ *   providers repeat ids within a thread, and some repeat them within one message.
+ * - **response**: the `AIMessage` that a model returns to one request.
+ * - **result**, or **tool result**: the `ToolMessage` of a call. It *answers* the call whose id it names.
+ * - **decision**: what a human decides about a call that needs approval.
+ * - **batch**: the calls of one response.
+ * - **round**: one response with calls, together with their results.
+ * - **turn**: a user message and everything that follows it, up to the next user message.
+ * - **group**: in a message list, one message with its calls (most messages have none) and the results of
+ *   these calls.
+ * - **open group**: the last group of the history if only its results follow its message. Its calls can still
+ *   get their results.
+ * - **pending call**: a call without a result in the open group. **In flight**: its tool is running.
+ * - **dangling call**: a call without a result in a group that is not open.
+ * - **orphan result**: a result without a call before it.
+ * - **placeholder**: a result that this library writes because none was recorded.
+ * - **late result**: a result that arrives after its call was closed with a placeholder or covered by a
+ *   summary.
+ * - **history**: the messages stored in a thread's state. **Model input**: the messages sent in one model
+ *   request.
+ * - **covered**: a covered message is represented by a summary.
+ */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
+
+/** One tool call of an AI message: an occurrence, not an id. */
+export interface Call {
+  /** The id that the provider set, or `""` if it set none. It can repeat in a thread and even in one message. */
+  readonly id: string;
+  /** The tool's name, or `""` if it is missing. */
+  readonly name: string;
+  /**
+   * `"valid"`: the call can be run. `"invalid"`: its arguments could not be parsed, so it cannot be run.
+   * `"answered"`: a summary archived the call together with its result.
+   */
+  readonly kind: "valid" | "invalid" | "answered";
+}
+
+const NO_CALLS: readonly Call[] = [];
+
+export function isAIMessage(message: BaseMessage): message is AIMessage {
+  return message.type === "ai";
+}
+
+/**
+ * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are written
+ * only in the content. A content block and a list entry with the same id are one call, because some clients
+ * write a call in both places; each block matches one entry. Reads malformed messages without throwing.
+ */
+export function callsOf(message: BaseMessage): readonly Call[] {
+  if (!isAIMessage(message)) return NO_CALLS;
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const hasBlocks = Array.isArray(content) && content.some(isCallBlock);
+  if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
+
+  const calls = [...readCalls(tool_calls, "valid"), ...readCalls(invalid_tool_calls, "invalid")];
+  if (!hasBlocks) return calls;
+  const listed = countById(calls);
+  for (const block of content) {
+    if (!isCallBlock(block)) continue;
+    const call = readCall(block, "valid");
+    const count = listed.get(call.id) ?? 0;
+    if (count > 0) listed.set(call.id, count - 1);
+    else calls.push(call);
+  }
+  return calls;
+}
+
+/** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
+export function argumentsOf(message: BaseMessage): readonly unknown[] {
+  if (!isAIMessage(message)) return [];
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const listed = [tool_calls, invalid_tool_calls].flatMap((list) =>
+    Array.isArray(list) ? list.filter(isRecord) : [],
+  );
+  const left = countById(listed.map((entry) => readCall(entry, "valid")));
+  const blocks = Array.isArray(content) ? content.filter(isCallBlock) : [];
+  const unlisted = blocks.filter((block) => {
+    const { id } = readCall(block, "valid");
+    const count = left.get(id) ?? 0;
+    left.set(id, count - 1);
+    return count <= 0;
+  });
+  return [
+    ...listed.map((entry) => entry["args"]),
+    ...unlisted.map((block) => block["input"] ?? block["arguments"]),
+  ];
+}
+
+/** The call that a content block represents; undefined for any other block. */
+export function callBlockOf(block: unknown): Call | undefined {
+  return isCallBlock(block) ? readCall(block, "valid") : undefined;
+}
+
+function isEmpty(list: unknown): boolean {
+  return !Array.isArray(list) || list.length === 0;
+}
+
+function readCalls(list: unknown, kind: Call["kind"]): Call[] {
+  return Array.isArray(list) ? list.filter(isRecord).map((entry) => readCall(entry, kind)) : [];
+}
+
+function readCall(entry: Record<string, unknown>, kind: Call["kind"]): Call {
+  // A Responses API block has an item id as well as the call id that its result names.
+  const id = entry["call_id"] ?? entry["id"];
+  const name = entry["name"];
+  return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };
+}
+
+function isCallBlock(block: unknown): block is Record<string, unknown> {
+  return isRecord(block) && (block["type"] === "tool_use" || block["type"] === "function_call");
+}
+
+function countById(calls: readonly Call[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const call of calls) counts.set(call.id, (counts.get(call.id) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,59 @@
+/**
+ * The input schema of a messages channel. It refuses values that are not messages before the reducer sees
+ * them.
+ */
+
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { z } from "zod";
+import { InvalidMessageError } from "../../errors.js";
+import { coerceMessage } from "./coerce-message.js";
+import { messageExpectation } from "./message-expectation.js";
+
+export type MessagesUpdate = BaseMessageLike | readonly BaseMessageLike[];
+
+/** Makes Studio and agent-chat-ui show their chat input. */
+export const messagesJsonSchemaExtra = {
+  langgraph_type: "messages",
+  description: "A list of chat messages",
+} as const;
+
+/**
+ * Accepts one message-like or several. It throws a single sentence instead of returning zod's list of issues,
+ * so that the caller of a run reads it even through a server.
+ *
+ * `any` instead of `custom`: the latter has no JSON schema, and LangGraph would drop the schema of the
+ * complete input.
+ */
+export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.ZodType<
+  MessagesUpdate,
+  MessagesUpdate
+>;
+
+export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<BaseMessage[], BaseMessage[]>;
+
+/**
+ * Reads one message-like or several as a list of messages.
+ *
+ * @throws InvalidMessageError that names the first value that is not a message.
+ */
+export function parseMessages(given: unknown): BaseMessage[] {
+  messagesUpdateSchema.parse(given);
+  return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
+}
+
+/** @throws InvalidMessageError that names the first value that is not a message. */
+function assertMessages(update: unknown, context: z.RefinementCtx): void {
+  // LangGraph validates undefined to find a schema's default, and expects an issue if there is none.
+  if (update === undefined) {
+    context.addIssue("Expected `messages` to be given.");
+    return;
+  }
+  const isList = Array.isArray(update);
+  const values: readonly unknown[] = isList ? update : [update];
+  for (const [index, value] of values.entries()) {
+    if (coerceMessage(value) === undefined) {
+      const { expectation, hint } = messageExpectation(value) ?? {};
+      throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
+    }
+  }
+}

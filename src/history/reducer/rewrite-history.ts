@@ -1,0 +1,49 @@
+/** Makes the update that replaces a complete history. */
+
+import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type Group, groupMessages, placeOfCall } from "../calls/group.js";
+import { copyMessage } from "../messages/copy-message.js";
+import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
+import { createPlaceholder, isPlaceholder, PLACEHOLDER_KEY } from "../messages/result.js";
+
+/**
+ * Makes an update after which the history is the given one, whatever it was before.
+ *
+ *     reduceMessages(anything, rewriteHistory(history)).messages = history
+ *
+ * @param history In the form that the reducer keeps, and without summaries: a summary would archive the
+ * messages it names again.
+ */
+export function rewriteHistory(history: readonly BaseMessage[]): BaseMessage[] {
+  const { groups } = groupMessages(history);
+  return [new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...groups.flatMap(writesOfGroup)];
+}
+
+/**
+ * The reducer gives a result to the first call of its id that waits for one. That can be the wrong call if an
+ * earlier call of the same id has no result or only a placeholder. So each call gets a placeholder first,
+ * because placeholders replace nothing; then each result replaces the placeholder with its message id; then
+ * the surplus placeholders are removed.
+ */
+function writesOfGroup(group: Group): BaseMessage[] {
+  const { head, calls, results } = group;
+  const given = results.filter((result) => result !== undefined);
+  const answers = given.filter((result) => !isPlaceholder(result));
+  const hasRepeatedIds = new Set(calls.map(({ id }) => id)).size < calls.length;
+  if (!hasRepeatedIds || answers.length === calls.length) return [head, ...given];
+
+  const surplus: RemoveMessage[] = [];
+  const placeholders = calls.map((call, index) => {
+    const result = results[index];
+    if (result !== undefined) return isPlaceholder(result) ? result : standInFor(result);
+    const placeholder = createPlaceholder(call, "unrecorded", placeOfCall(group, index));
+    surplus.push(new RemoveMessage({ id: placeholder.id ?? "" }));
+    return placeholder;
+  });
+  return [head, ...placeholders, ...answers, ...surplus];
+}
+
+/** A placeholder with the message id of the result. */
+function standInFor(result: ToolMessage): ToolMessage {
+  return copyMessage(result, { content: "", additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } });
+}
