@@ -137,7 +137,7 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAns
 
 /** Follows the problem. A chat UI shows the text to a user who did not write the JSON. */
 const EXPECTED =
-  'Expected { decisions: [...] }, one for each request, in their order: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
+  'Expected { decisions: [...] }, at most one for each request, in the order of the requests: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
 
 export function refuseAnswer(what: string): RefusedAnswer {
   return { kind: "refused", problem: `${what}. ${EXPECTED}.` };

@@ -21,8 +21,8 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
 
 /**
  * Asks a human about the calls of one batch in one interrupt. With several pending interrupts, LangGraph would give
- * the one value that a client sends to all of them. Decided calls are handled at once. Calls without a decision, or
- * with an invalid one, are asked about again in a new interrupt.
+ * the one value that a client sends to all of them. Decided calls are handled at once. Calls without a decision are asked
+ * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
 export function createApproveNode({ tools }: ApproveNodeOptions) {
   const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));

@@ -149,6 +149,6 @@ describe("readAnswer", () => {
     if (answer.kind !== "refused") throw new Error("It was taken.");
     const [why, expected] = answer.problem.split(". Expected { decisions: [...] }, ");
     expect(why).toBe(problem);
-    expect(expected).toMatch(/^one for each request, in their order: /);
+    expect(expected).toMatch(/^at most one for each request, in the order of the requests: /);
   });
 });
