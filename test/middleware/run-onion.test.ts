@@ -154,7 +154,7 @@ describe("an error names a middleware that", () => {
     expect(lines).not.toContain("after outer");
   });
 
-  it("rejects a call of next() after the middleware has returned, and the process goes on", async () => {
+  it("calls next() after it has returned, and the process goes on", async () => {
     let callLate: Next | undefined;
     const culprit = layer("culprit", async (context, next) => {
       context.result = "mine";
