@@ -35,8 +35,8 @@ export interface RunDefaults extends RunRules {
 }
 
 /**
- * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns the
- * messages of the thread. `stream` yields chunks while the run goes on.
+ * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
+ * the messages of the thread. `stream` yields chunks while the run goes on.
  */
 export class AgentGraph extends BaseGraph {
   declare readonly streamEvents: StreamEvents;
@@ -105,9 +105,9 @@ export class AgentGraph extends BaseGraph {
 
   /**
    * Makes the copy of the graph that serves one run. It has the checkpointer of this moment, because the server sets
-   * another one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy, which
-   * returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it to inner
-   * graphs.
+   * another one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy,
+   * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
+   * to inner graphs.
    */
   #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
     const { middleware = [], ...given } = options;

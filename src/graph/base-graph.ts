@@ -16,7 +16,10 @@ export type AgentValues = StateType<Channels>;
 /** The update that a task writes. */
 export type AgentUpdate = UpdateType<Channels>;
 
-/** A chunk of the `updates` stream: the update of each node. */
+/**
+ * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
+ * node.
+ */
 export type AgentUpdates = { [Name in NodeName]: { messages?: BaseMessage[] } } & {
   __interrupt__: Interrupt[];
 };

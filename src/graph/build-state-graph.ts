@@ -14,9 +14,9 @@ import { runContextSchema } from "../settings/run-context.js";
  *                                        ├─► approve ─► tools
  *                                        └─► summarize ─► model
  *
- * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of `tools`.
- * All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so the gate in
- * the model node sees all results.
+ * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of
+ * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
+ * the gate in the model node sees all results.
  */
 export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,

@@ -75,7 +75,7 @@ function targetsOf({ goto }: Command): unknown[] {
 
 function refusal(): InvalidCommandError {
   return new InvalidCommandError(
-    "Expected `goto` to be `model` or the end of the graph. Other nodes cannot be reached, because only calls that the model made are run.",
+    "Expected `goto` to be `model` or the end of the graph. Other nodes cannot be reached, because only calls that the model makes are run.",
   );
 }
 

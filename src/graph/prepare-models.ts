@@ -12,8 +12,8 @@ export interface Models {
 }
 
 /**
- * Prepares the models of a graph. A model that is given by name is made when it is first used. A missing key is reported
- * at once.
+ * Prepares the models of a graph. A model that is given by name is made when it is first used. A missing key is
+ * reported at once.
  *
  * @param setting The name of the option that `model` comes from.
  * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.

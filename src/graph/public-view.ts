@@ -1,6 +1,6 @@
 /**
- * Removes private data from the streams of a run. LangGraph leaves private channels out of states, but not out of tasks:
- * the modes `tasks`, `debug`, `checkpoints` and `events` contain the input of each node.
+ * Removes private data from the streams of a run. LangGraph leaves private channels out of states, but not out of
+ * tasks: the modes `tasks`, `debug`, `checkpoints` and `events` contain the input of each node.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";

@@ -48,7 +48,8 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
 /**
  * Yields the chunks of a run.
  *
- * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an input or options that a run cannot have.
+ * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an input or options that a run cannot
+ * have.
  */
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const { options, middleware, watched, hasStrictResume } = run;

@@ -20,8 +20,8 @@ interface Given extends RunNeeds {
 }
 
 /**
- * Checks that a run has the store and the checkpointer that it needs. This happens when the run begins, because a server
- * or a parent graph can supply them then.
+ * Checks that a run has the store and the checkpointer that it needs. This happens when the run begins, because a
+ * server or a parent graph can supply them then.
  *
  * A run without a thread on a server has no checkpointer, and a parent graph may have none. Such a run works as long as
  * no call needs approval. `dispatchCalls` throws when a call does.

@@ -32,8 +32,8 @@ export function innerOptions<Options extends RunnableConfig>(
 
 /**
  * The options of a second run that writes after the first one. The first run may have started from an older checkpoint,
- * but the second one must start from the latest. It must not have the same `run_id`: LangGraph would resume the run that
- * wrote the latest checkpoint, and ignore the input.
+ * but the second one must start from the latest. It must not have the same `run_id`: LangGraph would resume the run
+ * that wrote the latest checkpoint, and ignore the input.
  */
 export function followingOptions<Options extends RunnableConfig>(options: Options): Options {
   const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
