@@ -1,4 +1,4 @@
-/** The graph of `langgraph.json`. */
+/** The graph that `langgraph.json` names. */
 
 import { createAgentGraph } from "../graph/create-agent-graph.js";
 import { cachedCreateModel } from "../providers/models/cached-create-model.js";
@@ -6,16 +6,16 @@ import { readSettings } from "./settings.js";
 import { createDeployTools } from "./tools/create-deploy-tools.js";
 
 const { options, weather } = readSettings(process.env);
-/** Each run has a graph of its own, and all of them share their models. */
+/** Each run has its own graph, but all graphs share their models. */
 const createModel = cachedCreateModel();
 
 const build = () => createAgentGraph({ ...options, createModel, tools: createDeployTools(weather) });
 
-// The server does not start with a setting that cannot be used.
+// Built once at the start, so that an invalid setting stops the server from starting.
 build();
 
 /**
- * A factory, so that each run has a graph of its own. The server sets checkpointer and store on the object that it
- * gets, and concurrent runs of one shared object could lose them to each other.
+ * A factory, so that each run has its own graph. The server sets the checkpointer and the store on the graph object.
+ * Concurrent runs on one shared object could overwrite them for each other.
  */
 export const graph = build;

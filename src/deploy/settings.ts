@@ -11,13 +11,13 @@ type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: object
 
 /** Where the served graph differs from the defaults of `createAgentGraph`. */
 export const SERVED_DEFAULTS = {
-  /** It needs no key and no network. */
+  /** The offline model needs no key and no network. */
   model: "offline:",
-  /** The tools of this deployment write their errors for the model. */
+  /** The errors of these tools are written for the model to read. */
   includeDetailedErrors: true,
 } as const satisfies EnvironmentOptions;
 
-/** For customers of Open-Meteo, and for those who host it themselves. */
+/** The variables for paid plans of Open-Meteo and for its self-hosted servers. */
 const OPEN_METEO = {
   geocodingBaseUrl: "OPEN_METEO_GEOCODING_URL",
   forecastBaseUrl: "OPEN_METEO_FORECAST_URL",
@@ -32,9 +32,9 @@ export interface ServedSettings {
 }
 
 /**
- * An empty variable counts as not set.
+ * Reads the settings from environment variables. An empty variable counts as not set.
  *
- * @throws InvalidSettingError that names the first variable whose value cannot be used.
+ * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
 export function readSettings(environment: Environment): ServedSettings {
   const textOf = (variable: string) => environment[variable]?.trim() || undefined;

@@ -1,4 +1,4 @@
-/** The compiled graph of an agent: what is settled once for a whole run, however the run was started. */
+/** The compiled graph of an agent. It applies the settings of a run, whichever method starts the run. */
 
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
@@ -28,38 +28,40 @@ type Chunk = Awaited<ReturnType<Chunks["next"]>>["value"];
 type AnyOptions = RunConfigOf<BaseGraph>;
 
 export interface RunDefaults extends RunRules {
-  /** Supersteps of a run, where its caller does not say. */
+  /** The default limit of supersteps for a run. */
   readonly recursionLimit: number;
-  /** Of the graph; around that of a run. */
+  /** The graph's own middleware. It goes around that of a run. */
   readonly middleware: MiddlewareByKind;
 }
 
 /**
- * An agent as `createAgentGraph` makes it: a compiled LangGraph graph whose history stays paired. `invoke` returns the
- * messages of the thread, `stream` what happens meanwhile.
+ * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
+ * the messages of the thread. `stream` yields chunks while the run goes on.
  */
 export class AgentGraph extends BaseGraph {
   declare readonly streamEvents: StreamEvents;
   declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;
   declare readonly withConfig: WithConfig<this>;
   readonly #defaults: RunDefaults;
-  /** Set on the copy that serves one call; undefined on a graph that its callers hold. */
+  /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #start: RunStart | undefined;
 
-  /** @param defaults Kept apart from the fields of the graph, from which LangGraph makes copies of it. */
+  /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
   constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
     super(fields);
     this.#defaults = defaults;
     runDefaults.set(this.builder, defaults);
     this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
-    // The server passes `recursionLimit: undefined`, which would win. Set here, as the method has four overloads.
+    // The server passes `recursionLimit: undefined`, which would override the default. Assigned here because the method
+    // has
+    // four overloads.
     const { streamEvents } = BaseGraph.prototype;
     this.streamEvents = ((input: never, options: InvokeOptions, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
       const events: unknown = streamEvents.call(run, input, given as never, streamOptions);
-      // Version 3 has no events but the chunks of a stream, and `encoding` has made bytes of them.
+      // Version 3 yields the chunks of a stream instead of events, and with `encoding` they are bytes.
       const { version, encoding } = options as { version?: unknown; encoding?: unknown };
       const areEvents = version !== "v3" && encoding === undefined;
       return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
@@ -68,7 +70,7 @@ export class AgentGraph extends BaseGraph {
 
   static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
     const fields = showOnly(compiled, ["messages"]);
-    // The parameters of a generic constructor are typed for the graph that has no nodes.
+    // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
@@ -102,13 +104,14 @@ export class AgentGraph extends BaseGraph {
   }
 
   /**
-   * The copy of the graph that serves one call, with the checkpointer of this moment: the server sets it anew on the
-   * shared graph for each run. LangGraph's own `invoke` and `streamEvents` call `stream` on the copy, which is kept.
-   * Middleware of the run leaves the options here, before LangGraph hands them to what runs inside.
+   * Makes the copy of the graph that serves one run. It has the checkpointer of this moment, because the server sets
+   * another one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy,
+   * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
+   * to inner graphs.
    */
   #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
     const { middleware = [], ...given } = options;
-    // LangGraph's types refuse an undefined context, which it takes as none.
+    // LangGraph accepts an undefined context, but its types do not.
     const rest = given as typeof given & { context?: object };
     if (this.#start !== undefined) return { run: this, start: this.#start, rest };
     const run = this.copy();
@@ -120,7 +123,10 @@ export class AgentGraph extends BaseGraph {
     return { run, start, rest };
   }
 
-  /** The one door of an update: `updateState` passes it, too, and so does a thread that is made with a past. */
+  /**
+   * Every state update passes this method: `updateState` calls it, and so does the server for a thread that is created
+   * with a history.
+   */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
     return super.bulkUpdateState(config, own);
@@ -130,13 +136,14 @@ export class AgentGraph extends BaseGraph {
     const { run, start } = this.#begin({});
     const watched = watchCheckpointer(run.checkpointer);
     if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
-    const { streamMode } = options;
+    const bound = withBound(options, this.config);
+    const { streamMode } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const chunks = runAgent<Chunk>({
       ...this.#defaults,
       ...start,
       received,
-      options: withPublicParentStream(options),
+      options: withPublicParentStream(bound),
       watched,
       store: run.store,
       stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
@@ -145,9 +152,9 @@ export class AgentGraph extends BaseGraph {
   }
 
   /**
-   * The states of a thread, the latest first. The latest has what its finished tasks returned while others wait, as
-   * `getState` has it: so a chat UI, which reads the history, shows the result of a call beside one that waits for
-   * approval.
+   * Yields the states of a thread, the latest first. If some tasks of the latest state wait, it contains the results of
+   * the finished ones, like that of `getState`. So a chat UI that reads this history shows the result of a call while
+   * another call waits for approval.
    */
   override async *getStateHistory(
     ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
@@ -159,6 +166,19 @@ export class AgentGraph extends BaseGraph {
       yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;
     }
   }
+}
+
+/** The options of a run with what `withConfig` has bound to its graph; those of the run go before. */
+function withBound(options: AnyOptions, config: AnyOptions = {}): AnyOptions {
+  const { context, maxConcurrency, configurable } = config;
+  const { context: chosen, configurable: own, ...rest } = options;
+  const settings = chosen ?? context;
+  return {
+    ...rest,
+    ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
+    ...(settings !== undefined && { context: settings }),
+    ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
+  };
 }
 
 /** Copies of a graph share its builder. */

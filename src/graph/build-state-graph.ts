@@ -14,9 +14,9 @@ import { runContextSchema } from "../settings/run-context.js";
  *                                        ├─► approve ─► tools
  *                                        └─► summarize ─► model
  *
- * A healthy turn goes from START to the model at once. The model node sends each call to a task of its own, and all
- * that need a human to one of `approve`; the plain edge behind the tools joins them again, and the gate in the model node
- * sees all results.
+ * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of
+ * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
+ * the gate in the model node sees all results.
  */
 export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
@@ -26,7 +26,7 @@ export function buildStateGraph(
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
       input: agentStateSchema,
-      // Written here: in a variable they would be any strings, and with them the names of all nodes.
+      // Inline, because in a variable their type would be `string`, and so would the names of all nodes.
       ends: ["model", "summarize", "approve", "tools", END],
     })
     .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })

@@ -1,31 +1,32 @@
 /**
- * What a client may ask of a run by a `Command`, and of a thread by an update of its state. Only calls that the model
- * node wrote are run, so no client sends anything to `tools` or `approve`; and no client writes the private channels.
+ * Checks what a client sends: the `Command` of a run, or an update of a thread's state. Only calls that the model made
+ * are run, so a client cannot send anything to `tools` or `approve`. A client cannot write private channels either.
  */
 
 import { Command, END, isCommand, Send } from "@langchain/langgraph";
-import { InvalidCommandError } from "../errors.js";
+import { InvalidCommandError, InvalidMessageError } from "../errors.js";
+import { hasNameLike } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";
 
 export interface RunInput {
   readonly input: unknown;
-  /** Whether the run only takes its input: the model is not asked. */
+  /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
-  /** An answer that answers nothing, if that is what the caller has given: the question is asked again. */
+  /** The empty value that the caller resumed with, if any. Then the question is asked again. */
   readonly emptyAnswer: EmptyAnswer | undefined;
 }
 
-/** LangGraph cannot tell `null` from no answer, and takes an empty object for a list of answers by id. */
+/** LangGraph treats `null` like no decision, and an empty object like an empty list of decisions by id. */
 export type EmptyAnswer = "null" | "{}";
 
 const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
 
 /**
- * The input of a run. A `Command` that answers nothing is taken as input: LangGraph would run the tasks of an abandoned
- * run once more, also those that have finished.
+ * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
+ * the tasks of an abandoned run again, even finished ones.
  *
- * @param hasStrictResume Whether an answer must name its question where several wait.
- * @throws InvalidCommandError for a `Command` that goes elsewhere than to the model or to the end.
+ * @param hasStrictResume Whether a decision must name its question if several wait.
+ * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end.
  */
 export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput {
   if (!isCommand(given)) return { ...PLAIN, input: given };
@@ -41,20 +42,20 @@ export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput
   return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
 }
 
-/** The update as `readValues` leaves it. */
+/** The state update with checked values. @throws InvalidCommandError like `readValues`. */
 export function readStateUpdate<Update extends { values?: unknown }>(update: Update): Update {
   return { ...update, values: readValues(update.values) };
 }
 
 /**
- * The values of a state update, without what is private to the graph.
+ * The values of a state update, without private channels.
  *
- * @throws InvalidCommandError for a `Command` that goes elsewhere than to the model or to the end, and for a `Send`.
+ * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
 function readValues(values: unknown): unknown {
   if (isCommand(values)) return ownCommand(values);
   if (values instanceof Send) throw refusal();
-  // Several updates, and those of a copied checkpoint, which stand in pairs with the names of their nodes.
+  // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
   if (Array.isArray(values)) return values.map(readValues);
   return isRecord(values) ? onlyMessages(values) : values;
 }
@@ -75,17 +76,30 @@ function targetsOf({ goto }: Command): unknown[] {
 
 function refusal(): InvalidCommandError {
   return new InvalidCommandError(
-    "A run can be sent to `model` or to the end by name, not to `tools` or elsewhere: only calls that the model makes are run.",
+    "Expected `goto` to be `model` or the end of the graph. Other nodes cannot be reached, because only calls that the model makes are run.",
   );
 }
 
-/** An update may be a list of names and values. */
-function asRecord(update: object): Record<string, unknown> {
-  return Array.isArray(update) ? Object.fromEntries(update) : { ...update };
+/**
+ * An update can be an object, or a list of pairs of a name and a value.
+ *
+ * @throws InvalidMessageError for any other value.
+ */
+function asRecord(update: unknown): Record<string, unknown> {
+  if (isRecord(update)) return update;
+  const isPairs = Array.isArray(update) && update.every((pair) => Array.isArray(pair) && pair.length === 2);
+  if (isPairs) return Object.fromEntries(update);
+  throw new InvalidMessageError("update", update, AN_UPDATE);
 }
 
+const AN_UPDATE = "an object with `messages`";
+
+/** @throws InvalidMessageError for an update whose `messages` are misspelt. */
 function onlyMessages(update: Record<string, unknown>): Record<string, unknown> {
-  return Object.hasOwn(update, "messages") ? { messages: update["messages"] } : {};
+  if (Object.hasOwn(update, "messages")) return { messages: update["messages"] };
+  if (hasNameLike("messages", update))
+    throw new InvalidMessageError("update", update, AN_UPDATE, " Did you mean `messages`?");
+  return {};
 }
 
 function isEmptyObject(value: object): boolean {

@@ -12,18 +12,21 @@ import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
 
-/** What `createAgentGraph` takes. Only `model` is required, and `undefined` counts as left out. */
+/** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions extends SettingsOptions {
+  /** Middleware around runs, model calls and tool calls. The first one of a kind is the outermost. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
 }
 
 /**
- * An agent as a LangGraph graph. Invoke it, stream it, serve it, or use it as a node of another graph. In its history
- * every tool call is followed by its result, and the result of a finished tool is never lost.
+ * Makes an agent as a LangGraph graph. Invoke it, stream it, serve it, or use it as a node of another graph. In its
+ * history every tool call is followed by its result, and the result of a finished tool is never lost.
+ *
+ * @param options The model, the tools and the other settings. The README lists them with their defaults.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
- * @throws InvalidToolError for a tool that a provider would refuse, or a name used twice.
- * @throws InvalidModelError for a model name that cannot be resolved, or one whose key is missing.
+ * @throws InvalidToolError for a tool that a provider would refuse, or if two tools have the same name.
+ * @throws InvalidModelError for a model name that cannot be resolved, or if its key is missing.
  * @example
  * ```ts
  * import { tool } from "@langchain/core/tools";

@@ -7,15 +7,16 @@ import { isRecord } from "../shared/is-record.js";
 
 export interface Models {
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
-  /** @throws InvalidSettingError for a name that a run may not choose. */
+  /** @throws InvalidSettingError for a name that a run cannot choose. */
   readonly checkModel: (name: string | undefined) => void;
 }
 
 /**
- * The models of a graph. Those given by name are made when they are first used. A missing key is reported at once.
+ * Prepares the models of a graph. A model that is given by name is made when it is first used. A missing key is
+ * reported at once.
  *
  * @param setting The name of the option that `model` comes from.
- * @throws InvalidModelError for a name that cannot be resolved, or one whose key is missing.
+ * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
@@ -59,9 +60,9 @@ function assertPlainModel(setting: string, model: unknown): void {
   );
 }
 
-/** Says how a model was wrapped, if a graph cannot call the result as a model. Recognised by its fields. */
+/** Describes how a model was wrapped, if a graph cannot use the result. It is recognised by its fields. */
 function changeOf(model: Record<string, unknown>): string | undefined {
-  // Clients keep bound options in one of these fields.
+  // LangChain clients keep bound options in one of these fields.
   if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
   // `initChatModel` queues these operations until its model is made.
   const queued = model["_queuedMethodOperations"];

@@ -1,6 +1,6 @@
 /**
- * What a client may see of a run besides its messages. LangGraph leaves private channels out of states, but not out of
- * what it tells about tasks: the modes `tasks`, `debug`, `checkpoints` and `events` carry the input of each node.
+ * Removes private data from the streams of a run. LangGraph leaves private channels out of states, but not out of
+ * tasks: the modes `tasks`, `debug`, `checkpoints` and `events` contain the input of each node.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -14,14 +14,14 @@ import { withoutRunHandle } from "../nodes/run/run-handle.js";
 import { isToolTask, type ToolTask } from "../nodes/tools/tool-task.js";
 import { isRecord } from "../shared/is-record.js";
 
-/** The stream modes whose chunks tell about tasks and checkpoints. */
+/** The stream modes whose chunks describe tasks and checkpoints. */
 const TASK_MODES: ReadonlySet<unknown> = new Set(["tasks", "debug", "checkpoints"]);
 
 /**
- * A chunk of a run's stream, without what is private: a payload, or a tuple that ends with it. Where a stream has
- * several modes, or is encoded for HTTP, the mode stands before the payload.
+ * A chunk of a run's stream, without private data. A chunk is a payload, or a tuple that ends with the payload. If a
+ * stream has several modes, or is encoded for HTTP, the mode comes before the payload.
  *
- * @param onlyMode The mode of a stream that has one; undefined for several.
+ * @param onlyMode The mode of a stream with one mode; undefined if the stream has several.
  */
 export function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
   const isTuple = Array.isArray(chunk);
@@ -30,7 +30,7 @@ export function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): 
   return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
 }
 
-/** The options of a run whose parent is told no more than a client. */
+/** The options of a run whose parent graph sees only what clients see. */
 export function withPublicParentStream<Options extends RunnableConfig>(options: Options): Options {
   return mapParentStream(options, (chunk) => publicChunk(chunk, undefined));
 }
@@ -48,7 +48,7 @@ function publicPayload(payload: unknown): unknown {
   };
 }
 
-/** The events of a run, without what is private. */
+/** The events of a run, without private data. */
 export function publicEvents(events: ReadableStream<StreamEvent>): IterableReadableStream<StreamEvent> {
   const show = new TransformStream<StreamEvent, StreamEvent>({
     transform: (event, controller) => controller.enqueue(publicEvent(event)),
@@ -61,7 +61,7 @@ function publicEvent(event: StreamEvent): StreamEvent {
   return { ...event, data: Object.fromEntries(shown) };
 }
 
-/** What a node is given or returns. */
+/** The input or the output of a node, without private data. */
 function publicValue(value: unknown): unknown {
   if (isToolTask(value)) return toolCallOf(value);
   if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
@@ -71,7 +71,7 @@ function publicValue(value: unknown): unknown {
   return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;
 }
 
-/** A tool call as LangChain writes it. */
+/** A tool call in LangChain's form. */
 function toolCallOf({ call, args }: ToolTask) {
   return { type: "tool_call", id: call.id, name: call.name, args: args ?? {} };
 }

@@ -1,4 +1,4 @@
-/** One run of an agent: its input and settings are read, and its agent middleware goes around it. */
+/** One run of an agent: reads its input and its settings, and runs the graph with its agent middleware around it. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
@@ -17,16 +17,16 @@ import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 
 export interface RunRules extends RunNeeds {
-  /** Whether an answer that is meant for one of several questions must name it. */
+  /** Whether a decision must name its question if several wait. */
   readonly hasStrictResume: boolean;
   /**
-   * Contract: returns what of the context is meant for this graph; throws a clear error for a context that a run may
-   * not have. As a subgraph it is handed its parent's context, whose other fields are none of its business.
+   * Contract: returns the settings for this graph, and throws a clear error for an invalid context. A subgraph gets the
+   * context of its parent and ignores the parent's fields.
    */
   readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
 }
 
-/** What is known of a run before it begins. */
+/** What is known about a run before it begins. */
 export interface RunStart {
   readonly isStreamed: boolean;
   readonly middleware: MiddlewareByKind;
@@ -35,17 +35,22 @@ export interface RunStart {
 type RunConfig = RunnableConfig & { readonly context?: unknown };
 
 export interface AgentRun<Chunk> extends RunRules, RunStart {
-  /** The input as its caller gave it. */
+  /** The input as the caller passed it. */
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
-  /** The store of the graph; the one in the options goes before it. */
+  /** The store of the graph. A store in the options has precedence. */
   readonly store: BaseStore | undefined;
-  /** Contract: streams a run of the compiled graph, without anything around it. */
+  /** Contract: streams a run of the compiled graph, without middleware around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
 }
 
-/** @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for what a run may not be given. */
+/**
+ * Yields the chunks of a run.
+ *
+ * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an input or options that a run cannot
+ * have.
+ */
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const { options, middleware, watched, hasStrictResume } = run;
   const { checkpoints } = watched;
@@ -96,7 +101,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   });
 }
 
-/** @throws InvalidSettingError for what is no number of calls. */
+/** @throws InvalidSettingError for a value that is not a positive integer. */
 function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunConfig): number {
   if (maxConcurrency !== Number.POSITIVE_INFINITY)
     checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");

@@ -1,4 +1,4 @@
-/** The messages of a run's input, for an agent middleware to read and change. */
+/** The input of a run: its check, and its messages, which agent middleware can read and change. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
@@ -6,33 +6,29 @@ import { InvalidMessageError } from "../errors.js";
 import { cloneMessage } from "../history/messages/clone-message.js";
 import { parseMessages } from "../history/messages/messages-schema.js";
 import { commandWithMessages, messagesOfCommand } from "../nodes/tools/command-with-messages.js";
-import { nearestOf } from "../shared/did-you-mean.js";
+import { hasNameLike } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";
 
 /**
- * Nothing is left to LangGraph, which says that it wants the first of a run. An object without `messages` would run
- * nothing and result in nothing.
+ * Refuses an object without `messages`: LangGraph would end the run without asking the model. Missing input passes,
+ * because LangGraph itself reports it if the thread has nothing to continue.
  *
- * @param isSubgraph Whether the input is the state of a parent graph, where `messages` may not be written yet.
- * @throws InvalidMessageError for what is neither nothing nor an object with `messages`.
+ * @param isSubgraph Whether the input is the state of a parent graph, where `messages` can be missing.
+ * @throws InvalidMessageError for an input that is not undefined, null, a `Command` or an object with `messages`.
  */
 export function assertRunInput(input: unknown, isSubgraph: boolean): void {
   if (input === undefined || input === null || isCommand(input)) return;
   const isObject = isRecord(input);
   if (isObject && (isSubgraph || input["messages"] !== undefined)) return;
   const expectation = "an object with `messages`, a `Command` or null";
-  const hint = isObject && isNearMessages(Object.keys(input)) ? " Did you mean `messages`?" : "";
+  const hint = isObject && hasNameLike("messages", input) ? " Did you mean `messages`?" : "";
   throw new InvalidMessageError("input", input, expectation, hint);
 }
 
-function isNearMessages(names: readonly string[]): boolean {
-  return names.some((name) => name !== "messages" && nearestOf(name, ["messages"]) !== undefined);
-}
-
 /**
- * Copies: the caller's messages stay as they are.
+ * The messages of an input. They are copies, so that middleware does not change the caller's messages.
  *
- * @throws InvalidMessageError for a value that is no message.
+ * @throws InvalidMessageError for a value that is not a message.
  */
 export function messagesOfInput(input: unknown): BaseMessage[] {
   const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
@@ -40,9 +36,9 @@ export function messagesOfInput(input: unknown): BaseMessage[] {
 }
 
 /**
- * The same input with other messages. Without any, a run that goes on where another stopped keeps its input.
+ * A copy of the input with other messages. Input that continues a stopped run stays the same if there are no messages.
  *
- * @throws InvalidMessageError for a value that a middleware put in and that is no message.
+ * @throws InvalidMessageError if a middleware added a value that is not a message.
  */
 export function withMessages(input: unknown, given: readonly unknown[]): unknown {
   const messages = parseMessages(given);

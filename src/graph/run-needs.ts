@@ -4,26 +4,27 @@ import { isServedRun } from "../langgraph/run-host.js";
 import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { missingCheckpointer, missingStore } from "../nodes/run/missing-service.js";
 
-/** What a graph was built to do that it cannot do alone. */
+/** The features of a graph that need a store or a checkpointer. */
 export interface RunNeeds {
-  /** Whether covered messages go to the store. */
+  /** Whether covered messages are moved to the store. */
   readonly usesArchive: boolean;
-  /** Whether calls may wait for a human. */
+  /** Whether tool calls can wait for a human. */
   readonly asksHumans: boolean;
 }
 
 interface Given extends RunNeeds {
   readonly options: RunnableConfig & { readonly store?: unknown };
-  /** Of the graph; the one in the options goes before it. */
+  /** The store of the graph. A store in the options has precedence. */
   readonly store: BaseStore | undefined;
   readonly watched: WatchedCheckpointer;
 }
 
 /**
- * A server and a parent graph bring store and checkpointer when a run begins, so they are checked then.
+ * Checks that a run has the store and the checkpointer that it needs. This happens when the run begins, because a
+ * server or a parent graph can supply them then.
  *
- * On a server a run without a thread has no checkpointer, and neither has a parent graph that remembers nothing. Such a
- * run is sound as long as no call needs an approval, so it is refused when one does: see `dispatchCalls`.
+ * A run without a thread on a server has no checkpointer, and a parent graph may have none. Such a run works as long as
+ * no call needs approval. `dispatchCalls` throws when a call does.
  *
  * @throws InvalidSettingError if a store or a checkpointer is missing.
  */

@@ -1,4 +1,4 @@
-/** What a run of an agent graph takes and gives, as the compiler sees it. */
+/** The types of the input, the options and the output of a run. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
@@ -22,15 +22,16 @@ import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AgentUpdate, AgentUpdates, AgentValues, BaseGraph } from "./base-graph.js";
 
-/** New messages for the thread, a `Command`, or null: the run goes on where the thread stopped. */
+/** New messages for the thread, a `Command`, or null. Null continues a run where the thread stopped. */
 export type AgentInput = { readonly messages: MessagesUpdate } | Command | null;
 
 /** The result of a run: the messages of its thread. */
 export interface AgentResult {
+  /** All messages of the thread, in order. */
   messages: BaseMessage[];
 }
 
-/** The values are empty for a thread that does not exist yet. */
+/** A state of a thread. Its values are empty if the thread does not exist yet. */
 export interface AgentSnapshot extends StateSnapshot {
   readonly values: Partial<AgentResult>;
 }
@@ -38,18 +39,18 @@ export interface AgentSnapshot extends StateSnapshot {
 type Modes = StreamMode | StreamMode[] | undefined;
 type Encodings = "text/event-stream" | undefined;
 
-/** A chunk of a stream, by its modes. */
+/** The type of a stream's chunks, which depends on its modes. */
 export type AgentChunk<
   Mode extends Modes,
   Subgraphs extends boolean,
   Encoding extends Encodings,
 > = StreamOutputMap<Mode, Subgraphs, AgentUpdate, AgentValues, string, AgentUpdates, AgentEvent, Encoding>;
 
-/** What a library caller may add to the options of `invoke`, `stream` and `streamEvents`. */
+/** Options that `invoke`, `stream` and `streamEvents` take in addition to those of LangGraph. */
 export interface RunOptions {
-  /** For this run only; inside the middleware of the graph. @default none */
+  /** Middleware for this run only. It goes inside the middleware of the graph. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
-  /** What this run chooses for itself. @default as the graph was built */
+  /** Settings for this run only. @default the options of the graph */
   readonly context?: RunContext | undefined;
 }
 
@@ -66,11 +67,11 @@ export interface InvokeOptions extends Omit<GraphOptions, "context" | "encoding"
 /** The options of `stream`. */
 export interface StreamOptions<Mode extends Modes, Subgraphs extends boolean, Encoding extends Encodings>
   extends Omit<InvokeOptions, "streamMode" | "subgraphs"> {
-  /** One mode, or several: then each chunk comes with the name of its mode. @default "updates" */
+  /** One mode, or a list of modes. With a list, each chunk comes with the name of its mode. @default "updates" */
   readonly streamMode?: Mode;
-  /** Whether chunks of subgraphs come too, each with its path. @default false */
+  /** Whether the stream includes chunks of subgraphs, each with the path of its subgraph. @default false */
   readonly subgraphs?: Subgraphs;
-  /** `"text/event-stream"`: bytes for an HTTP response. @default objects */
+  /** `"text/event-stream"` yields bytes for an HTTP response. @default chunks are objects */
   readonly encoding?: Encoding;
 }
 

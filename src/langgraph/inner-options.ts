@@ -1,17 +1,17 @@
-/** The options with which the compiled graph is run, where LangGraph must be told more than its caller says. */
+/** Options that this library adds when it runs the compiled graph. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isSubgraphRun } from "./run-host.js";
 
 /**
- * A switch of LangGraph: an answer without the id of an interrupt is refused where several wait. Without it one answer
- * goes to all of them, and what approves a call also answers the question of a tool beside it. Not exported.
+ * LangGraph's switch that refuses a resume value without an interrupt id if several interrupts wait. Without it, one
+ * value goes to all of them: a decision about a call would also answer the question of another tool. Not exported.
  */
 const STRICT_RESUME = "__pregel_strict_resume";
 
 export interface InnerRun {
   readonly hasStrictResume: boolean;
-  /** Whether the run's result is held back, as by middleware that may change it. */
+  /** Whether the run's result is held back because middleware can still change it. */
   readonly holdsResult: boolean;
 }
 
@@ -21,21 +21,23 @@ export function innerOptions<Options extends RunnableConfig>(
 ): Options {
   return {
     ...options,
-    // With a limit of 1 LangGraph forgets all tasks of a superstep but the first; so the tools node keeps the limit.
+    // With a limit of 1, LangGraph runs only the first task of a superstep. So the tools node applies the limit
+    // instead.
     maxConcurrency: Number.POSITIVE_INFINITY,
-    // A run with the name of its node would be taken for the node, and its result shown at once.
+    // If a run has the name of its node, LangGraph takes it for the node and streams its result at once.
     ...(holdsResult && isSubgraphRun(options) && { runName: "agent-run" }),
     configurable: { ...options.configurable, [STRICT_RESUME]: hasStrictResume },
   };
 }
 
 /**
- * The options of a second run that writes after the first. The first may have begun in the past of its thread; this one
- * belongs to the end. LangGraph resumes the run whose `run_id` wrote the last checkpoint, and would take no input.
+ * The options of a second run that writes after the first one. The first run may have started from an older checkpoint,
+ * but the second one must start from the latest. It must not have the same `run_id`: LangGraph would resume the run
+ * that wrote the latest checkpoint, and ignore the input.
  */
 export function followingOptions<Options extends RunnableConfig>(options: Options): Options {
   const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
   const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
-  // Under the same `runId`: readers of events take the last end of that run for its output.
+  // The `runId` stays, because readers of events take the last end of that run as its output.
   return { ...options, configurable, metadata };
 }

@@ -1,14 +1,17 @@
-/** LangGraph steers with errors of its own. Its checks read a field of whatever they are given, also of null. */
+/**
+ * LangGraph uses errors for control flow. Its own checks of an error throw for null, so these check for an object
+ * first.
+ */
 
 import { type Interrupt, isGraphBubbleUp, isGraphInterrupt } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
 
-/** Whether LangGraph steers with what was thrown, as by an interrupt. */
+/** Whether a thrown value is one of LangGraph's control-flow errors, such as an interrupt. */
 export function isLangGraphSignal(error: unknown): boolean {
   return isRecord(error) && isGraphBubbleUp(error);
 }
 
-/** What a node that threw this waits for. */
+/** The interrupts in a thrown value; empty if it is not an interrupt. */
 export function interruptsOf(error: unknown): readonly Interrupt[] {
   return isRecord(error) && isGraphInterrupt(error) ? error.interrupts : [];
 }

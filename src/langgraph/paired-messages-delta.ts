@@ -24,8 +24,8 @@ export function pairedMessagesDeltaReducer(history: unknown, writes: readonly un
 Object.defineProperty(pairedMessagesDeltaReducer, DELTA_MARK, { value: true });
 
 /**
- * `PairedMessagesValue` over a `DeltaChannel`, in place of LangGraph's `MessagesDeltaValue`: a checkpoint stores only the
- * messages that a step added.
+ * `PairedMessagesValue` over a `DeltaChannel`, in place of LangGraph's `MessagesDeltaValue`: a checkpoint stores only
+ * the messages that a step added.
  */
 export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
   messagesSchema.default(() => []),

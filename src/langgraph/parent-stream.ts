@@ -1,10 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isRecord } from "../shared/is-record.js";
 
-/** Where a subgraph pushes its chunks beside its own stream: the stream of the graph that runs it. Not exported. */
+/** The key of the parent graph's stream, to which a subgraph also pushes its chunks. Not exported. */
 const PARENT_STREAM = "__pregel_stream";
 
-/** The options of a run whose parent graph is streamed other chunks than it makes. */
+/** The options of a run whose chunks are mapped before they reach the stream of a parent graph. */
 export function mapParentStream<Options extends RunnableConfig>(
   options: Options,
   map: (chunk: unknown) => unknown,

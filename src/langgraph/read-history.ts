@@ -4,8 +4,8 @@ import { isRecord } from "../shared/is-record.js";
 import { readChannels } from "./run-host.js";
 
 /**
- * The history, for a task that was sent something else than the state: what its superstep began with. Undefined for a
- * node that is run alone.
+ * The history at the beginning of a task's superstep, for a task whose input is not the state. Undefined for a node
+ * that runs outside a graph.
  */
 export function readHistory(config: LangGraphRunnableConfig): { messages: BaseMessage[] } | undefined {
   const state = readChannels(config, ["messages"]);

@@ -1,12 +1,12 @@
-/** Who runs the graph, and what it brings: LangGraph and its server tell it in `configurable`. */
+/** Reads from `configurable` whether a parent graph or a server runs this graph, and what it provides. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 
-/** LangGraph's reader of channels: there only inside a task, so a run that has it is a subgraph's. Not exported. */
+/** LangGraph's reader of channels. Only tasks have it, so a run that has it is a subgraph. Not exported. */
 const READ = "__pregel_read";
-/** The saver that a task inherits from its run, also from a parent graph's. Not exported. */
+/** The checkpointer that a task gets from its run or from a parent graph. Not exported. */
 const CHECKPOINTER = "__pregel_checkpointer";
-/** LangGraph's server names its assistant in every run. Documented for clients only. */
+/** The id of the assistant, which LangGraph's server sets in every run. Documented for clients only. */
 const ASSISTANT = "assistant_id";
 
 /** Whether the graph runs as a node of another one, or inside a tool. */
@@ -14,16 +14,17 @@ export function isSubgraphRun({ configurable }: RunnableConfig): boolean {
   return configurable?.[READ] !== undefined;
 }
 
-/** Whether a task's run is saved while it waits, by its own checkpointer or that of a parent graph. */
+/** Whether a waiting run is saved, by its own checkpointer or that of a parent graph. */
 export function isSavedRun({ configurable }: RunnableConfig): boolean {
   return configurable?.[CHECKPOINTER] !== undefined;
 }
 
+/** Whether LangGraph's server started the run. */
 export function isServedRun({ configurable }: RunnableConfig): boolean {
   return configurable?.[ASSISTANT] !== undefined;
 }
 
-/** What a task reads from the channels of its graph; undefined for a node that is run alone. */
+/** The values of these channels; undefined for a node that runs outside a graph. */
 export function readChannels({ configurable }: RunnableConfig, names: readonly string[]): unknown {
   const read: unknown = configurable?.[READ];
   return typeof read === "function" ? read(names) : undefined;

@@ -1,23 +1,23 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 
-/** What a run can know of its thread beside the state. */
+/** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
-  /** The checkpoint that the run began on, with what its unfinished tasks had written. */
+  /** The checkpoint that the run began on, with the writes of tasks of an unfinished run. */
   abandoned: CheckpointTuple | undefined;
-  /** Reads a checkpoint of the run's thread; undefined for a run without a checkpointer. */
+  /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
 }
 
 export interface WatchedCheckpointer {
-  /** To be called before each run: what the one before has left is not what an earlier run had. */
+  /** Call it before each run. The next checkpoint that is read becomes `abandoned`. */
   readonly restart: () => void;
   readonly checkpoints: WatchedCheckpoints;
-  /** To be used in the place of the given one. */
+  /** Use it in place of the original checkpointer. Undefined if there is none. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
 }
 
-/** Remembers the first checkpoint that a run reads: the one that an earlier run may have left unfinished. */
+/** Remembers the first checkpoint that a run reads. An earlier run may have left it unfinished. */
 export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
   if (!isSaver(saver)) {
     const checkpoints = { abandoned: undefined, read: undefined };
@@ -44,7 +44,7 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
     get(target, name) {
       if (name === "getTuple") return getTuple;
       const value: unknown = Reflect.get(target, name, target);
-      // Bound, so that savers may have private fields.
+      // Bound, because a checkpointer can have private fields.
       return typeof value === "function" ? value.bind(target) : value;
     },
   });

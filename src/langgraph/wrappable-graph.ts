@@ -1,6 +1,6 @@
 import { CompiledStateGraph, type StateDefinition } from "@langchain/langgraph";
 
-/** The options with which LangGraph hands a run over. */
+/** The options that LangGraph passes to a run. */
 export type RunConfigOf<Graph extends { _streamIterator: (...given: never[]) => unknown }> = NonNullable<
   Parameters<Graph["_streamIterator"]>[1]
 >;
@@ -22,8 +22,8 @@ type Compiled<Values, Update, Channels extends StateDefinition, NodeUpdates, Wri
 >;
 
 /**
- * A compiled graph whose runs a subclass wraps. `_streamIterator` is marked as internal, but it is the one method that
- * every run passes: `invoke`, `stream`, `streamEvents`, the server's runs, and those of a subgraph.
+ * A compiled graph whose runs a subclass can wrap. `_streamIterator` is marked as internal, but it is the only method
+ * that every run calls: `invoke`, `stream`, `streamEvents`, runs on a server, and runs as a subgraph.
  */
 export abstract class WrappableGraph<
   Values,
@@ -42,7 +42,7 @@ export abstract class WrappableGraph<
   unknown,
   Writer
 > {
-  /** Contract: streams one run. Calls `runUnwrapped`, once or several times, for the run of the graph itself. */
+  /** Contract: streams one run. It calls `runUnwrapped`, once or several times, to run the graph itself. */
   protected abstract wrapRun(
     received: unknown,
     options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
@@ -56,6 +56,7 @@ export abstract class WrappableGraph<
     return this.wrapRun(input, options);
   }
 
+  /** Streams a run of the graph without the wrapper. */
   protected runUnwrapped(
     input: unknown,
     options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
@@ -63,15 +64,17 @@ export abstract class WrappableGraph<
     return super._streamIterator(input as never, options);
   }
 
-  /** LangGraph makes copies by `new this.constructor({ ...this })`: so a subclass takes the same fields and no more. */
+  /**
+   * LangGraph makes copies with `new this.constructor({ ...this })`, so a subclass must accept the same fields alone.
+   */
   protected copy(): this {
     return this.withConfig({});
   }
 }
 
 /**
- * The fields of a compiled graph that shows these channels in streamed values and in `getState`. `compile` shows all of
- * them, and has no option for it.
+ * The fields of a compiled graph that shows only these channels in streamed values and in `getState`. `compile` shows
+ * all channels, and has no option to change that.
  */
 export function showOnly<Fields extends object>(fields: Fields, channels: readonly string[]): Fields {
   return { ...fields, streamChannels: [...channels] };

@@ -9,11 +9,11 @@ interface Fields extends RunScope {
   readonly isStreamed: boolean;
 }
 
-/** One run of the graph, however it was started. */
+/** One run of the graph, whichever method started it. */
 export class AgentContext extends MiddlewareContext {
-  /** Whether the run was started by `stream` or `streamEvents`, as the server does, and not by `invoke`. */
+  /** Whether the run was started with `stream` or `streamEvents`, as the server does. False for `invoke`. */
   readonly stream: boolean;
-  /** What the run waits for, after `next()`. */
+  /** After `next()`: the questions that the run waits for. Empty if it does not wait for a human. */
   interrupts: readonly Interrupt[] = [];
   #messages: BaseMessage[];
   #options: RunContext;
@@ -27,9 +27,10 @@ export class AgentContext extends MiddlewareContext {
   }
 
   /**
-   * The messages of the run's input; none in a run that goes on where another stopped. May be changed.
+   * The messages of the run's input. Empty in a run that continues where another stopped. A middleware can change them
+   * before `next()`.
    *
-   * @throws InvalidMessageError if it is set to what is no list.
+   * @throws InvalidMessageError if it is set to a value that is not a list.
    */
   get messages(): BaseMessage[] {
     return this.#messages;
@@ -40,9 +41,10 @@ export class AgentContext extends MiddlewareContext {
   }
 
   /**
-   * What the run's `context` chooses. May be changed; it is checked again.
+   * The settings that the run chose in its `context`. A middleware can change them before `next()`. They are
+   * checked again.
    *
-   * @throws InvalidSettingError if it is set to what is no object.
+   * @throws InvalidSettingError if it is set to a value that is not an object.
    */
   get options(): RunContext {
     return this.#options;
@@ -53,9 +55,10 @@ export class AgentContext extends MiddlewareContext {
   }
 
   /**
-   * After `next()` the last message of the run. Set, it is the assistant's answer: a text becomes a message.
+   * After `next()`: the last message of the run. A middleware can set an assistant message or a text, which becomes the
+   * final response of the run.
    *
-   * @throws MiddlewareError if it is set to what is neither an assistant message nor a text.
+   * @throws MiddlewareError if it is set to a value that is neither an assistant message nor a text.
    */
   get result(): BaseMessage | undefined {
     return this.#result;
@@ -65,7 +68,7 @@ export class AgentContext extends MiddlewareContext {
     this.#result = value === undefined ? undefined : toAnswer(value);
   }
 
-  /** What the run came to: also a result of a tool, which no middleware could set. */
+  /** Takes the outcome of the run. Unlike a middleware, a run can end with a tool result. */
   settle(last: BaseMessage | undefined, interrupts: readonly Interrupt[]): void {
     this.#result = last;
     this.interrupts = interrupts;

@@ -3,11 +3,11 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolChoice } from "../settings/tool-choice.js";
 import { asMessages, asObject, MiddlewareContext, type RunScope, toAnswer } from "./context.js";
 
-/** What a chat middleware may change of one model call. */
+/** The options of one model call that a chat middleware can change. */
 export interface ChatOptions {
-  /** `"none"` where tools are off, for whatever reason; then they stay off. */
+  /** Whether the model may, must or must not call a tool. If it is `"none"`, tools stay off even if it is changed. */
   toolChoice: ToolChoice;
-  /** Parameters of the model for this call, by the names that its client has for them, such as `temperature`. */
+  /** Parameters of the model for this call, such as `temperature`. The names are those of its LangChain client. */
   parameters: Record<string, unknown>;
 }
 
@@ -18,10 +18,10 @@ interface Fields extends RunScope {
   readonly tools: readonly object[];
 }
 
-/** One call of the model. */
+/** One model call. */
 export class ChatContext extends MiddlewareContext {
   readonly model: BaseChatModel;
-  /** What is offered to the model: the tools of the graph, and the additional ones. */
+  /** The tools that the model can call: `tools` and `additionalTools` of the graph. */
   readonly tools: readonly object[];
   #messages: BaseMessage[];
   #options: ChatOptions;
@@ -36,9 +36,9 @@ export class ChatContext extends MiddlewareContext {
   }
 
   /**
-   * The model input of this call. What is changed here is sent, and not stored.
+   * The model input of this call. Changes are sent to the model, but not stored in the history.
    *
-   * @throws InvalidMessageError if it is set to what is no list.
+   * @throws InvalidMessageError if it is set to a value that is not a list.
    */
   get messages(): BaseMessage[] {
     return this.#messages;
@@ -48,7 +48,11 @@ export class ChatContext extends MiddlewareContext {
     this.#messages = asMessages(messages);
   }
 
-  /** @throws InvalidSettingError if it is set to what is no object; its fields are checked when the model is called. */
+  /**
+   * The options of this call. Their fields are checked when the model is called.
+   *
+   * @throws InvalidSettingError if it is set to a value that is not an object.
+   */
   get options(): ChatOptions {
     return this.#options;
   }
@@ -58,9 +62,10 @@ export class ChatContext extends MiddlewareContext {
   }
 
   /**
-   * After `next()` the model's whole answer. Set, it is stored and streamed in its place: a text becomes a message.
+   * After `next()`: the model's complete response. A middleware can set an assistant message or a text, which is stored
+   * and streamed in its place.
    *
-   * @throws MiddlewareError if it is set to what is neither an assistant message nor a text.
+   * @throws MiddlewareError if it is set to a value that is neither an assistant message nor a text.
    */
   get result(): AIMessage | undefined {
     return this.#result;

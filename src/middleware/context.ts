@@ -1,4 +1,4 @@
-/** What the contexts of the three layers have in common. */
+/** The common part of the contexts of all three kinds of middleware. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError, InvalidSettingError, MiddlewareError } from "../errors.js";
@@ -6,22 +6,23 @@ import { isAIMessage } from "../history/messages/call.js";
 import { coerceMessage } from "../history/messages/coerce-message.js";
 import { isRecord } from "../shared/is-record.js";
 
-/** What the layers of one run share: one bag, empty at the beginning of each run, also of a resumed one. */
+/** What all middleware of one run shares. It is empty at the beginning of each run, even of a resumed one. */
 export interface RunBag {
   metadata: Record<string, unknown>;
 }
 
-/** Where a context belongs. */
+/** The run that a context belongs to. */
 export interface RunScope {
   readonly bag: RunBag;
   readonly threadId: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
+/** The fields that every middleware context has. */
 export class MiddlewareContext {
-  /** The thread; undefined in a run without one. */
+  /** The `thread_id` of the run; undefined in a run without a thread. */
   readonly threadId: string | undefined;
-  /** Aborts with the run. */
+  /** Aborts when the run is aborted. */
   readonly signal: AbortSignal | undefined;
   readonly #bag: RunBag;
 
@@ -31,7 +32,7 @@ export class MiddlewareContext {
     this.signal = signal;
   }
 
-  /** One bag per run, shared by all middleware of it. */
+  /** An object for notes, shared by all middleware of the run. It is empty when the run begins, and is not stored. */
   get metadata(): Record<string, unknown> {
     return this.#bag.metadata;
   }
@@ -42,22 +43,22 @@ export class MiddlewareContext {
 }
 
 /**
- * What stands for a message in it is made one where it is read; but the next middleware reads a list.
+ * Checks only that the value is a list. Its entries are converted to messages when they are read.
  *
- * @throws InvalidMessageError for what is no list.
+ * @throws InvalidMessageError for a value that is not a list.
  */
 export function asMessages<Messages>(value: Messages): Messages {
   if (Array.isArray(value)) return value;
   throw new InvalidMessageError("context.messages", value, "a list of messages");
 }
 
-/** @throws InvalidSettingError that names the place of what is no object. */
+/** @throws InvalidSettingError for a value that is not an object. The error names `place`. */
 export function asObject<Value>(place: string, value: Value): Value {
   if (isRecord(value)) return value;
   throw InvalidSettingError.expected(place, "an object", value);
 }
 
-/** @throws MiddlewareError for what is neither an assistant message nor a text. */
+/** @throws MiddlewareError for a value that is neither an assistant message nor a text. */
 export function toAnswer(value: unknown): AIMessage {
   const message = typeof value === "string" ? new AIMessage(value) : coerceMessage(value);
   if (message !== undefined && isAIMessage(message)) return message;

@@ -5,10 +5,13 @@ import { coerceMessage } from "../history/messages/coerce-message.js";
 import { isResult } from "../history/messages/result.js";
 import { MiddlewareContext, type RunScope } from "./context.js";
 
-/** The call as the model made it. */
+/** A tool call as the model made it. */
 export interface FunctionCall {
+  /** The id that the provider set. */
   readonly id: string;
+  /** The tool's name. */
   readonly name: string;
+  /** The parsed arguments. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -17,29 +20,34 @@ interface Fields extends RunScope {
   readonly tool: StructuredToolInterface;
 }
 
-/** One call of a tool. */
+/** One tool call. */
 export class FunctionContext extends MiddlewareContext {
-  /** What the tool is called with. May be changed; the tool's schema checks it again. */
+  /**
+   * The arguments that the tool is called with. A middleware can change them before `next()`. The tool's schema checks
+   * them again.
+   */
   arguments: Record<string, unknown>;
+  /** The tool call as the model made it. */
   readonly call: FunctionCall;
+  /** The tool that runs the call. */
   readonly tool: StructuredToolInterface;
-  /** 1, and one more for each time that a retrying middleware has the call done again. */
+  /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
   attempt = 1;
   #result: ToolMessage | undefined;
 
   constructor({ call, tool, ...scope }: Fields) {
     super(scope);
-    // Copies: what a middleware writes into them must not reach the history.
+    // Copies, because changes of a middleware must not reach the history.
     this.call = { ...call, args: structuredClone(call.args) };
     this.arguments = structuredClone(call.args);
     this.tool = tool;
   }
 
   /**
-   * After `next()` the result of the call; its `status` is `"error"` if the tool failed. Set, it stands in its place:
-   * a text becomes a result.
+   * After `next()`: the result of the tool call. Its `status` is `"error"` if the tool failed. A middleware can set a
+   * `ToolMessage` or a text, which becomes the result in its place.
    *
-   * @throws MiddlewareError if it is set to what is neither a result nor a text.
+   * @throws MiddlewareError if it is set to a value that is neither a `ToolMessage` nor a text.
    */
   get result(): ToolMessage | undefined {
     return this.#result;

@@ -1,13 +1,13 @@
 /**
- * Hands values from one flow to another, one at a time. The giver goes on only when the taker comes back for more, as a
- * generator does between two of its values: who takes them may rely on what holds while it has one.
+ * Hands values from one asynchronous flow to another, one at a time. The giver pauses until the taker asks for the next
+ * value, as a generator does. So nothing changes while the taker works with a value.
  */
 export class Handoff<Value> {
   #offer: Deferred<Offer<Value>> = defer();
   readonly #closed: Deferred<void> = defer();
 
   /**
-   * Resolves when the taker comes back.
+   * Resolves when the taker asks for the next value.
    *
    * @throws HandoffClosedError if the taker has left.
    */
@@ -18,11 +18,12 @@ export class Handoff<Value> {
     if (outcome !== "taken") throw new HandoffClosedError();
   }
 
+  /** The taker gets no more values. */
   end(): void {
     this.#offer.resolve({ kind: "end" });
   }
 
-  /** The taker gets the error after what it has. */
+  /** The taker gets the error after its current value. */
   fail(error: unknown): void {
     this.#offer.resolve({ kind: "error", error });
   }
@@ -43,7 +44,7 @@ export class Handoff<Value> {
   }
 }
 
-/** The values are not wanted any more. */
+/** The taker has left, so no more values are needed. */
 export class HandoffClosedError extends Error {
   override readonly name = "HandoffClosedError";
 

@@ -1,4 +1,4 @@
-/** The three kinds of middleware, and the door through which a list of them comes in. */
+/** The three kinds of middleware, the functions that make them, and the check of a list of them. */
 
 import { InvalidSettingError } from "../errors.js";
 import { checkSettings, flag, type Rules, text } from "../settings/rule.js";
@@ -11,46 +11,50 @@ interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
   readonly kind: Kind;
 }
 
-/** Made by `agentMiddleware`: it wraps each run. */
+/** Middleware around each run, made by `agentMiddleware`. */
 export interface AgentMiddleware extends MiddlewareOf<"agent", AgentContext> {}
-/** Made by `chatMiddleware`: it wraps each model call. */
+/** Middleware around each model call, made by `chatMiddleware`. */
 export interface ChatMiddleware extends MiddlewareOf<"chat", ChatContext> {
+  /** Whether it never changes `context.result`. */
   readonly readOnly: boolean;
 }
-/** Made by `functionMiddleware`: it wraps each call of a tool. */
+/** Middleware around each tool call, made by `functionMiddleware`. */
 export interface FunctionMiddleware extends MiddlewareOf<"function", FunctionContext> {}
 
-/** What `createAgentGraph` and a run take as `middleware`. */
+/** An entry of `middleware`, an option of `createAgentGraph` and of a run. */
 export type Middleware = AgentMiddleware | ChatMiddleware | FunctionMiddleware;
 
-/** What `agentMiddleware` takes beside its function. */
+/** The options of `agentMiddleware`. */
 export interface MiddlewareOptions {
-  /** What errors call it. @default the function's name */
+  /** The name in error messages. @default the name of the function */
   readonly name?: string;
 }
 
-/** What `chatMiddleware` takes beside its function. */
+/** The options of `chatMiddleware`. */
 export interface ChatMiddlewareOptions extends MiddlewareOptions {
   /**
    * Whether the middleware never changes `context.result`. If all chat middleware of a run is read-only, the response
-   * is streamed to the client as it comes; otherwise it is held back until all of them have seen it. Changing the result
-   * anyway is a `MiddlewareError`.
+   * is streamed to the client as it arrives. Otherwise it is held back until all of them have seen it. A read-only
+   * middleware that changes the result causes a `MiddlewareError`.
    *
    * @default false
    */
   readonly readOnly?: boolean;
 }
 
-/** What `functionMiddleware` takes beside its function. */
+/** The options of `functionMiddleware`. */
 export interface FunctionMiddlewareOptions extends MiddlewareOptions {
-  /** Whether it may call `next()` again after it has returned, to run the tool once more. @default false */
+  /**
+   * Whether the middleware can call `next()` more than once, one after the other, to run the tool again. @default false
+   */
   readonly retry?: boolean;
 }
 
 /**
- * Wraps each run of the graph, whichever method starts it. Code before `await next()` sees the input, code after it the
- * last message of the run. LangChain's counterparts are `beforeAgent` and `afterAgent`.
+ * Makes middleware around each run of the graph, whichever method starts the run. Code before `await next()` sees the
+ * input. Code after it sees the last message of the run. LangChain's counterparts are `beforeAgent` and `afterAgent`.
  *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead.
  * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
  *
  * @example
@@ -76,9 +80,10 @@ export function agentMiddleware(
 }
 
 /**
- * Wraps each model call. Code before `await next()` may change the messages that are sent, code after it the response.
- * LangChain's counterpart is `wrapModelCall`.
+ * Makes middleware around each model call. Code before `await next()` can change the messages that are sent. Code after
+ * it can change the response. LangChain's counterpart is `wrapModelCall`.
  *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead.
  * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
  *
  * @example
@@ -105,10 +110,13 @@ export function chatMiddleware(
 }
 
 /**
- * Wraps each tool call. Code before `await next()` may change the arguments, code after it the result. A tool that fails
- * does not throw here: the `status` of the result is `"error"`. LangChain's counterpart is `wrapToolCall`. To ask a human
- * before a call is run, use the option `requireApproval`; its counterpart is `interruptOn`.
+ * Makes middleware around each tool call. Code before `await next()` can change the arguments. Code after it can change
+ * the result. If the tool fails, `next()` does not throw: the `status` of the result is `"error"`. LangChain's
+ * counterpart is `wrapToolCall`. To ask a human before a tool call is run, use the option `requireApproval`, whose
+ * counterpart is `interruptOn`.
  *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead. With `retry`,
+ * it can call `next` again.
  * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
  *
  * @example
@@ -142,9 +150,9 @@ export interface MiddlewareByKind {
 }
 
 /**
- * Sorts a list by kind; within a kind the first one is outermost.
+ * Sorts a list of middleware by kind. The first of a kind is its outermost layer.
  *
- * @throws InvalidSettingError for what is no middleware, or one of an unknown kind.
+ * @throws InvalidSettingError for a value that is not a list, or an entry that is not middleware.
  */
 export function sortMiddleware(list: unknown): MiddlewareByKind {
   if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
@@ -161,7 +169,7 @@ export function sortMiddleware(list: unknown): MiddlewareByKind {
   };
 }
 
-/** Those of the graph go around those of the run. */
+/** Joins two lists. All of `outer` goes around all of `inner`. */
 export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind): MiddlewareByKind {
   return {
     agent: [...outer.agent, ...inner.agent],
@@ -184,7 +192,9 @@ function isMiddleware(value: unknown): value is Middleware {
   );
 }
 
-/** @throws InvalidSettingError for a handler that is no function, an unknown option or one of the wrong type. */
+/**
+ * @throws InvalidSettingError for a handler that is not a function, an unknown option, or an option of the wrong type.
+ */
 function checkFactory(factory: string, handle: unknown, options: unknown, rules: Rules): void {
   checkSettings(options, rules, `options of ${factory}`);
   if (typeof handle === "function") return;

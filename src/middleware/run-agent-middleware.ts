@@ -1,4 +1,4 @@
-/** One run of an agent graph, through its agent middleware. */
+/** Runs an agent graph with its agent middleware around it. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
@@ -11,34 +11,34 @@ import { Handoff } from "./handoff.js";
 import type { AgentMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";
 
-/** What an agent middleware gives to its thread: the graph writes it instead of asking the model. */
+/** Messages that an agent middleware set. The graph stores them instead of asking the model. */
 export interface GivenMessages {
-  /** An answer without a run, or a correction of the answer that a run has written. */
+  /** `"answer"`: the response of a run without a model call. `"correction"`: it replaces the response of a run. */
   readonly kind: "answer" | "correction";
   readonly messages: readonly BaseMessage[];
 }
 
-/** What a run came to. Complete when its chunks have ended. */
+/** The outcome of a run. It is complete when the chunks of the run have ended. */
 export interface RunOutcome {
-  /** The history as the run left it; undefined if the run did not get so far. */
+  /** The history at the end of the run; undefined if the run did not begin. */
   readonly history: readonly BaseMessage[] | undefined;
-  /** What the run waits for. */
+  /** The questions that the run waits for. */
   readonly interrupts: readonly Interrupt[];
-  /** What ended the run and is thrown when its chunks have ended. */
+  /** The error that ended the run. It is thrown after the chunks of the run. */
   readonly failure: { readonly error: unknown } | undefined;
 }
 
-/** Contract: each begins a run of the graph itself, without its agent middleware. */
+/** Contract: each function starts a run of the graph without its agent middleware. */
 export interface GraphRuns<Chunk> {
-  /** With the messages and options that the context has now. */
+  /** Runs the graph with the messages and options that the context has now. */
   readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly record: RunOutcome };
-  /** Takes the input, and writes an answer instead of asking the model. */
+  /** Stores the input, and the given messages as the response instead of asking the model. */
   readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
-  /** Changes what a run has left, which is the given history. */
+  /** Changes the result of a finished run. `history` is the one that the run left. */
   readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncIterable<Chunk>;
 }
 
-/** The chunks of a run. Code after `next()` in a middleware runs when the chunks of the graph have ended. */
+/** Yields the chunks of a run. A middleware continues after `next()` when the chunks of the graph have ended. */
 export async function* runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
   context: AgentContext,
@@ -48,7 +48,7 @@ export async function* runAgentMiddleware<Chunk>(
   const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
     for await (const chunk of chunks) await handoff.give(chunk);
   };
-  // A middleware that ignores the signal is not waited for.
+  // After an abort, a middleware that ignores the signal is abandoned.
   const { signal } = context;
   signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
@@ -72,14 +72,14 @@ async function runLayers<Chunk>(
   send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
 ): Promise<void> {
   let record: RunOutcome | undefined;
-  /** The result as it is in the thread. */
+  /** The result that is stored in the thread. */
   let last: BaseMessage | undefined;
   const core = async (): Promise<void> => {
     const run = runs.start();
     record = run.record;
     await send(run.chunks);
     last = resultOf(record.history?.at(-1));
-    // A copy: what a middleware writes into it must be seen as a change.
+    // A copy, so that changes of a middleware are noticed.
     context.settle(last && cloneMessage(last), record.interrupts);
     if (record.failure !== undefined) throw record.failure.error;
   };
@@ -97,16 +97,16 @@ async function runLayers<Chunk>(
 }
 
 const WAITING =
-  "An agent middleware changed `context.result` of a run that waits for a human, and whose calls are still open. Leave it as it is where `context.interrupts` has any, or set a text, which ends the wait.";
+  "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
 
-/** Undefined for a run that ended without a response: the user's message is its last one. */
+/** The result of a run: its last message, if it is a response or a tool result. */
 function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 
 /**
- * A text after a tool result is a message of its own. So is a text that ends a wait: replacing the message with the calls
- * would remove their results, and some of the tools may have run.
+ * A text after a tool result is a new message. A text that ends a wait is a new message too: if it replaced the message
+ * with the calls, their results would be removed, though some of the tools may have run.
  */
 function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
   const endsWait = last !== undefined && callsOf(last).length > 0 && callsOf(result).length === 0;

@@ -1,4 +1,4 @@
-/** One model call, through the chat middleware of its run. */
+/** Makes a model call with the chat middleware of its run around it. */
 
 import type { AIMessage } from "@langchain/core/messages";
 import { MiddlewareError } from "../errors.js";
@@ -9,41 +9,43 @@ import type { ChatMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";
 import { MiddlewareTermination } from "./termination.js";
 
-/** Contract: is handed the whole answer before the client has any of it; resolves to what the client gets. */
+/**
+ * Contract: gets the complete response before the client gets any of it. Resolves to the response that the client gets.
+ */
 export type Settle = (answer: AIMessage) => Promise<AIMessage>;
 
 /**
- * Contract: makes the model call that the context describes and resolves to its answer. With `settle`, nothing goes to
- * the client before that has resolved, and what it resolves to is the answer.
+ * Contract: makes the model call that the context describes, and resolves to its response. With `settle`, the client
+ * gets nothing before `settle` has resolved, and the response is what `settle` resolved to.
  */
 export type ModelCall = (context: ChatContext, settle: Settle | undefined) => Promise<AIMessage>;
 
 export interface ChatOutcome {
   /** Undefined if a middleware ended the run without a result. */
   readonly message: AIMessage | undefined;
-  /** Whether the run ends with it. */
+  /** Whether the run ends with this message. */
   readonly isTerminated: boolean;
 }
 
 /**
- * Everything that listens to the model's stream, tracers too, sees the request that was sent and the final answer. An
- * answer that a middleware replaces leaves no trace, because the stream waits for the middleware before it ends:
+ * Every listener of the model's stream, tracers included, sees the request that was sent and the final response. A
+ * response that a middleware replaces leaves no trace, because the stream waits for the middleware before it ends:
  *
  * ```text
  *  client            model stream             settle             middleware
  *    │                    │ ◄───────────────────────────────── next() ─┤
  *    │                    │ receives all pieces                        │ waits
- *    │                    ├─ whole answer ──► │ ─── resolves next() ─► │
+ *    │                    ├─ response ──────► │ ─── resolves next() ─► │
  *    │                    │ waits             │ waits                  │ may change the result
- *    │                    │ ◄── final answer ─┤ ◄──────────── returns ─┤
- *    │ ◄── final answer ──┤ ends              │                        │
+ *    │                    │ ◄ final response ─┤ ◄──────────── returns ─┤
+ *    │ ◄─ final response ─┤ ends              │                        │
  * ```
  *
- * If all middleware is read-only there is no settle: the client receives each piece as it comes, the stream ends, and
- * only then `next()` resolves.
+ * If all middleware is read-only, `settle` is undefined. The client receives each piece as it arrives, and `next()`
+ * resolves after the stream has ended.
  *
- * @param takeBack Contract: takes back what the client has of an answer that is not kept.
- * @throws what a middleware throws, or the model, or MiddlewareError.
+ * @param takeBack Contract: tells the client to remove a response that is not stored.
+ * @throws MiddlewareError for a broken contract, and any error of a middleware or of the model.
  */
 export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
@@ -61,7 +63,7 @@ export async function runModelMiddleware(
         hasSettled = true;
         resolve(whole);
         const { message } = await leaving;
-        // Without an answer the stream ends with an error that only its listeners see.
+        // Without a response the stream ends with an error that only its listeners see.
         if (message === undefined) throw new MiddlewareTermination();
         return message;
       };
@@ -88,7 +90,7 @@ export async function runModelMiddleware(
     throw error;
   });
   await Promise.allSettled([streaming]);
-  // With the id under which the client has it. A middleware may also have answered for a model that failed.
+  // The streamed message has the id that the client knows. If the model failed, a middleware may have set the response.
   const streamed = hasSettled ? await streaming?.catch(() => undefined) : undefined;
   return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };
 }

@@ -1,36 +1,37 @@
-/** One onion for all three kinds of middleware. */
+/** Runs layers of middleware around a core. All three kinds of middleware use it. */
 
 import { MiddlewareError } from "../errors.js";
 import { MiddlewareTermination } from "./termination.js";
 
-/** Runs what lies further in. It may be called once, and must be awaited. */
+/** Runs the inner layers and the core. Call it once and await it. */
 export type Next = () => Promise<void>;
 
 /**
- * Contract: calls `next` once and awaits it, or does not call it and sets `context.result`. It may throw:
- * `MiddlewareTermination` ends the layer with a result, anything else reaches the caller of the run.
+ * Contract: calls `next` once and awaits it, or sets `context.result` without calling it. It may throw. A
+ * `MiddlewareTermination` ends the layer with a result. Any other error reaches the caller of the run.
  */
 export type Handler<Context> = (context: Context, next: Next) => Promise<void>;
 
 export interface Layer<Context> {
-  /** What errors call it. */
+  /** The name in error messages. */
   readonly name: string;
+  /** The middleware itself. */
   readonly handle: Handler<Context>;
-  /** Whether `next` may be called again once it has settled. */
+  /** Whether `next` can be called again after it has settled. */
   readonly mayRetry: boolean;
 }
 
 export interface Onion<Context> {
-  /** The first one is outermost. */
+  /** The first layer is the outermost. */
   readonly layers: readonly Layer<Context>[];
-  /** What is wrapped. */
+  /** The work inside all layers. */
   readonly core: (context: Context) => Promise<void>;
-  /** Is told before a layer runs again what lies further in. */
+  /** Contract: called before a layer runs the inner layers again. */
   readonly onRetry?: (context: Context) => void;
 }
 
 export interface WithResult {
-  /** Undefined until there is one. */
+  /** Undefined as long as there is no result. */
   result: unknown;
 }
 
@@ -38,12 +39,12 @@ export interface WithResult {
 export type Exit =
   /** The outermost layer returned, with or without having called `next()`. */
   | { readonly kind: "returned" }
-  /** A `MiddlewareTermination` came out. Its result is now the context's. */
+  /** The layers ended with a `MiddlewareTermination`. Its result is in the context. */
   | { readonly kind: "terminated" }
-  /** By what a layer or the core threw, or by a MiddlewareError for a layer that broke the contract of `Handler`. */
+  /** A layer or the core threw, or a layer broke the contract of `Handler`. */
   | { readonly kind: "threw"; readonly error: unknown };
 
-/** Never throws. */
+/** Runs the layers around the core. Never rejects: errors are part of the `Exit`. */
 export function runOnion<Context extends WithResult>(
   { layers, core, onRetry }: Onion<Context>,
   context: Context,
@@ -64,7 +65,7 @@ export function runOnion<Context extends WithResult>(
     .catch((error: unknown) => ({ kind: "threw", error }));
 }
 
-/** @throws what is not a termination, and what the context throws for a result that it cannot have. */
+/** @throws any error that is not a termination, and the error of the context for an invalid result. */
 function terminate(error: unknown, context: WithResult): Exit {
   if (!MiddlewareTermination.isInstance(error)) throw error;
   if (error.result !== undefined) context.result = error.result;
@@ -85,7 +86,7 @@ async function runLayer<Context extends WithResult>(
     if (hasReturned) return "called `next()` after it had returned";
     if (running !== undefined) return "called `next()` again before it had returned";
     if (calls === 0 || mayRetry) return undefined;
-    return "called `next()` twice. Only a function middleware made with `{ retry: true }` may";
+    return "called `next()` twice. Only a function middleware made with `{ retry: true }` can do so";
   };
   const enter = async (): Promise<void> => {
     const broken = brokenRule();
@@ -101,7 +102,7 @@ async function runLayer<Context extends WithResult>(
   };
   const next: Next = () => {
     const entered = enter();
-    // A middleware that does not await it is told below; an unhandled rejection would end the process.
+    // If the middleware does not await it, that is reported below. An unhandled rejection would end the process.
     entered.catch(() => {});
     return entered;
   };
@@ -111,10 +112,10 @@ async function runLayer<Context extends WithResult>(
   } finally {
     hasReturned = true;
     isAwaited = running === undefined;
-    // Nothing may still run when the layer has ended.
+    // The inner layers must not run after the layer has ended.
     await Promise.allSettled([running]);
   }
-  // Thrown here too, because the middleware may have caught it or not awaited it.
+  // The middleware may have caught the error or not awaited it, so it is thrown again.
   if (misused !== undefined) throw misused;
   if (!isAwaited) throw misuse("returned before `next()` had. Write `await next()`");
   if (calls === 0 && context.result === undefined)

@@ -1,4 +1,4 @@
-/** One tool call, through the function middleware of its run. */
+/** Runs a tool call with the function middleware of its run around it. */
 
 import type { ToolMessage } from "@langchain/core/messages";
 import { isLangGraphSignal } from "../langgraph/is-langgraph-signal.js";
@@ -7,7 +7,7 @@ import type { FunctionContext } from "./function-context.js";
 import type { FunctionMiddleware } from "./middleware.js";
 import { type Exit, runOnion } from "./run-onion.js";
 
-/** How a call can end without its tool. */
+/** How a tool call can end without running its tool. */
 export type SkippedCall =
   | { readonly kind: "invalid-arguments"; readonly detail: string }
   | { readonly kind: "threw"; readonly error: unknown }
@@ -15,24 +15,24 @@ export type SkippedCall =
 
 export interface FinalizedCall<Update> {
   readonly result: ToolMessage;
-  /** What the call writes to the thread, with the given result in the place of its own. */
+  /** Makes the update that the call writes to the thread, with the given result in place of its own. */
   readonly updateWith: (given: ToolMessage, options?: { readonly endsRun: boolean }) => Update;
 }
 
-/** What goes on inside the layer, and whom it tells of a failure. */
+/** What the middleware needs to run a call. */
 export interface ToolRun<Outcome, Update> {
-  /** Contract: runs the tool once. It throws nothing but LangGraph's own signals and the abort of the run. */
+  /** Contract: runs the tool once. It throws only LangGraph's own signals and the abort of the run. */
   readonly execute: (args: Readonly<Record<string, unknown>>) => Promise<Outcome>;
-  /** Contract: makes the result, however the call ended. */
+  /** Contract: makes the result of the call, no matter how it ended. */
   readonly finalize: (outcome: Outcome | SkippedCall) => FinalizedCall<Update>;
   /**
-   * Contract: keeps what a middleware threw and does not throw it. The gate ends the run, and the error reaches the
-   * caller of the run when the siblings of this call are done.
+   * Contract: stores the error of a middleware without throwing it. The gate ends the run, and its caller gets the
+   * error after the other calls of the batch have finished.
    */
   readonly noteFailure: (error: unknown) => void;
 }
 
-/** Throws nothing but LangGraph's own signals and the abort of the run. */
+/** @throws only LangGraph's own signals and the reason of the run's abort. */
 export async function runToolMiddleware<Outcome, Update>(
   layers: readonly FunctionMiddleware[],
   context: FunctionContext,
@@ -54,20 +54,20 @@ export async function runToolMiddleware<Outcome, Update>(
     context.attempt += 1;
   };
   const exit = await runOnion({ layers, core, onRetry }, context);
-  // An interrupt passes, also through a middleware that catches everything.
+  // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {
     if (isLangGraphSignal(exit.error) || context.signal?.aborted === true) throw exit.error;
     noteFailure(exit.error);
   }
-  // What the tool has returned is kept, also if a middleware threw after it.
+  // The result of the tool is kept even if a middleware threw after it.
   const { result, updateWith } = done ?? finalize(outcomeWithoutTool(exit));
   return updateWith(context.result ?? result, { endsRun: exit.kind === "terminated" });
 }
 
 const INVALID_ARGUMENTS = {
   kind: "invalid-arguments",
-  detail: "A function middleware set `context.arguments` to a value that is no object.",
+  detail: "A function middleware set `context.arguments` to a value that is not an object.",
 } as const satisfies SkippedCall;
 
 function outcomeWithoutTool(exit: Exit): SkippedCall {

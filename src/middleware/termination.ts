@@ -3,12 +3,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 const TERMINATION = Symbol.for("langgraph-tether.termination");
 
 /**
- * Thrown by a middleware to end its layer. The code after `next()` in the middleware further out is skipped. The result
- * that it carries is used, or else the one that is set in the context.
+ * A middleware throws it to end its layer. It is not a failure. Code after `next()` in outer middleware of the same
+ * kind is skipped. The result is the one that it carries, or else `context.result`.
  *
- * - agent: the run ends with that answer.
- * - chat: the run ends after this model call; calls in its answer are not run.
- * - function: siblings of the call finish, and the model is not asked again.
+ * - agent: the run ends with that response.
+ * - chat: the run ends after this model call. Tool calls of its response are not run.
+ * - function: the other calls of the batch finish, and the model is not asked again.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export class MiddlewareTermination extends Error {
     this.result = result;
   }
 
-  /** Also true for one of another copy of this package. */
+  /** Like `instanceof`, but also true for an error of another copy of this package. */
   static isInstance(error: unknown): error is MiddlewareTermination {
     return typeof error === "object" && error !== null && TERMINATION in error;
   }

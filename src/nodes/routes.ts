@@ -1,4 +1,4 @@
-/** Routes on edges: from the beginning of a run, and from the patch node. Both see the whole state. */
+/** The routes from START and from the patch node. Both see the complete state. */
 
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type UnansweredCall, unansweredCalls } from "../history/calls/open-calls.js";
@@ -13,8 +13,9 @@ import { shouldSummarize } from "./summary/summary-due.js";
 type Config = LangGraphRunnableConfig<RunContext>;
 
 /**
- * A healthy turn goes to the model at once. Where calls are open at the end of the history (the caller has given
- * some of their results, or their run was cut off), the run ends, unless results of theirs may still be found.
+ * Makes the route from START. A healthy turn goes to the model at once. If the open group has pending calls, the run
+ * ends: their results have not all come, or their run was cut off. But if that run left writes in its checkpoint, the
+ * patch node looks there for their results.
  */
 export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
   return async function routeStart(
@@ -31,7 +32,9 @@ export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
   };
 }
 
-/** Calls that go with their message need no placeholder, which a client would be left with. */
+/**
+ * Whether the given messages remove the pending calls. Such calls need no placeholder: a client would keep showing it.
+ */
 function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMessages): boolean {
   const removed = new Set(messages.flatMap(({ type, id }) => (type === "remove" ? [id] : [])));
   return pending.every(({ group }) => removed.has(group.head.id));

@@ -4,18 +4,24 @@ import { InvalidToolError } from "../errors.js";
 import { isRecord } from "../shared/is-record.js";
 import { hintAtClass } from "./hint-at-class.js";
 
-/** A name that every provider accepts, by the error messages of OpenAI and Gemini. */
+/** A tool name that every provider accepts, according to the error messages of OpenAI and Gemini. */
 const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
-/** The most tools that OpenAI takes in one request. */
+/** The most tools that OpenAI accepts in one request. */
 const MOST_TOOLS = 128;
 
 export interface Tools {
+  /** The model can call them, and the graph runs their calls. */
   readonly tools: readonly StructuredToolInterface[];
-  /** The model may call them, and the caller of the run executes them. */
+  /** The model can call them, and the caller of the run executes their calls. */
   readonly additionalTools: readonly BindToolsInput[];
 }
 
-/** @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, or a name used twice. */
+/**
+ * Checks the tools of a graph.
+ *
+ * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice, or
+ * more than 128 tools.
+ */
 export function checkTools(tools: readonly unknown[], additionalTools: readonly unknown[]): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
@@ -56,12 +62,15 @@ function addName(name: string, names: Set<string>): void {
     );
   }
   if (names.has(name)) {
-    throw new InvalidToolError(name, `Two tools are named \`${name}\`. A call could not tell them apart.`);
+    throw new InvalidToolError(
+      name,
+      `Two tools are named \`${name}\`. The name of a tool call must identify one tool.`,
+    );
   }
   names.add(name);
 }
 
-/** The name of a tool, or of a definition in OpenAI's form. */
+/** The name of a tool, or of a definition in OpenAI's form; `""` if it is missing. */
 export function toolName(tool: object): string {
   const definition: unknown = Reflect.get(tool, "function");
   const name: unknown = Reflect.get(isRecord(definition) ? definition : tool, "name");

@@ -1,12 +1,12 @@
-/** How the text of an environment variable becomes the value of a setting. */
+/** Converts the text of an environment variable to the value of a setting. */
 
 import { z } from "zod";
 
 export interface EnvironmentVariable {
   readonly name: string;
-  /** Contract: never throws. A text that it cannot read is returned as it is, and the schema of the row refuses it. */
+  /** Contract: never throws. Returns a text that it cannot convert unchanged, and the schema of the row refuses it. */
   readonly read: (text: string) => unknown;
-  /** Completes "Expected `NAME` to be …", if the row's own words do not suit a text. */
+  /** Completes "Expected `NAME` to be …" if the row's `expects` does not describe a text. */
   readonly expects?: string;
 }
 
@@ -24,7 +24,7 @@ export function readFlag(text: string): boolean | string {
   return flagSchema.safeParse(text).data ?? text;
 }
 
-/** Names separated by commas. */
+/** Reads names separated by commas. */
 export function readNames(text: string): string[] {
   return text
     .split(",")

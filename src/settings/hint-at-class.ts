@@ -1,4 +1,4 @@
-/** A question for the end of an error, if the value is a class and should be an instance of it; else an empty text. */
+/** The end of an error message for a class in place of its instance; an empty text for any other value. */
 export function hintAtClass(value: unknown): string {
   return isClass(value) ? ` Did you mean \`new ${value.name}()\`?` : "";
 }

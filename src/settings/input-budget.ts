@@ -1,13 +1,16 @@
-/** How long a model input may become before it is summarised, where nobody says so. */
+/** The default limit of a model input, above which it is summarised. */
 
 import { isRecord } from "../shared/is-record.js";
 
-/** Token counts are estimates, so some of the window stays free. */
+/** Token counts are estimates, so a part of the window stays free. */
 const SHARE_OF_WINDOW = 0.8;
-/** Tokens, for a model whose input window is unknown. */
+/** The limit in tokens for a model whose input window is unknown. */
 export const DEFAULT_BUDGET = 4_000;
 
-/** Tokens; undefined for a model whose input window is unknown. LangChain's chat models state it in `profile`. */
+/**
+ * The limit in tokens; undefined for a model whose input window is unknown. LangChain's chat models state it in
+ * `profile`.
+ */
 export function windowBudgetOf(model: unknown): number | undefined {
   const profile: unknown = isRecord(model) ? model["profile"] : undefined;
   const window: unknown = isRecord(profile) ? profile["maxInputTokens"] : undefined;

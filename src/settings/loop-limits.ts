@@ -2,7 +2,7 @@ import type { NamesWith, Settings } from "./settings.js";
 
 type LimitName = NamesWith<{ readonly lowerOnly: true }>;
 
-/** The limits of one turn. A run may lower those that its graph was built with. */
+/** The limits of one turn. A run can lower the limits of its graph. */
 export interface LoopLimits extends Pick<Settings, LimitName> {}
 
 type ChosenLimits = { readonly [Name in LimitName]?: LoopLimits[Name] | undefined };

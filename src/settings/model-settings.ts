@@ -1,4 +1,4 @@
-/** Settings of the model: which one is asked, and how. */
+/** Settings of the model: which model is asked, and how. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { z } from "zod";

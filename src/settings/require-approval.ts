@@ -5,17 +5,19 @@ import type { Rule } from "./rule.js";
 
 /** A tool call as a predicate sees it. */
 export interface ApprovalCall {
+  /** The id that the provider set. */
   readonly id: string;
+  /** The tool's name. */
   readonly name: string;
-  /** Parsed, but not yet checked with the tool's schema. */
+  /** The parsed arguments. They are not yet checked with the tool's schema. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Names of tools whose calls need a human's approval, or a predicate on a tool call.
+ * The names of the tools whose calls need a human's approval, or a predicate that decides for each tool call.
  *
- * Contract of the predicate: has no effects; may be called several times for one tool call. What it throws ends the
- * run before a tool is called, and so does a value that is not a boolean.
+ * Contract of the predicate: it has no side effects, because it can be called several times for one tool call. An error
+ * that it throws ends the run before a tool is called. A value that is not a boolean does the same.
  */
 export type RequireApproval = readonly string[] | ((call: ApprovalCall) => boolean | Promise<boolean>);
 

@@ -1,13 +1,17 @@
 import { checkSettings } from "./rule.js";
 import { SETTINGS, type Settings, type SettingsOptions } from "./settings.js";
 
-/** @throws InvalidSettingError for an unknown option, or a value that the option does not take. */
+/**
+ * Checks the options of a graph.
+ *
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ */
 export function checkBuildSettings(options: unknown): void {
   checkSettings(options, SETTINGS, "options");
 }
 
 /**
- * The options of a graph, each with its default where it is left out or undefined.
+ * The options of a graph, with the default for each option that is left out or undefined.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  */

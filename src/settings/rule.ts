@@ -1,4 +1,4 @@
-/** What the value of a setting must be, and the check that refuses other values. */
+/** Rules for the values of settings, and the check that applies them. */
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
@@ -9,13 +9,13 @@ export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
   /** Completes the sentence "Expected `name` to be …". */
   readonly expects: string;
-  /** Contract: returns a sentence about what was probably meant, after a space, or an empty text. */
+  /** Contract: returns a space and a question about what the caller probably meant, or an empty text. */
   readonly hint?: (value: unknown) => string;
 }
 
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The longest delay of a timer in Node. A longer one would fire at once. */
+/** The longest delay of a timer in Node, in milliseconds. A longer one would fire at once. */
 export const LONGEST_TIMEOUT = 2_147_483_647;
 
 export const milliseconds = {
@@ -38,7 +38,7 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
   return { schema: z.enum(names), expects } satisfies Rule;
 }
 
-/** A list whose entries are checked where they are used. */
+/** A list. Its entries are checked where they are used. */
 export function listOf<Entry>(what: string) {
   const isList = (value: unknown) => Array.isArray(value);
   return { schema: z.custom<readonly Entry[]>(isList), expects: `a list of ${what}` } satisfies Rule;
@@ -49,14 +49,19 @@ export function aFunction<Signature extends (...given: never[]) => unknown>() {
   return { schema: z.custom<Signature>(isFunction), expects: "a function" } satisfies Rule;
 }
 
-/** An object that is recognised by a method, because a process may have several copies of its class. */
+/** An object that is recognised by a method, because a process can have several copies of its class. */
 export function objectWith<Type extends object>(method: string, expects: string) {
   const hasMethod = (value: unknown) =>
     typeof value === "object" && value !== null && Reflect.get(value, method) instanceof Function;
   return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
 
-/** @throws InvalidSettingError for an unknown name or a value that the setting does not take. */
+/**
+ * Checks settings with their rules. Undefined values pass.
+ *
+ * @param whole The name of the settings object in errors.
+ * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
+ */
 export function checkSettings(settings: unknown, rules: Rules, whole: string): void {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
     throw InvalidSettingError.expected(whole, "an object", settings);
@@ -72,7 +77,7 @@ export function checkSettings(settings: unknown, rules: Rules, whole: string): v
   }
 }
 
-/** Names of options in LangChain and LangGraph that mean the same as one of ours. */
+/** Options of LangChain and LangGraph, and the options of this library with the same meaning. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["llm", "model"],
   ["prompt", "systemPrompt"],

@@ -1,4 +1,4 @@
-/** What a run may choose in its `context`. It is JSON, and Studio shows it as a form. */
+/** The settings that a run can choose in its `context`. They are JSON, and Studio shows them as a form. */
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
@@ -7,7 +7,7 @@ import { checkSettings, type Rule } from "./rule.js";
 import type { Setting } from "./setting.js";
 import { type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
 
-/** What a run may choose for itself. A setting that it leaves out is as the graph was built. */
+/** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
 export interface RunContext extends RunSettings {}
 
 const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnly">>> = Object.fromEntries(
@@ -18,7 +18,7 @@ const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnl
 
 type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Name]> };
 
-/** All fields are optional and have no default: LangGraph checks the context of runs that have none, too. */
+/** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
 export const runContextSchema = z.object(
   Object.fromEntries(
     Object.entries(RUN_RULES).map(([name, { schema, help }]) => [name, schema.optional().describe(help)]),
@@ -26,14 +26,14 @@ export const runContextSchema = z.object(
 );
 
 export interface RunContextOptions {
-  /** The limits of the graph. A run may only lower them. */
+  /** The limits of the graph. A run can only lower them. */
   readonly limits: LoopLimits;
-  /** Whether unknown names are left out instead of refused. */
+  /** Whether unknown names are ignored instead of refused. */
   readonly ignoresUnknown: boolean;
 }
 
 /**
- * Reads the `context` of a run.
+ * Reads and checks the `context` of a run.
  *
  * @throws InvalidSettingError for an unknown name, a value that the setting does not take, or a raised limit.
  */

@@ -1,4 +1,4 @@
-/** Settings of what a graph works with: middleware, a checkpointer and a store. */
+/** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { listOf, objectWith } from "./rule.js";

@@ -1,4 +1,4 @@
-/** One row of the table of settings: all that is known of an option of `createAgentGraph`. */
+/** One row of the table of settings: everything about one option of `createAgentGraph`. */
 
 import type { z } from "zod";
 import type { EnvironmentVariable } from "./environment-text.js";
@@ -6,18 +6,19 @@ import type { Rule } from "./rule.js";
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
   /**
-   * What the option does, in plain sentences. The last one is its default. Shown in the README, in the form of Studio
-   * and, as the comment of the row, on hover.
+   * What the option does, in plain sentences. The last one states the default. The README and the form in Studio show
+   * it. The comment of the row has the same text, which editors show on hover.
    */
   readonly help: string;
-  /** The value of an option that is left out; undefined if other settings or the model decide. */
+  /** The value of an option that is left out; undefined if there is none, or if other settings or the model decide. */
   readonly default: unknown;
-  /** Left out for an option whose value cannot be written as a text. */
+  /** The environment variable of the served graph. Left out for an option whose value cannot be written as a text. */
   readonly env?: EnvironmentVariable;
-  /** Whether a run may choose it in its `context`. A rule: a run may choose such a value only. */
+  /** Whether a run can choose it in its `context`. A rule instead of `true` limits the values that a run can choose. */
   readonly perRun?: true | Rule;
-  /** Whether a run may lower it, but not raise it. Only for numbers. */
+  /** Whether a run can lower it, but not raise it. Only for numbers. */
   readonly lowerOnly?: true;
+  /** Whether it must be set. */
   readonly required?: true;
 }
 

@@ -1,4 +1,4 @@
-/** The table of settings: a row for each option of `createAgentGraph`, in the order of the README. */
+/** The table of settings: one row for each option of `createAgentGraph`, in the order of the README. */
 
 import type { z } from "zod";
 import { MODEL_SETTINGS } from "./model-settings.js";
@@ -9,7 +9,7 @@ import { SUMMARY_SETTINGS } from "./summary-settings.js";
 import { TOOL_SETTINGS } from "./tool-settings.js";
 import { TURN_SETTINGS } from "./turn-settings.js";
 
-// Named, because TypeScript would write the rows into the package's types without their comments.
+// Named, because otherwise the declarations of the package would contain the rows without their comments.
 type Table = typeof MODEL_SETTINGS &
   typeof TOOL_SETTINGS &
   typeof TURN_SETTINGS &
@@ -41,14 +41,14 @@ type RunSchemaOf<Row extends Setting> = Row extends { readonly perRun: Rule<infe
 
 // The types below map the properties of the table, so that an editor shows the comment of the row for each option.
 
-/** Options as a caller gives them. `undefined` counts as left out. */
+/** The options as a caller passes them. `undefined` counts as left out. */
 export type SettingsOptions = {
   readonly [Name in keyof Pick<Table, RequiredName>]: ValueOf<Table[Name]>;
 } & {
   readonly [Name in keyof Omit<Table, RequiredName>]?: ValueOf<Table[Name]> | undefined;
 };
 
-/** Options with their defaults. */
+/** The options with their defaults. */
 export type Settings = {
   readonly [Name in SettingName]: Table[Name] extends { readonly required: true }
     ? ValueOf<Table[Name]>
@@ -59,7 +59,7 @@ export type Settings = {
 
 type RunRows = Pick<Table, PerRunName>;
 
-/** The schema of each setting that a run may choose. */
+/** The schema of each setting that a run can choose. */
 export type RunSchemas = { [Name in keyof RunRows]: RunSchemaOf<RunRows[Name]> };
-/** What a run may choose. */
+/** The settings that a run can choose. */
 export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSchemas[Name]> | undefined };

@@ -1,4 +1,4 @@
-/** When a run summarises its history, and what it keeps. */
+/** Decides when a run summarises its history, and what it keeps. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
@@ -9,7 +9,7 @@ import { DEFAULT_BUDGET, windowBudgetOf } from "./input-budget.js";
 import type { RunContext } from "./run-context.js";
 import type { Settings } from "./settings.js";
 
-/** The settings of a graph that a policy is made of. A run's context goes before them. */
+/** The settings of a graph that make up its policy. The context of a run has precedence over them. */
 export type SummarySettings = Pick<
   Settings,
   | "systemPrompt"
@@ -20,12 +20,12 @@ export type SummarySettings = Pick<
   | "tokensToKeep"
 >;
 
-/** Contract: never rejects. Gives the same policy at each step of a run. */
+/** Contract: never rejects. Resolves to the same policy at each step of a run. */
 export type SummaryPolicyOf = (context: RunContext) => Promise<SummaryPolicy>;
 
 type ResolveModel = (name: string | undefined) => Promise<BaseChatModel>;
 
-/** The policy of a run: what its context says, else what its graph was built with. */
+/** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
 export function createSummaryPolicy(
   settings: SummarySettings,
   tools: readonly BindToolsInput[],
@@ -34,7 +34,7 @@ export function createSummaryPolicy(
   const toolTokens = countToolTokens(tools);
   const budgetOf = createBudgetOf(resolveModel);
   return async (context) => {
-    // A number of tokens and a number of messages exclude each other, so both come from the same source.
+    // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
     const keeps = context.messagesToKeep !== undefined || context.tokensToKeep !== undefined;
     return {
       maxTokens:
@@ -49,13 +49,13 @@ export function createSummaryPolicy(
   };
 }
 
-/** Remembers what it read, so that a model is not made at each step for its input window alone. */
+/** Remembers each budget, so that a model is not made at each step only to read its input window. */
 function createBudgetOf(resolveModel: ResolveModel): (name: string | undefined) => Promise<number> {
   const known = new Map<string | undefined, number>();
   return async (name) => {
     const remembered = known.get(name);
     if (remembered !== undefined) return remembered;
-    // The model node reports a model that cannot be made, when it asks that model.
+    // If the model cannot be made, the model node reports it when it asks the model.
     const model = await resolveModel(name).catch(() => undefined);
     if (model === undefined) return DEFAULT_BUDGET;
     const budget = windowBudgetOf(model) ?? DEFAULT_BUDGET;
@@ -64,7 +64,7 @@ function createBudgetOf(resolveModel: ResolveModel): (name: string | undefined) 
   };
 }
 
-/** Tokens of the schemas that a request declares. */
+/** How many tokens the tool schemas of a request have, by our estimate. */
 export function countToolTokens(tools: readonly BindToolsInput[]): number {
   return tools.reduce((sum, tool) => sum + countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""), 0);
 }

@@ -1,4 +1,4 @@
-/** Settings of summaries: when one is made, by whom, and what happens to the messages it covers. */
+/** Settings of summaries: when a summary is made, which model writes it, and where the covered messages are kept. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { z } from "zod";
@@ -29,7 +29,9 @@ export const SUMMARY_SETTINGS = {
     env: { name: "MAX_MESSAGES_BEFORE_SUMMARY", read: readNumber },
     perRun: true,
   },
-  /** How many of the latest messages a summary leaves as they are, if the token limit has room for them. Default: 20. */
+  /**
+   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. Default: 20.
+   */
   messagesToKeep: {
     ...countFrom(1),
     help: "How many of the latest messages a summary leaves as they are, if the token limit has room for them. Default: 20.",

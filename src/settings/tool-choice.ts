@@ -19,8 +19,9 @@ const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), required
  *
  * - `"auto"`: the model decides.
  * - `"none"`: the model calls no tool. A call that it makes anyway is removed.
- * - `"required"`: the model calls a tool, and the run ends with the results. An object can name the tool, and say what
- *   follows its results.
+ * - `"required"`: the model must call a tool, and the run ends with the results. An object can name the tool, and
+ * choose
+ *   what follows its results.
  */
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
@@ -30,7 +31,7 @@ export const toolChoiceRule = {
     'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "answer" }',
 } satisfies Rule;
 
-/** The tool that a choice names, if it names one. */
+/** The name of the tool that a choice requires; undefined if it names none. */
 export function requiredFunctionOf(choice: ToolChoice): string | undefined {
   return typeof choice === "object" ? choice.requiredFunctionName : undefined;
 }
@@ -41,7 +42,12 @@ export function afterRequired(choice: ToolChoice): "end" | "answer" | undefined 
   return choice === "required" ? "end" : undefined;
 }
 
-/** @throws InvalidSettingError for an invalid choice, or one that requires a tool which does not exist. */
+/**
+ * Checks a choice.
+ *
+ * @param toolNames The names of all tools that the model can call.
+ * @throws InvalidSettingError for an invalid choice, or for a choice that requires a tool that does not exist.
+ */
 export function readToolChoice(given: unknown, toolNames: readonly string[]): ToolChoice {
   const { success, data: choice } = toolChoiceSchema.safeParse(given);
   if (!success) throw InvalidSettingError.expected("toolChoice", toolChoiceRule.expects, given);
@@ -51,5 +57,5 @@ export function readToolChoice(given: unknown, toolNames: readonly string[]): To
   if (isKnown) return choice;
   const known = toolNames.length > 0 ? `The tools are: ${toolNames.join(", ")}.` : "This graph has no tool.";
   const wanted = name === undefined ? "`toolChoice` requires a call" : `\`toolChoice\` requires \`${name}\``;
-  throw new InvalidSettingError("toolChoice", `${wanted}, and there is no such tool. ${known}`);
+  throw new InvalidSettingError("toolChoice", `${wanted}, but there is no such tool. ${known}`);
 }

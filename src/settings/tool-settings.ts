@@ -1,4 +1,4 @@
-/** Settings of the tools: which ones there are, who runs their calls, and how they fail. */
+/** Settings of the tools: which tools there are, who runs their calls, and what happens when they fail. */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";

@@ -1,4 +1,4 @@
-/** Settings of a turn: how long it may become, and what it is shown of earlier ones. */
+/** Settings of a turn: its limits, and how much of earlier turns the model sees. */
 
 import { readNumber } from "./environment-text.js";
 import { countFrom } from "./rule.js";

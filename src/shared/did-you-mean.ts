@@ -29,6 +29,11 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return nearest === undefined ? "" : ` Did you mean \`${nearest}\`?`;
 }
 
+/** Whether a field of an object seems to be a misspelt name. */
+export function hasNameLike(name: string, fields: object): boolean {
+  return Object.keys(fields).some((field) => field !== name && nearestOf(field, [name]) !== undefined);
+}
+
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }

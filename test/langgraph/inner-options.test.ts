@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { followingOptions, innerOptions } from "../../src/langgraph/inner-options.js";
 import { inThread, oneNode, parallelGraph, say } from "../support/plain-graph.js";
 
-describe("one answer where two questions wait", () => {
+describe("a resume value while two interrupts wait", () => {
   const ask = async (hasStrictResume: boolean) => {
     const answers: unknown[] = [];
     const question = () => void answers.push(interrupt("may I?"));
@@ -24,11 +24,11 @@ describe("one answer where two questions wait", () => {
     );
   };
 
-  it("is refused where LangGraph is told to be strict", async () => {
+  it("is refused if LangGraph is strict", async () => {
     expect(await ask(true)).toBe("refused");
   });
 
-  it("answers both where it is not", async () => {
+  it("goes to both if LangGraph is not strict", async () => {
     expect(await ask(false)).toEqual(["yes", "yes"]);
   });
 });
@@ -47,18 +47,18 @@ describe("a fan-out in a run with `maxConcurrency: 1`", () => {
     return runs;
   };
 
-  it("loses tasks in LangGraph; when this fails, the limit may be handed on again", async () => {
+  it("loses tasks in LangGraph; if this test fails, the limit can be passed on again", async () => {
     expect(await count({ maxConcurrency: 1 })).toBe(1);
   });
 
-  it("runs them all with our options", async () => {
+  it("runs all tasks with our options", async () => {
     const options = innerOptions({ maxConcurrency: 1 }, { hasStrictResume: false, holdsResult: false });
     expect(await count(options)).toBe(3);
   });
 });
 
 describe("a run whose result is held back", () => {
-  it("has a name of its own as a subgraph, and no other run has", async () => {
+  it("has another name only if it is a subgraph", async () => {
     const names: unknown[] = [];
     const note = (config: object, holdsResult: boolean) =>
       names.push(innerOptions(config, { hasStrictResume: false, holdsResult }) as { runName?: string });
@@ -71,7 +71,7 @@ describe("a run whose result is held back", () => {
   });
 });
 
-/** Saves the id of the run with each checkpoint, as the server's saver does. */
+/** Saves the id of the run with each checkpoint, as the server's checkpointer does. */
 class ServerLikeSaver extends MemorySaver {
   override put(...[config, checkpoint, metadata]: Parameters<MemorySaver["put"]>) {
     return super.put(config, checkpoint, { ...metadata, run_id: "r" } as typeof metadata);
@@ -82,8 +82,8 @@ describe("a run that follows another one", () => {
   const config = { configurable: { ...inThread.configurable, run_id: "r" }, metadata: { run_id: "r" } };
 
   it.each([
-    ["takes no input under the `run_id` of the run before", config, 1],
-    ["takes it with our options", followingOptions(config), 2],
+    ["ignores its input if it has the `run_id` of the run before it", config, 1],
+    ["takes its input with our options", followingOptions(config), 2],
   ])("%s", async (_title, second, expected) => {
     const graph = oneNode(() => ({}), new ServerLikeSaver());
     await graph.invoke(say("one"), config);
@@ -91,7 +91,7 @@ describe("a run that follows another one", () => {
     expect(messages).toHaveLength(expected);
   });
 
-  it("belongs to the end of the thread", () => {
+  it("starts from the latest checkpoint", () => {
     const past = { configurable: { thread_id: "1", checkpoint_id: "c" } };
     expect(followingOptions(past).configurable).toEqual({ thread_id: "1" });
   });

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { interruptsOf, isLangGraphSignal } from "../../src/langgraph/is-langgraph-signal.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
-describe("what LangGraph steers with", () => {
-  it("is thrown by `interrupt`, and holds what is asked", async () => {
+describe("a control-flow error of LangGraph", () => {
+  it("is thrown by `interrupt`, and contains the question", async () => {
     let thrown: unknown;
     const ask = () => {
       try {

@@ -15,7 +15,7 @@ describe("The batch reducer of a delta channel", () => {
     expect(state).toHaveLength(5);
   });
 
-  it("gives the same for one batch and for several", () => {
+  it("has the same result for one batch and for several", () => {
     const writes = [["hi"], ai("a", "c"), [result("t", "c"), "hi"], removal("a"), ["hi"]];
     const atOnce = pairedMessagesDeltaReducer([], writes);
     const batches = [writes.slice(0, 2), writes.slice(2, 3), writes.slice(3)];
@@ -26,7 +26,7 @@ describe("The batch reducer of a delta channel", () => {
     expect(toPlainList(inTurn)).toEqual(toPlainList(atOnce));
   });
 
-  it("has the mark by which LangGraph stamps ids on plain objects before it saves them", async () => {
+  it("has the mark that makes LangGraph set ids on plain objects before it saves them", async () => {
     const idsWith = async (reducer: typeof pairedMessagesDeltaReducer) => {
       const saver = new MemorySaver();
       const field = new DeltaValue(

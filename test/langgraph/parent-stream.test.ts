@@ -20,7 +20,7 @@ describe("the stream of a parent graph", () => {
     ]);
   });
 
-  it("is not there for a run without a parent", () => {
+  it("does not exist for a run without a parent", () => {
     const options = { configurable: { thread_id: "1" } };
     expect(mapParentStream(options, () => "hidden")).toBe(options);
   });

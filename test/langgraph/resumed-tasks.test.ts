@@ -7,8 +7,8 @@ function missing(): never {
   throw new Error("Nothing was saved.");
 }
 
-describe("the tasks whose questions were answered", () => {
-  it("are known by the answers among the writes of a checkpoint", async () => {
+describe("the tasks that were resumed", () => {
+  it("are known by the resume values among the writes of a checkpoint", async () => {
     const saver = new MemorySaver();
     const graph = oneNode(() => {
       interrupt("first?");

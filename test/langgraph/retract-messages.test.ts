@@ -5,7 +5,7 @@ import { oneNode, say } from "../support/plain-graph.js";
 
 type Node = Parameters<typeof oneNode>[0];
 
-/** What a client of the `messages` stream is told of. */
+/** What a client of the `messages` stream gets. */
 async function shownBy(node: Node): Promise<string[]> {
   const shown: string[] = [];
   const input = { messages: [...say("hi").messages, new AIMessage({ id: "a", content: "ho" })] };
@@ -15,11 +15,11 @@ async function shownBy(node: Node): Promise<string[]> {
 }
 
 describe("a client of the `messages` stream", () => {
-  it("is not told of a removal that a node writes; when this fails, the retraction model may go", async () => {
+  it("does not get a removal that a node writes; if this test fails, the retraction model is not needed", async () => {
     expect(await shownBy(() => ({ messages: [new RemoveMessage({ id: "a" })] }))).toEqual([]);
   });
 
-  it("is told of one that comes from a model", async () => {
+  it("gets a removal that comes from a model", async () => {
     const retract: Node = async (_, config) => {
       await retractMessages([new RemoveMessage({ id: "a" })], config);
       return { messages: [new RemoveMessage({ id: "a" })] };
@@ -27,7 +27,7 @@ describe("a client of the `messages` stream", () => {
     expect(await shownBy(retract)).toEqual(["remove a"]);
   });
 
-  it("is told that an answer is taken back, but not by a run that is aborted", async () => {
+  it("is told to remove a response, but not by an aborted run", async () => {
     const answer = new AIMessage({ id: "b", content: "half" });
     expect(await shownBy(async (_, config) => takeBack(answer, config))).toEqual(["remove b"]);
     const signal = AbortSignal.abort();

@@ -4,17 +4,17 @@ import { readHistory } from "../../src/langgraph/read-history.js";
 import { isSavedRun, isServedRun, isSubgraphRun } from "../../src/langgraph/run-host.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
-describe("what LangGraph tells a task in `configurable`", () => {
+describe("the `configurable` of a task", () => {
   it.each([
     ["with a checkpointer", new MemorySaver(), true],
     ["without one", undefined, false],
-  ] as const)("is whether its run is saved, %s", async (_title, saver, isSaved) => {
+  ] as const)("tells whether its run is saved, %s", async (_title, saver, isSaved) => {
     const found: boolean[] = [];
     await oneNode((_, config) => void found.push(isSavedRun(config)), saver).invoke(say("hi"), inThread);
     expect(found).toEqual([isSaved]);
   });
 
-  it("is the history that its step began with", async () => {
+  it("has the history that its step began with", async () => {
     let read: unknown;
     let given: unknown;
     await oneNode((state, config) => {
@@ -25,13 +25,13 @@ describe("what LangGraph tells a task in `configurable`", () => {
     expect(read).toEqual(given);
   });
 
-  it("is that a graph which it runs is a subgraph", async () => {
+  it("tells a graph inside the task that it is a subgraph", async () => {
     const found: boolean[] = [isSubgraphRun(inThread)];
     await oneNode((_, config) => void found.push(isSubgraphRun(config))).invoke(say("hi"));
     expect(found).toEqual([false, true]);
   });
 
-  it("is nothing to a node that is run alone", () => {
+  it("has none of this for a node that runs outside a graph", () => {
     expect([isSavedRun({}), isSubgraphRun({}), isServedRun({}), readHistory({})]).toEqual([
       false,
       false,

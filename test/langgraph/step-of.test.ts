@@ -4,7 +4,7 @@ import { stepOf } from "../../src/langgraph/step-of.js";
 import { inThread, say } from "../support/plain-graph.js";
 
 describe("the superstep of a task", () => {
-  it("goes up by one with each step, over all runs of a thread", async () => {
+  it("grows by one with each step, over all runs of a thread", async () => {
     const steps: (number | undefined)[] = [];
     const note = (_: unknown, config: object) => void steps.push(stepOf(config));
     const graph = new StateGraph(MessagesAnnotation)
@@ -15,11 +15,11 @@ describe("the superstep of a task", () => {
       .compile({ checkpointer: new MemorySaver() });
     await graph.invoke(say("hi"), inThread);
     await graph.invoke(say("again"), inThread);
-    // The input of a run is a step, too.
+    // The input of a run is a step too.
     expect(steps).toEqual([1, 2, 5, 6]);
   });
 
-  it("is unknown to a node that is run alone", () => {
+  it("is unknown to a node that runs outside a graph", () => {
     expect(stepOf({})).toBeUndefined();
   });
 });

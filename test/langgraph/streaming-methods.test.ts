@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { STREAMING_METHODS } from "../../src/langgraph/streaming-methods.js";
 
 describe("a chat model that streams", () => {
-  it("calls these methods on `this`, and they lead to its chunks", async () => {
+  it("calls these methods on `this` to make its chunks", async () => {
     const called: unknown[] = [];
     const model = new FakeListChatModel({ responses: ["hi"] });
     const watched: FakeListChatModel = new Proxy(model, {

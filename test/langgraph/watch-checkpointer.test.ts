@@ -4,7 +4,7 @@ import { watchCheckpointer } from "../../src/langgraph/watch-checkpointer.js";
 import { inThread, parallelGraph, say } from "../support/plain-graph.js";
 
 describe("the first checkpoint that a run reads", () => {
-  it("is the one that the run before left, with what its finished tasks wrote", async () => {
+  it("is the last one of the run before, with the writes of its finished tasks", async () => {
     const saver = new MemorySaver();
     const fail = async () => {
       throw new Error("failed");
@@ -16,7 +16,7 @@ describe("the first checkpoint that a run reads", () => {
     const { checkpointer, checkpoints } = watchCheckpointer(saver);
     const graph = parallelGraph([() => ({})], checkpointer);
     const { messages } = await graph.invoke(say("again"), inThread);
-    // New input discards what the tasks wrote.
+    // New input discards the writes of the tasks.
     expect(messages.map(({ content }: { content: unknown }) => content)).toEqual(["hi", "again"]);
     const { abandoned } = checkpoints;
     expect(abandoned?.checkpoint.id).toBe(left?.checkpoint.id);
@@ -25,7 +25,7 @@ describe("the first checkpoint that a run reads", () => {
     expect((await checkpoints.read?.(inThread))?.parentConfig).toBeDefined();
   });
 
-  it("is unknown where there is no checkpointer", () => {
+  it("is unknown without a checkpointer", () => {
     expect(watchCheckpointer(undefined).checkpoints).toEqual({ abandoned: undefined, read: undefined });
   });
 });

@@ -44,7 +44,7 @@ const readAll = async (stream: AsyncIterable<unknown>) => {
   return chunks;
 };
 
-describe("every run of a graph passes one method", () => {
+describe("every run of a graph calls one method", () => {
   const input = say("hi") as never;
 
   it.each([
@@ -69,7 +69,7 @@ describe("every run of a graph passes one method", () => {
 });
 
 describe("a copy of a graph", () => {
-  it("is of its class, shares its builder, and has a checkpointer of its own", () => {
+  it("has the same class and builder, but its own checkpointer", () => {
     const graph = build();
     const copy = graph.copied();
     expect(copy).toBeInstanceOf(Watched);
@@ -80,7 +80,7 @@ describe("a copy of a graph", () => {
 });
 
 describe("a channel that is not shown", () => {
-  it("is in neither the values of a run nor those of its thread, but in its checkpoints", async () => {
+  it("is in the checkpoints, but in neither the values of a run nor those of its thread", async () => {
     const saver = new MemorySaver();
     const State = Annotation.Root({ shown: Annotation<number>, hidden: Annotation<number> });
     const drawn = new StateGraph(State)

@@ -3,7 +3,7 @@ import { Handoff, HandoffClosedError } from "../../src/middleware/handoff.js";
 import { turns } from "../support/turns.js";
 
 describe("a handoff", () => {
-  it("lets the giver go on only when the taker comes back", async () => {
+  it("resumes the giver only when the taker asks for the next value", async () => {
     const handoff = new Handoff<number>();
     const log: string[] = [];
     const giving = (async () => {
@@ -23,7 +23,7 @@ describe("a handoff", () => {
     expect(log).toEqual(["give 1", "take 1", "leave 1", "give 2", "take 2", "leave 2", "end"]);
   });
 
-  it("gives an error after what was given", async () => {
+  it("hands over an error after the values before it", async () => {
     const handoff = new Handoff<number>();
     const boom = new Error("boom");
     void handoff.give(1).then(() => handoff.fail(boom));
@@ -35,7 +35,7 @@ describe("a handoff", () => {
     expect(taken).toEqual([1]);
   });
 
-  it.each(["while a value is with the taker", "when it failed before"])(
+  it.each(["while the taker has a value", "when it failed before"])(
     "tells the giver that the taker has left, %s",
     async (when) => {
       const handoff = new Handoff<number>();

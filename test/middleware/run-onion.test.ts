@@ -19,7 +19,7 @@ const passing = (name: string) =>
     lines.push(`after ${name}`);
   });
 
-/** Runs layers around a core that takes many turns of the event loop and gives `"core"`. */
+/** Runs layers around a core that takes many turns of the event loop and has the result `"core"`. */
 async function run(layers: readonly Layer<Context>[], core?: (context: Context) => Promise<void>) {
   const context: Context = { result: undefined, lines: [] };
   let retries = 0;
@@ -41,17 +41,17 @@ async function run(layers: readonly Layer<Context>[], core?: (context: Context) 
 }
 
 describe("runOnion", () => {
-  it("goes in through all layers in order, and comes out in reverse", async () => {
+  it("enters all layers in order and leaves them in reverse", async () => {
     const { lines, result, error } = await run([passing("a"), passing("b")]);
     expect(lines).toEqual(["before a", "before b", "core", "after b", "after a"]);
     expect([result, error]).toEqual(["core", undefined]);
   });
 
-  it("runs the core alone where there is no layer", async () => {
+  it("runs only the core if there is no layer", async () => {
     expect(await run([])).toMatchObject({ lines: ["core"], result: "core", error: undefined });
   });
 
-  it("skips what lies further in of a layer that gives a result itself", async () => {
+  it("skips the inner layers if a layer sets a result itself", async () => {
     const given = layer("given", async (context) => {
       context.result = "given";
     });
@@ -59,7 +59,7 @@ describe("runOnion", () => {
     expect([lines, result]).toEqual([["before a", "after a"], "given"]);
   });
 
-  it("hands what the core throws to each layer on the way out, and one may catch it", async () => {
+  it("passes an error of the core to each layer on the way out, and a layer can catch it", async () => {
     const seen: unknown[] = [];
     const watching = layer("watching", async (_context, next) => {
       await next().catch((error: unknown) => {
@@ -79,7 +79,7 @@ describe("runOnion", () => {
     expect(seen).toEqual([failure, failure]);
   });
 
-  it("lets a retrying layer have it done again, one by one, and counts", async () => {
+  it("lets a layer with retries run the inner layers again, one run at a time, and counts", async () => {
     const retrying = layer("again", (_context, next) => twice(next), true);
     const { lines, retries, error } = await run([retrying, passing("b")]);
     expect(lines).toEqual(["before b", "core", "after b", "before b", "core", "after b"]);
@@ -108,14 +108,14 @@ const MISUSES: readonly Misuse[] = [
     message: /returned before `next\(\)` had. Write `await next\(\)`/,
   },
   {
-    title: "waits for next() no longer than it likes",
+    title: "returns before next() has settled",
     handle: async (_context, next) => void (await Promise.race([next(), undefined])),
     message: /returned before `next\(\)` had/,
   },
   {
     title: "calls next() twice",
     handle: (_context, next) => twice(next),
-    message: /called `next\(\)` twice. Only a function middleware made with `\{ retry: true \}` may/,
+    message: /called `next\(\)` twice. Only a function middleware made with `\{ retry: true \}` can do so/,
   },
   {
     title: "calls next() twice and catches the error",
@@ -139,13 +139,13 @@ const MISUSES: readonly Misuse[] = [
     message: /again before it had returned/,
   },
   {
-    title: "neither calls next() nor gives a result",
+    title: "neither calls next() nor sets a result",
     handle: async () => {},
     message: /neither called `next\(\)` nor set `context.result`/,
   },
 ];
 
-describe("a middleware is refused, by its name, that", () => {
+describe("an error names a middleware that", () => {
   it.each(MISUSES)("$title", async ({ handle, mayRetry, message }) => {
     const { error, lines } = await run([passing("outer"), layer("culprit", handle, mayRetry)]);
     expect(error).toBeInstanceOf(MiddlewareError);
@@ -154,7 +154,7 @@ describe("a middleware is refused, by its name, that", () => {
     expect(lines).not.toContain("after outer");
   });
 
-  it("calls next() after it has returned: nothing runs, and the process goes on", async () => {
+  it("calls next() after it has returned, and the process goes on", async () => {
     let callLate: Next | undefined;
     const culprit = layer("culprit", async (context, next) => {
       context.result = "mine";
@@ -163,20 +163,20 @@ describe("a middleware is refused, by its name, that", () => {
     const { lines, result, error } = await run([culprit]);
     expect([result, error]).toEqual(["mine", undefined]);
     const late = callLate?.();
-    // A rejection that nobody had handled by then would end the process.
+    // A rejection that nobody has handled by now would end the process.
     await turns();
     await expect(late).rejects.toThrow("`culprit` called `next()` after it had returned");
     expect(lines).toEqual([]);
   });
 });
 
-describe("what a middleware leaves running", () => {
-  it("has ended when the onion has", async () => {
+describe("the work that a middleware leaves running", () => {
+  it("has ended when the run has ended", async () => {
     const { lines } = await run([layer("culprit", async (_context, next) => ignore(next))]);
     expect(lines).toEqual(["core"]);
   });
 
-  it("does not hide what the middleware throws", async () => {
+  it("does not hide the error of the middleware", async () => {
     const failure = new Error("mine");
     const culprit = layer("culprit", async (_context, next) => {
       ignore(next);

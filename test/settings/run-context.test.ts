@@ -24,19 +24,19 @@ describe("The schema of a context", () => {
   const form = z.toJSONSchema(runContextSchema);
   const fields = Object.entries(form.properties ?? {});
 
-  it("has a field for each setting of a run, described by its help", () => {
+  it("has a field for each setting of a run, with its help as the description", () => {
     const described = fields.map(([name, field]) => [name, Object(field).description]);
     expect(described).toEqual(PER_RUN.map((name) => [name, SETTINGS[name].help]));
   });
 
-  it("requires no field and has no defaults, because a run may come without a context", () => {
+  it("requires no field and has no defaults, because a run can have no context", () => {
     expect(form.required).toBeUndefined();
     expect(runContextSchema.parse({})).toEqual({});
   });
 });
 
 describe("readRunContext", () => {
-  it("takes the name of a model, and no model itself", () => {
+  it("takes the name of a model, but not a model", () => {
     const read = (model: unknown) => readRunContext({ model }, { limits, ignoresUnknown: false });
     expect(read("offline:")).toEqual({ model: "offline:" });
     expect(() => read({ invoke: async () => "" })).toThrow("Expected `model` to be a string");
@@ -53,12 +53,12 @@ describe("readRunContext", () => {
     );
   });
 
-  it("raises what is not a limit", () => {
+  it("raises settings that are not limits", () => {
     const raised = { messagesToKeep: 1000, maxTokensBeforeSummary: 1_000_000 };
     expect(readRunContext(raised, { limits, ignoresUnknown: false })).toEqual(raised);
   });
 
-  it("leaves out what belongs to the parent of a subgraph, and refuses it elsewhere", () => {
+  it("ignores the settings of a parent graph in a subgraph, and refuses them otherwise", () => {
     const context = { tenant: "a", maxIterations: 2 };
     expect(readRunContext(context, { limits, ignoresUnknown: true })).toEqual({ maxIterations: 2 });
     expect(() => readRunContext(context, { limits, ignoresUnknown: false })).toThrow(

@@ -1,4 +1,4 @@
-/** The README and `.env.example` list the settings as the table has them. */
+/** The README and `.env.example` list the settings of the table. */
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,7 +13,7 @@ const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
 const read = (path: string) => readFileSync(resolve(ROOT, path), "utf8");
 const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({ ...row, name }));
 
-it.each(SETTINGS_DOCUMENTS)("$path is as `npm run docs:settings` writes it", (document) => {
+it.each(SETTINGS_DOCUMENTS)("$path is what `npm run docs:settings` writes", (document) => {
   const text = read(document.path);
   expect(text).toBe(withSettings(text, document));
 });
@@ -40,7 +40,7 @@ it.each(rows.flatMap(({ env, ...row }) => (env ? [{ ...row, variable: env.name }
   },
 );
 
-it("The README names the defaults that the served graph has of its own", () => {
+it("The README names the defaults that only the served graph has", () => {
   for (const [name, value] of Object.entries(SERVED_DEFAULTS)) {
     const variable = rows.find((row) => row.name === name)?.env?.name;
     expect(read("README.md").replaceAll("\n", " ")).toContain(`\`${variable}\` is \`${value}\``);

@@ -3,7 +3,7 @@ import { resolveSettings } from "../../src/settings/resolve-settings.js";
 import type { Setting } from "../../src/settings/setting.js";
 import { SETTINGS, type SettingName } from "../../src/settings/settings.js";
 
-/** What the last sentence of the help must say, for each option. */
+/** The last sentence of the help, for each option. */
 const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value: unknown] } = {
   model: ["Required", undefined],
   models: ["Default: none", []],
@@ -63,17 +63,17 @@ it.each(rows.filter(({ lowerOnly }) => lowerOnly))(
 );
 
 describe("resolveSettings", () => {
-  it("keeps what is given, and false, 0 and an empty text are given", () => {
+  it("keeps every value that is set, including false, 0 and an empty text", () => {
     const given = { autoInvoke: false, maxToolCalls: 0, summaryPrompt: "", toolChoice: "none" } as const;
     expect(resolveSettings({ model: "offline:", ...given })).toMatchObject(given);
   });
 
-  it("makes a function of its own for each graph that has no `createModel`", () => {
+  it("makes a new function for each graph without `createModel`", () => {
     const [first, second] = [1, 2].map(() => resolveSettings({ model: "offline:" }).createModel);
     expect(first).not.toBe(second);
   });
 
-  it("gives each environment variable to one option", () => {
+  it("uses each environment variable for one option", () => {
     const names = rows.flatMap(({ env }) => env?.name ?? []);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(20);

@@ -35,21 +35,21 @@ describe("The policy of a run", () => {
     });
   });
 
-  it("counts the schemas of the tools and the system prompt, which may be the one of the run", async () => {
+  it("counts the schemas of the tools and the system prompt of the graph or the run", async () => {
     const policyOf = policyFor({ systemPrompt: "x".repeat(400) }, undefined, [search]);
     expect((await policyOf({})).promptTokens).toBe(100);
     expect((await policyOf({ systemPrompt: "x".repeat(40) })).promptTokens).toBe(10);
     expect((await policyOf({})).toolTokens).toBeGreaterThan(70);
   });
 
-  it("follows the context of the run before the settings of the graph", async () => {
+  it("prefers the context of the run to the settings of the graph", async () => {
     const policyOf = policyFor({ maxTokensBeforeSummary: 900, messagesToKeep: 5 });
     expect(await policyOf({})).toMatchObject({ maxTokens: 900, messagesToKeep: 5 });
     expect(await policyOf({ maxTokensBeforeSummary: 0 })).toMatchObject({ maxTokens: 0, messagesToKeep: 5 });
     expect(await policyOf({ maxTokensBeforeSummary: undefined })).toMatchObject({ maxTokens: 900 });
   });
 
-  it("keeps the number of messages or tokens that the run names, and else that of the graph", async () => {
+  it("keeps as many messages or tokens as the run says, or else as the graph says", async () => {
     const policyOf = policyFor({ tokensToKeep: 500 });
     expect(await policyOf({})).toMatchObject({ tokensToKeep: 500 });
     expect(await policyOf({ messagesToKeep: 3 })).toMatchObject({
@@ -74,7 +74,7 @@ describe("The default token budget", () => {
     expect(await policyFor({}, async () => withProfile(profile))({})).toMatchObject({ maxTokens });
   });
 
-  it("is 80 % of the window of a client of LangChain", async () => {
+  it("is 80 % of the window of a LangChain client", async () => {
     const gpt = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "sk-none" });
     expect(gpt.profile.maxInputTokens).toBe(128_000);
     expect(await policyFor({}, async () => gpt)({})).toMatchObject({ maxTokens: 102_400 });
@@ -85,7 +85,7 @@ describe("The default token budget", () => {
     expect(await policyFor({}, async () => offline)({})).toMatchObject({ maxTokens: 4000 });
   });
 
-  it("is that of the model which the run names", async () => {
+  it("is that of the model that the run names", async () => {
     const policyOf = policyFor({}, async (name) =>
       withProfile({ maxInputTokens: name === undefined ? 1000 : 2000 }),
     );
@@ -103,7 +103,7 @@ describe("The default token budget", () => {
     expect(made).toEqual([undefined, "a:b"]);
   });
 
-  it.each([0, 900])("needs no model where the graph or the run says %i", async (maxTokensBeforeSummary) => {
+  it.each([0, 900])("needs no model if the graph or the run says %i", async (maxTokensBeforeSummary) => {
     const resolve = async () => expect.unreachable("No model is needed.");
     expect(await policyFor({ maxTokensBeforeSummary }, resolve)({})).toMatchObject({
       maxTokens: maxTokensBeforeSummary,
@@ -113,7 +113,7 @@ describe("The default token budget", () => {
     });
   });
 
-  it("is 4,000 while the model cannot be made, and is read when it can", async () => {
+  it("is 4,000 while the model cannot be made, and is read once it can", async () => {
     let isReady = false;
     const policyOf = policyFor({}, async () => {
       if (!isReady) throw new Error("The package is missing.");

@@ -1,55 +1,102 @@
-/** What the agent tells of itself on the `custom` stream. */
+/** Events that the agent emits on the `custom` stream. */
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
 import type { ClosingReason } from "./agent-state.js";
 
-/** Counted over one run: what its model messages called and cost, not what the thread holds. */
+/**
+ * Emitted last, when a run ends with a final response, with the results of a required call, or with calls that its
+ * caller executes. A run that waits for a human, fails or is aborted has no such event. All counts are for this run
+ * only, not for its thread.
+ */
 export interface RunEndEvent {
   readonly type: "run-end";
+  /** How many tool calls the responses of this run have. */
   readonly calls: number;
+  /** How many tool results this run added, errors and refused calls included. Recovered results do not count. */
   readonly results: number;
-  /** Whether a broken answer was asked for again without streaming. */
+  /** Whether a response was broken and was requested again without streaming. */
   readonly usedFallback: boolean;
-  /** Tokens, broken answers included; missing where the model tells of none. */
+  /** Tokens of all responses, broken ones included. Left out if the model reports no usage. */
   readonly usage?: {
+    /** Tokens of the model input. */
     readonly input_tokens: number;
+    /** Tokens of the responses. */
     readonly output_tokens: number;
+    /** The total that the provider reports, in tokens. */
     readonly total_tokens: number;
   };
 }
 
-/** A chunk of the `custom` stream: what the agent tells of its own work. Tell them apart by `type`. */
+/** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
 export type AgentEvent =
-  /** A dangling call was closed with a placeholder, because of `cause`. */
+  /**
+   * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
+   * asked.
+   */
   | {
       readonly type: "call-closed";
+      /** The tool's name. */
       readonly tool: string;
+      /** The id of the tool call. */
       readonly callId: string;
+      /** Why the call has no result, such as `superseded`. */
       readonly cause: PlaceholderCause;
     }
-  /** A dangling call got the result that its tool had returned before its run ended. */
-  | { readonly type: "result-recovered"; readonly tool: string; readonly callId: string }
-  /** A summary now stands for the covered messages, which it names by id. */
-  | { readonly type: "summary-made"; readonly covered: readonly string[]; readonly tokensSaved: number }
-  /** No summary was made, and the history is as it was. */
-  | { readonly type: "summary-failed"; readonly reason: string }
-  /** A limit of the turn is reached: the model is asked for a closing answer with tools off. */
-  | { readonly type: "limit-reached"; readonly limit: ClosingReason }
-  /** An answer of the model was not whole, because of `reason`. It is asked for again, if it may be. */
-  | { readonly type: "answer-broken"; readonly reason: BrokenReason }
+  /**
+   * A tool call of an earlier run got the result that its tool had returned before that run ended. Emitted at the
+   * start of a run, before the model is asked.
+   */
+  | {
+      readonly type: "result-recovered";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
+  /** A summary was written, and now represents earlier messages in the model input. */
+  | {
+      readonly type: "summary-made";
+      /** The ids of the messages that the summary covers. */
+      readonly covered: readonly string[];
+      /** How many tokens shorter the model input is, by our estimate. */
+      readonly tokensSaved: number;
+    }
+  /** No summary could be written. The history stays as it was, and the run goes on. */
+  | {
+      readonly type: "summary-failed";
+      /** The message of the error. */
+      readonly reason: string;
+    }
+  /**
+   * The turn has reached a limit. Emitted before the model is asked for a final response without tools. A graph
+   * without tools does not emit it.
+   */
+  | {
+      readonly type: "limit-reached";
+      /** The limit, such as `max-iterations`. */
+      readonly limit: ClosingReason;
+    }
+  /**
+   * A response was cut off, empty or otherwise unusable. Emitted before it is requested again without streaming. After
+   * `maxStreamFallbackAttempts` such requests the run fails instead.
+   */
+  | {
+      readonly type: "answer-broken";
+      /** The fault, such as `empty` or `cut-off-arguments`. */
+      readonly reason: BrokenReason;
+    }
   /** A request to the model failed, and its client will send it again after a wait. Emitted before the wait. */
   | {
       readonly type: "model-retry";
-      /** Which request failed; the first is 1. */
+      /** Which attempt failed. The first is 1. */
       readonly attempt: number;
-      /** After this many failed requests the run fails. */
+      /** How many attempts the client makes at most. If the last one fails, the run fails. */
       readonly maxAttempts: number;
-      /** What the provider said, without keys. */
+      /** The error of the provider, without keys. */
       readonly reason: string;
     }
-  /** The run has ended with the model's final message. */
   | RunEndEvent;
 
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {

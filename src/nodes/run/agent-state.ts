@@ -12,7 +12,7 @@ import {
 import { isUserMessage } from "../../history/messages/summary.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
 
-/** Why the model may call no tool in what remains of the turn. */
+/** Why the model must not call tools in the rest of the turn. */
 const closingReasonSchema = z.enum([
   "max-iterations",
   "max-tool-calls",
@@ -23,35 +23,41 @@ const closingReasonSchema = z.enum([
 export type ClosingReason = z.infer<typeof closingReasonSchema>;
 
 /**
- * What was spent in the turn that a user message began. A channel, not a variable of the run: a turn spans tasks,
- * interrupts and restarts.
+ * What a turn has used up so far. It is a channel and not a variable of the run, because a turn spans tasks, interrupts
+ * and restarts.
  */
 const turnSchema = z.object({
-  /** The id of the user message; undefined where a thread has none. */
+  /** The id of the user message that began the turn; undefined in a thread without one. */
   startedBy: z.string().optional(),
   /** Model calls with tools on. */
   iterations: z.number(),
-  /** Calls that were sent to their tools. */
+  /** Tool calls that were sent to their tools. */
   toolCalls: z.number(),
-  /** Rounds in a row in which every call failed. */
+  /** How many of the latest rounds in a row had only failed calls. */
   consecutiveErrors: z.number(),
   closing: closingReasonSchema.optional(),
-  /** The required call was made: what follows its results. `"auto"`: the model decides, as its caller gave them. */
+  /**
+   * Set once a required call was made: what follows its results. `"auto"`: the model decides, because the caller
+   * supplies results.
+   */
   afterRequired: z.enum(["end", "answer", "auto"]).optional(),
 });
 
 export type Turn = z.infer<typeof turnSchema>;
 
-/** The last time that a summary was tried, whether or not it came to one. */
+/** The latest attempt to summarise, successful or not. */
 const summaryAttemptSchema = z.object({
   turn: z.string().optional(),
-  /** Of the model input afterwards. */
+  /** How many tokens the model input had afterwards. */
   tokens: z.number(),
 });
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
 
-/** The channels that callers see. A plain zod object: with a `StateSchema` the server shows no context form. */
+/**
+ * The channels that callers see. It is a plain zod object, because with a `StateSchema` the server shows no form for
+ * the context.
+ */
 export const publicStateSchema = z.object({
   messages: withLangGraph<BaseMessage[], MessagesUpdate, typeof messagesSchema>(messagesSchema, {
     reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema },
@@ -62,13 +68,16 @@ export const publicStateSchema = z.object({
 
 const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
 
-/** What the nodes see: private channels too, which are neither input nor output. */
+/** The channels that nodes see. The private ones are neither input nor output of the graph. */
 export const agentStateSchema = publicStateSchema.extend({
   turn: turnSchema.optional(),
   summaryAttempt: summaryAttemptSchema.optional(),
 });
 
-/** Whether a field of a state or an update is one of ours that no caller sees. Graphs inside a tool may use its name. */
+/**
+ * Whether a field of a state or an update is a private channel. The value decides too, because a graph inside a tool
+ * can use the same name.
+ */
 export function isPrivateChannel(name: string, value: unknown): boolean {
   if (name !== "turn" && name !== "summaryAttempt") return false;
   return value === undefined || privateChannels[name].safeParse(value).success;
@@ -81,7 +90,7 @@ export type AgentState = {
 };
 export type AgentUpdate = { messages?: BaseMessageLike[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
 
-/** The running turn, or a new one if a user message came since. */
+/** The current turn, or a new one if a new user message came. */
 export function turnOf({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
   if (turn !== undefined && turn.startedBy === startedBy) return turn;

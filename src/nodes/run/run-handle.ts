@@ -1,6 +1,6 @@
 /**
- * What the nodes of one run share beside the state. It travels in `configurable` under a key that begins with
- * `__`: LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so only an
+ * What the nodes of one run share besides the state. It is passed in `configurable` under a key that begins with `__`,
+ * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so only an
  * instance of this class counts.
  */
 
@@ -16,7 +16,7 @@ const HANDLE_KEY = "__tether_run";
 export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
-  /** Lets as many calls run at once as the run's `maxConcurrency` says. */
+  /** Limits how many tool calls run at once to the run's `maxConcurrency`. */
   readonly limitCalls: LimitFunction;
 
   constructor(inputs: RunInputs) {
@@ -29,7 +29,7 @@ export class RunHandle {
   }
 }
 
-/** Undefined for a node that is run alone. */
+/** The handle of the run; undefined for a node that runs outside a graph. */
 export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   const handle: unknown = config.configurable?.[HANDLE_KEY];
   return handle instanceof RunHandle ? handle : undefined;
@@ -43,14 +43,14 @@ export function runRecordOf(config: RunnableConfig): RunRecord | undefined {
   return runHandleOf(config)?.record;
 }
 
-/** A config as a client may see it. */
+/** A config as clients can see it. */
 export function withoutRunHandle(config: unknown): unknown {
   if (!isRecord(config) || !isRecord(config["configurable"])) return config;
   const { [HANDLE_KEY]: _handle, ...configurable } = config["configurable"];
   return { ...config, configurable };
 }
 
-/** Where a middleware's context belongs. A node that is run alone has a bag of its own. */
+/** The scope of a middleware's context. A node that runs outside a graph gets an empty bag. */
 export function scopeOf(config: RunnableConfig): RunScope {
   const threadId: unknown = config.configurable?.["thread_id"];
   return {
@@ -60,7 +60,7 @@ export function scopeOf(config: RunnableConfig): RunScope {
   };
 }
 
-/** Ends the run, whose caller gets the error. Of several, the first one stands. Returns whether there is a run. */
+/** Ends the run with an error, which the run's caller gets. The first error wins. Returns false outside a run. */
 export function noteFailure(error: unknown, config: RunnableConfig): boolean {
   const record = runRecordOf(config);
   if (record === undefined) return false;

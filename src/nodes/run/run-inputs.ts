@@ -3,19 +3,19 @@ import type { RunBag } from "../../middleware/context.js";
 import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 
-/** What a run was started with. Nothing here changes while it runs; what it comes to is in its `RunRecord`. */
+/** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
 export interface RunInputs {
   /** Shared by all middleware of the run. */
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;
-  /** What the thread's saver knew when the run began. */
+  /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
-  /** Undefined: the model is asked. */
+  /** Messages that a middleware set. Undefined: the model is asked. */
   readonly given?: GivenMessages | undefined;
-  /** How many tool calls may run at once; Infinity: all. */
+  /** How many tool calls can run at once; Infinity: all of them. */
   readonly maxConcurrency: number;
-  /** Whether the run only takes its input. */
+  /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
-  /** What was given as an answer to the question that the run waits with, if it answers nothing. */
+  /** The empty value that the caller resumed the run with; undefined if there was none. */
   readonly emptyAnswer?: string | undefined;
 }

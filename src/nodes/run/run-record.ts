@@ -3,21 +3,24 @@ import type { Interrupt } from "@langchain/langgraph";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { RunTally } from "./run-tally.js";
 
-/** The latest superstep that began. */
+/** The latest superstep. */
 interface LastStep {
   readonly step: number | undefined;
-  /** What the step began with. */
+  /** The history at its beginning. */
   readonly history: readonly BaseMessage[];
-  /** What its nodes wrote. */
+  /** The messages that its nodes wrote. */
   readonly writes: readonly unknown[];
 }
 
-/** What a run has come to so far. Written while it runs; what it was started with is in its `RunInputs`. */
+/** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
 export class RunRecord {
   readonly tally = new RunTally();
-  /** What the run waits for. */
+  /** The questions that the run waits for. */
   readonly interrupts: Interrupt[] = [];
-  /** What a function middleware threw. It ends the run, and its caller gets it when the siblings are done. */
+  /**
+   * What a function middleware threw. It ends the run. The run's caller gets it after the other calls of the batch have
+   * finished.
+   */
   failure: { readonly error: unknown } | undefined;
   #firstStep: number | undefined;
   #last: LastStep | undefined;
@@ -27,14 +30,14 @@ export class RunRecord {
     return this.#firstStep;
   }
 
-  /** Tasks of one superstep all begin with the same history. */
+  /** Called by each task. All tasks of one superstep begin with the same history, so the first call is enough. */
   beginStep(step: number | undefined, history: readonly BaseMessage[] | undefined): void {
     this.#firstStep ??= step;
     if (history !== undefined && (this.#last === undefined || this.#last.step !== step))
       this.#last = { step, history, writes: [] };
   }
 
-  /** The run may end without a step: `history` is what it has before its first one. */
+  /** Called before the first superstep, because a run can end without one. The history includes the input. */
   beginRun(history: readonly BaseMessage[]): void {
     this.#last = { step: undefined, history, writes: [] };
   }
@@ -44,13 +47,13 @@ export class RunRecord {
   }
 
   /**
-   * The history that the run ends with; undefined if it took no step. It is worked out when it is read, so only a run
-   * with agent middleware pays for it.
+   * The history at the end of the run; undefined if the run did not begin. It is computed when it is read, so only runs
+   * with agent middleware pay for it.
    */
   get history(): readonly BaseMessage[] | undefined {
     if (this.#last === undefined) return undefined;
     const { history, writes } = this.#last;
-    // LangGraph applies nothing of a superstep that an interrupt ended.
+    // LangGraph discards all writes of a superstep that an interrupt ended.
     if (writes.length === 0 || this.interrupts.length > 0) return history;
     const { messages } = reduceMessages(history, writes);
     this.#last = { ...this.#last, history: messages, writes: [] };

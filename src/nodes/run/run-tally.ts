@@ -1,4 +1,4 @@
-/** What the model did in one run of the graph, for its `run-end` event. */
+/** Counts of one run, for its `run-end` event. */
 
 import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
 import { callsOf } from "../../history/messages/call.js";
@@ -10,7 +10,7 @@ export class RunTally {
   #brokenAnswers = 0;
   #usage: RunEndEvent["usage"];
 
-  /** An answer that the history takes. */
+  /** Counts a response that is stored. */
   addAnswer(message: AIMessage): void {
     this.#calls += callsOf(message).length;
     this.#addUsage(message.usage_metadata);
@@ -20,7 +20,7 @@ export class RunTally {
     this.#results += count;
   }
 
-  /** An answer that was asked for again. It is not in the history, and was paid for. */
+  /** Counts a broken response. It is not stored, but its tokens were paid for. */
   addBroken(usage: UsageMetadata | undefined): void {
     this.#brokenAnswers += 1;
     this.#addUsage(usage);

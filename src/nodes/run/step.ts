@@ -1,4 +1,4 @@
-/** What every node and the first route do for the record of their run, so that none of them must think of it. */
+/** Wrappers that keep the record of a run, so that nodes and routes need not do it themselves. */
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isCommand } from "@langchain/langgraph";
@@ -11,7 +11,7 @@ import { runRecordOf } from "./run-handle.js";
 
 type Config = LangGraphRunnableConfig;
 
-/** The node of a graph: its superstep is counted, its interrupt is noted, and so is the history that it leaves. */
+/** Wraps a node: records its superstep, the messages that it writes, and its interrupts. */
 export function step<Input, NodeConfig extends Config, Output>(
   node: (input: Input, config: NodeConfig) => Promise<Output>,
 ): (input: Input, config: NodeConfig) => Promise<Output> {
@@ -29,7 +29,7 @@ export function step<Input, NodeConfig extends Config, Output>(
   };
 }
 
-/** The route from START. It sees the history with the input in it, and a run may end there. */
+/** Wraps the route from START, where a run can end. The route sees the history with the input in it. */
 export function firstRoute<NodeConfig extends Config, Target>(
   route: (state: AgentState, config: NodeConfig) => Target,
 ): (state: AgentState, config: NodeConfig) => Target {
@@ -39,7 +39,7 @@ export function firstRoute<NodeConfig extends Config, Target>(
   };
 }
 
-/** What the model node or the patch node wrote. A run never ends with the writes of tools: the model node sees them. */
+/** The messages that a node wrote. Writes of tools do not matter here, because a run never ends with them. */
 function messagesOf(output: unknown): readonly unknown[] {
   const update: unknown = isCommand(output) ? output.update : output;
   const messages = isRecord(update) ? update["messages"] : undefined;

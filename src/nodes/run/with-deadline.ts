@@ -3,14 +3,14 @@ export interface Deadline {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds; undefined: no limit. */
   readonly timeoutMs: number | undefined;
-  /** What is thrown when the time is over. */
+  /** Makes the error that is thrown when the time is over. */
   readonly timeoutError: (timeoutMs: number) => Error;
 }
 
 /**
- * Runs some work that its run or a time limit may abort. Work that ignores its signal is not waited for.
+ * Runs work that the run's signal or a time limit can abort. Work that ignores its signal is abandoned.
  *
- * @throws The timeout error, the reason of the run's abort, or what the work throws of itself.
+ * @throws The timeout error, the reason of the run's abort, or the error of the work.
  */
 export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -30,11 +30,11 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([work(joined), aborted]);
   } catch (error) {
-    // What is thrown because of the abort is not the work's own failure.
+    // After a timeout, an error of the work is only a consequence of the abort.
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
-    // A joined signal with a listener is kept alive, with all that it closes over.
+    // A listener keeps the joined signal alive, with everything that it closes over.
     stopListening();
   }
 }

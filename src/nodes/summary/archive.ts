@@ -1,4 +1,4 @@
-/** Covered messages that have left the state for the store, and the way back. */
+/** Moves covered messages from the state to the store, and back. */
 
 import {
   type BaseMessage,
@@ -6,13 +6,18 @@ import {
   mapStoredMessagesToChatMessages,
   type StoredMessage,
 } from "@langchain/core/messages";
+import { InvalidMessageError } from "../../errors.js";
 import { listOf } from "../../history/messages/read-messages.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { toPlain } from "../../history/messages/to-plain.js";
 import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
+import { isRecord } from "../../shared/is-record.js";
 
-/** What is needed of a store. LangGraph's stores have it; a client of a server can be wrapped to have it. */
+/**
+ * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
+ * have it.
+ */
 export interface ArchiveReader {
   get(
     namespace: string[],
@@ -20,17 +25,18 @@ export interface ArchiveReader {
   ): Promise<{ readonly value: Record<string, unknown> } | null | undefined>;
 }
 
+/** The part of a store that writes an archive. */
 export interface ArchiveWriter {
   put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
 }
 
 /** The namespace of a thread's archive. */
 export function archiveNamespace(threadId: string): string[] {
-  // Labels of a namespace may not hold a period.
+  // Labels of a namespace must not contain a period.
   return ["langgraph-tether", "archive", encodeURIComponent(threadId).replaceAll(".", "%2E")];
 }
 
-/** Writes messages under their ids: done again, it overwrites with the same. */
+/** Writes messages under their ids, so that writing them twice makes no difference. */
 export async function archiveMessages(
   store: ArchiveWriter,
   threadId: string,
@@ -43,22 +49,33 @@ export async function archiveMessages(
   );
 }
 
-/** Whether a message of this id has been archived: another one may not take the id. */
+/** Whether a message with this id is archived. If so, no other message can have the id. */
 export async function isArchived(store: ArchiveReader, threadId: string, id: string): Promise<boolean> {
   return isStoredMessage((await store.get(archiveNamespace(threadId), id))?.value);
 }
 
-/** The values of a thread, as a graph or the SDK gives them. */
+/** The values of a thread, as a graph or the SDK returns them. */
 interface ThreadValues {
   readonly messages?: unknown;
 }
 
+/** @throws InvalidMessageError for a value that is not the values of a thread, such as the snapshot that holds them. */
+function messagesOf(state: ThreadValues): readonly unknown[] {
+  const messages: unknown = isRecord(state) ? state["messages"] : undefined;
+  // A thread without a run has no values.
+  const isEmpty = messages === undefined && isRecord(state) && Object.keys(state).length === 0;
+  if (Array.isArray(messages) || isEmpty) return listOf(messages);
+  const hint = isRecord(state) && "values" in state ? " Did you mean its `values`?" : "";
+  throw new InvalidMessageError("state", state, "the values of a thread, with a list of `messages`", hint);
+}
+
 /**
- * The whole conversation of a thread in order. Each summary is replaced by the messages that it covers, from the state or
- * from the archive. A late result follows its call.
+ * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
+ * state or from the archive. A late result follows its call.
  *
- * @param store Where the thread's covered messages were archived; undefined if they were kept in the state.
- * @param state The thread's values: what `invoke` returns, `(await graph.getState(config)).values`, or the SDK's.
+ * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
+ * @param threadId The `thread_id` of the thread.
+ * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
  * @throws Error if the archive lacks a message that a summary names.
  *
  * @example
@@ -90,20 +107,20 @@ export async function readFullHistory(
   threadId: string,
   state: ThreadValues,
 ): Promise<BaseMessage[]> {
-  const messages = normalizeHistory(listOf(state.messages), () => {});
+  const messages = normalizeHistory(messagesOf(state), () => {});
   const ids = messages.flatMap(({ id }) => id ?? []);
   const known = await loadArchived(messages, { store, namespace: archiveNamespace(threadId) });
   return [...normalizeHistory(readInOrder(ids, known, claimPlaces(ids, known)), () => {})];
 }
 
-/** A place in the thread's own list, and not in a summary's. */
+/** The owner of a message that belongs to the thread's own list, not to a summary's. */
 const THREAD = "";
 
 type Known = ReadonlyMap<string, BaseMessage>;
 
 /**
- * Says for each id in whose list its message has its place: a summary's, by the summary's id, or the thread's. Several
- * lists may name a message; the list furthest in has it, which is that of the earliest summary.
+ * Decides for each id which list its message belongs to: that of a summary, named by the summary's id, or that of the
+ * thread. If several lists name a message, it belongs to the innermost one, which is that of the earliest summary.
  */
 function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
   const places = new Map<string, string>();
@@ -115,7 +132,7 @@ function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, 
   return places;
 }
 
-/** The messages of a list where they have their places, each summary replaced by the messages of its own list. */
+/** The messages that belong to a list, in order. Each summary is replaced by the messages of its own list. */
 function readInOrder(
   ids: readonly string[],
   known: Known,
@@ -130,7 +147,7 @@ function readInOrder(
   });
 }
 
-/** What an archived summary lists; what a kept one covers is listed beside it. */
+/** The ids that an archiving summary lists. Messages that a summary keeps in the state are in the list next to it. */
 function orderOf(message: BaseMessage | undefined): readonly string[] {
   const coverage = message && coverageOf(message);
   return coverage?.kind === "archive" ? (coverage.order ?? coverage.messages) : [];
@@ -141,7 +158,10 @@ interface Archive {
   readonly namespace: string[];
 }
 
-/** The messages of the state and those that their summaries have archived, by id. The state's own are preferred. */
+/**
+ * The messages of the state, and those that their summaries archived, by id. A message of the state wins over an
+ * archived one.
+ */
 async function loadArchived(messages: readonly BaseMessage[], archive: Archive): Promise<Known> {
   const known = new Map(messages.map((message) => [message.id ?? "", message]));
   let unread = messages;
@@ -172,10 +192,13 @@ function isStoredMessage(value: unknown): value is StoredMessage {
 }
 
 /**
- * The update that undoes every summary of a thread. Written to its `messages`, by `updateState` of the graph or of the
- * SDK, it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
- * over the wire.
+ * Makes the update that undoes every summary of a thread. Write it to `messages` with `updateState` of the graph or the
+ * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
+ * over HTTP.
  *
+ * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
+ * @param threadId The `thread_id` of the thread.
+ * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
  * @throws Error if the archive lacks a message that a summary names.
  *
  * @example
@@ -208,5 +231,7 @@ export async function restoreCovered(
   threadId: string,
   state: ThreadValues,
 ): Promise<Record<string, unknown>[]> {
-  return rewriteHistory(await readFullHistory(store, threadId, state)).map(toPlain);
+  const history = await readFullHistory(store, threadId, state);
+  // An update that only removes everything would be a mistake.
+  return history.length === 0 ? [] : rewriteHistory(history).map(toPlain);
 }

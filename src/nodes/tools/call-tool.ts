@@ -18,11 +18,12 @@ export interface CallToolOptions {
 }
 
 /**
- * Runs a tool once, with the runtime that LangChain's tools expect: the config, and in it state, store, context, writer
- * and the id of the call. The tool's signal aborts with the run or at the timeout. A tool that ignores it is not waited
- * for.
+ * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
+ * id of the tool call. The tool's signal aborts with the run or at the timeout. A tool that ignores its signal is
+ * abandoned.
  *
- * @throws LangGraph's own signals and the reason of the run's abort; whatever else the tool throws is an outcome.
+ * @throws LangGraph's own signals and the reason of the run's abort. Anything else that the tool throws is returned as
+ * an outcome.
  */
 export async function callTool(
   tool: StructuredToolInterface,
@@ -49,13 +50,13 @@ export async function callTool(
   } catch (error) {
     if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
     if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
-    // Its message names the field that does not fit the tool's schema.
+    // The message names the field that does not match the tool's schema.
     if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
     return { kind: "threw", error };
   }
 }
 
-/** What a tool reads as the reason of its signal. */
+/** The reason of the signal that a tool sees. */
 class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";
   readonly milliseconds: number;
@@ -66,7 +67,7 @@ class ToolTimeoutError extends Error {
   }
 }
 
-/** The tools of a CommonJS program throw a second copy of LangChain's class. */
+/** Tools of a CommonJS program throw another copy of LangChain's class, so the name counts too. */
 function isParsingException(error: unknown): error is ToolInputParsingException {
   if (error instanceof ToolInputParsingException) return true;
   return error instanceof Error && error.constructor.name === "ToolInputParsingException";

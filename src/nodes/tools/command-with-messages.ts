@@ -1,11 +1,11 @@
 import { Command } from "@langchain/langgraph";
 
-/** What a command writes to the messages; undefined if nothing. */
+/** The messages in the update of a command; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
   return fieldsOf(update)["messages"];
 }
 
-/** The same command with other messages in its update. */
+/** A copy of the command with other messages in its update. */
 export function commandWithMessages(command: Command, messages: readonly unknown[]): Command {
   const { graph, goto, resume, update } = command;
   return new Command({

@@ -1,4 +1,4 @@
-/** The one place where the result of a call is made, however the call ended. */
+/** Makes the result of every tool call, no matter how the call ended. */
 
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Command, isCommand } from "@langchain/langgraph";
@@ -20,20 +20,20 @@ export type CallOutcome =
   | { readonly kind: "invalid-arguments"; readonly detail: string }
   | { readonly kind: "timed-out"; readonly milliseconds: number }
   | { readonly kind: "threw"; readonly error: unknown }
-  /** A middleware ended the run before the tool was called. */
+  /** A middleware ended the run before the tool was run. */
   | { readonly kind: "ended" }
   /** A human did not approve the call. */
   | { readonly kind: "declined"; readonly reason: string | undefined };
 
 export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
-/** A result, and how the task of its call writes it, or another in its place. */
+/** A result, and a function that writes it, or another result in its place, to the thread. */
 interface Draft {
   readonly result: ToolMessage;
   readonly write: (result: ToolMessage) => ToolsUpdate;
 }
 
-/** @param includesDetails Whether the model is told what a tool threw, or only that it failed. */
+/** @param includesDetails Whether the model reads the message of an error that a tool threw. */
 export function finalizeCall(
   task: ToolTask,
   outcome: CallOutcome,
@@ -43,7 +43,7 @@ export function finalizeCall(
   return {
     result,
     updateWith: (given, options) => {
-      // A middleware may have given it or changed it: it answers this call, whichever call it names.
+      // A middleware can set or change the result. It answers this call, even if it names another one.
       const own = returnedResult(task, cloneMessage(given));
       return write(options?.endsRun ? endingRun(own) : own);
     },
@@ -74,7 +74,7 @@ function describeOutcome(
     case "timed-out":
       return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
     case "ended":
-      return `Error: \`${name}\` was not run: the run was ended before it.`;
+      return `Error: \`${name}\` was not run: the run was ended before this call.`;
     case "declined": {
       const reason = outcome.reason?.trim() ?? "";
       return `Error: \`${name}\` was not approved, so it was not run.${reason === "" ? "" : ` Reason: ${reason}`}`;
@@ -86,22 +86,32 @@ function describeOutcome(
   }
 }
 
-/** Whatever was thrown: also something that cannot be made a string. */
+/** Any value can be thrown, even one that cannot be converted to a string. */
 function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  return typeof error === "string" ? error : (toJson(error) ?? typeof error);
+  try {
+    // A refused connection has a code and no message.
+    if (error instanceof Error) return error.message || String(Reflect.get(error, "code") ?? error.name);
+    return typeof error === "string" ? error : (toJson(error) ?? typeof error);
+  } catch {
+    return "the error cannot be read";
+  }
 }
 
-/** A command may leave the call unanswered, then it is answered beside it; or hold what the thread would refuse. */
+/**
+ * A command without a result gets one next to it. A command that the thread cannot accept counts as a failure of the
+ * tool.
+ */
 function draftCommand(task: ToolTask, command: Command, includesDetails: boolean): Draft {
   const written = messagesOfCommand(command);
   const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
-    const error = new Error("it returned a command whose messages are not all messages");
+    const error = new Error("it returned a command with a value in `messages` that is not a message");
     return draftCall(task, { kind: "threw", error }, includesDetails);
   }
   if (leadsToCalls(command)) {
-    const error = new Error("it returned a command that runs calls, and only those of the model are run");
+    const error = new Error(
+      "it returned a command that goes to `tools` or `approve`, but only calls of the model are run",
+    );
     return draftCall(task, { kind: "threw", error }, includesDetails);
   }
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
@@ -122,7 +132,7 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
   };
 }
 
-/** In a graph around this one a node may be called so, too. */
+/** A parent graph can have nodes of the same names, so commands to it are not checked. */
 function leadsToCalls({ graph, goto }: Command): boolean {
   const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
   return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
@@ -145,7 +155,7 @@ function failedResult(task: ToolTask, content: string): ToolMessage {
   return identified(task, new ToolMessage({ content, tool_call_id: id, name, status: "error" }));
 }
 
-/** A tool may give its result an id that another message has; its place in the thread gives it one of its own. */
+/** A tool can set an id that another message has. An id derived from the place in the thread is unique. */
 function identified(task: ToolTask, result: ToolMessage): ToolMessage {
   return copyMessage(result, { id: deriveId(result, task.place) });
 }

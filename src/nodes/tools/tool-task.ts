@@ -1,4 +1,4 @@
-/** One call, on its way from the model node to its task of the tools node. JSON: it is stored in the checkpoint. */
+/** What the model node sends to the tools node for one tool call. It is JSON, because checkpoints store it. */
 
 import type { AIMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "../../history/messages/call.js";
@@ -6,13 +6,13 @@ import { isRecord } from "../../shared/is-record.js";
 
 export interface ToolTask {
   readonly call: Call;
-  /** Which of its message's calls it is. */
+  /** The position of the call among the calls of its message, from 0. */
   readonly index: number;
-  /** Tells the call apart from every other of its thread: the id of its message, and which of its calls it is. */
+  /** Distinguishes the call from every other in its thread: the id of its message, and `index`. */
   readonly place: string;
   /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
   readonly args: Record<string, unknown> | undefined;
-  /** What the provider's parser said of invalid arguments. */
+  /** The error of the parser, for invalid arguments. */
   readonly parseError: string | undefined;
 }
 

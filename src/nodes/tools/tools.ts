@@ -10,16 +10,17 @@ import type { ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
   readonly tools: readonly StructuredToolInterface[];
-  /** Whether the model is told what a tool threw, or only that it failed. */
+  /** Whether the model reads the message of an error that a tool threw. */
   readonly includeDetailedErrors: boolean;
+  /** Milliseconds; undefined: no limit. */
   readonly toolTimeoutMs: number | undefined;
-  /** Whether a call of a tool that is not there ends the run. */
+  /** Whether a call of an unknown tool ends the run. */
   readonly terminateOnUnknownCalls: boolean;
 }
 
 /**
- * Runs one call. It throws nothing but LangGraph's own signals and the abort of its run: a throw in one task would
- * lose the results of siblings that are still running.
+ * Makes the node that runs one tool call. The node throws only LangGraph's own signals and the abort of its run: any
+ * other error would lose the results of the calls that are still running.
  */
 export function createToolsNode(options: ToolsNodeOptions) {
   const toolsByName = new Map(options.tools.map((tool) => [tool.name, tool]));
@@ -29,7 +30,7 @@ export function createToolsNode(options: ToolsNodeOptions) {
   ): Promise<ToolsUpdate> {
     const handle = runHandleOf(config);
     const answer = async (): Promise<ToolsUpdate> => {
-      // A call that waited for its place must not begin when its run has ended.
+      // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
       config.signal?.throwIfAborted();
       return answerCall(task, toolsByName, options, config);
     };
@@ -39,7 +40,7 @@ export function createToolsNode(options: ToolsNodeOptions) {
   };
 }
 
-/** No middleware sees a call that cannot be run: there is no tool, or nothing to call it with. */
+/** Middleware does not see a call that cannot be run, because its tool is unknown or its arguments are invalid. */
 async function answerCall(
   task: ToolTask,
   toolsByName: ReadonlyMap<string, StructuredToolInterface>,

@@ -7,7 +7,7 @@ const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 
 /** The ids of stored items that the client would send with a message. */
 export function storedItemIds(message: BaseMessage): string[] {
-  const own = message.id ?? "";
+  const own = String(message.id ?? "");
   if (ToolMessage.isInstance(message)) return own.startsWith("fc_") ? [own] : [];
   if (!isAIMessage(message)) return [];
   const output = storedOutput(message);

@@ -17,7 +17,7 @@ describe("Archived messages without a store", () => {
     code: "INVALID_SETTING",
     setting: "store",
     message:
-      'Expected `store` to be a store, as `coveredMessages: "archive"` needs one for the messages, got `undefined`.',
+      'Expected `store` to be a store, because `coveredMessages: "archive"` moves messages to it, got `undefined`.',
   };
 
   it("are refused before the model is asked, and the thread stays as it was", async () => {
@@ -49,7 +49,7 @@ describe("Approvals without a checkpointer", () => {
     code: "INVALID_SETTING",
     setting: "checkpointer",
     message:
-      "Expected `checkpointer` to be a checkpointer, as `requireApproval` needs one to save a run that waits for a human, got `undefined`.",
+      "Expected `checkpointer` to be a checkpointer, because `requireApproval` saves a run that waits for a human, got `undefined`.",
   };
 
   it("are refused before the model is asked", async () => {

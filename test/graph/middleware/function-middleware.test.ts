@@ -73,7 +73,7 @@ describe("arguments that are not an object", () => {
     const [result] = await results({ tools: [free], middleware: [middleware] }, ["free", {}]);
     expect(result).toMatchObject({
       status: "error",
-      content: expect.stringMatching(/arguments of `free` were refused.*`context\.arguments`.*no object/),
+      content: expect.stringMatching(/arguments of `free` were refused.*`context\.arguments`.*not an object/),
     });
     expect(runs).toEqual([]);
   });

@@ -74,7 +74,7 @@ describe("A tool that", () => {
         schema: z.object({}),
       });
       const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
-      expect(result?.text).toContain("only those of the model are run");
+      expect(result?.text).toContain("only calls of the model are run");
     },
   );
 

@@ -24,7 +24,8 @@ export const checkState: Check = (messages, { stateFields, stateBlocks, makers }
       : undefined;
     const carried = field?.name ?? block;
     if (isForeign && carried !== undefined) faults.push({ rule: "foreign-state", index, id: carried });
-    if (isForeign && message.id?.startsWith("msg_")) faults.push({ rule: "item-id", index, id: message.id });
+    const id = String(message.id);
+    if (isForeign && id.startsWith("msg_")) faults.push({ rule: "item-id", index, id });
     if (reasoningOf(message) === undefined) faults.push({ rule: "missing-reasoning", index });
   }
   return faults;
