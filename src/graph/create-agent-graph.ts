@@ -14,7 +14,6 @@ import { prepareModels } from "./prepare-models.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions extends SettingsOptions {
-  /** Middleware around runs, model calls and tool calls. The first one of a kind is the outermost. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
 }
 

@@ -19,9 +19,8 @@ const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), required
  *
  * - `"auto"`: the model decides.
  * - `"none"`: the model calls no tool. A call that it makes anyway is removed.
- * - `"required"`: the model must call a tool, and the run ends with the results. An object can name the tool, and
- * choose
- *   what follows its results.
+ * - `"required"`: the model must call a tool, and the run ends with the results. An object can name the tool
+ *   and choose what follows its results.
  */
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 

@@ -1,6 +1,6 @@
 /**
- * A thread as agent-chat-ui has it (its SDK is 1.8): the requests that it sends, to the byte but for ids, and what it
- * shows. It reads threads by their history, never by their state.
+ * A thread of agent-chat-ui, whose SDK is 1.8: the requests that it sends, equal to the byte except for ids, and the
+ * messages that it shows. It reads the history of states of a thread, never the current state.
  */
 
 import { randomUUID } from "node:crypto";
@@ -16,14 +16,14 @@ export interface Part {
   readonly data: unknown;
 }
 
-/** For a message that the user writes. */
+/** The run options for a message of the user. */
 const SUBMIT = {
   stream_mode: ["values", "messages-tuple", "custom"],
   stream_subgraphs: true,
   stream_resumable: true,
   on_disconnect: "continue",
 } as const;
-/** For an answer to an interrupt. */
+/** The run options for a decision about an interrupt. */
 const RESUME = {
   input: {},
   stream_mode: ["messages-tuple", "values", "custom"],
@@ -35,7 +35,7 @@ export class AgentChatUi {
   readonly url: string;
   readonly graph: string;
   readonly threadId: string;
-  /** All that the streams of its runs have brought. */
+  /** All parts of the streams of its runs. */
   readonly parts: Part[] = [];
 
   constructor(url: string, graph: string, threadId: string) {
@@ -50,7 +50,7 @@ export class AgentChatUi {
     return (await response.json()) as State[];
   }
 
-  /** What it shows of the thread. */
+  /** The messages that it shows. */
   async shown(): Promise<BaseMessage[]> {
     const [head] = await this.history();
     return stateMessagesOf(head)
@@ -58,7 +58,7 @@ export class AgentChatUi {
       .map((message) => coerceMessageLikeToMessage(message as never));
   }
 
-  /** The questions of the thread that wait. */
+  /** The questions that wait in the thread. */
   async questions(): Promise<ApprovalRequest[]> {
     const [head] = await this.history();
     const interrupts = head?.tasks.flatMap((task) => task.interrupts) ?? [];
@@ -73,7 +73,7 @@ export class AgentChatUi {
     return this.#stream({ input: { messages }, ...SUBMIT, ...at(head?.checkpoint) }, onPart);
   }
 
-  /** The user answers what waits for approval. */
+  /** The user decides about the calls that wait for approval. */
   async decide(...decisions: readonly object[]): Promise<void> {
     const [head] = await this.history();
     await this.#stream({ ...RESUME, command: { resume: { decisions } }, ...at(head?.checkpoint) });
@@ -84,12 +84,12 @@ export class AgentChatUi {
     await this.#stream({ ...RESUME, command: { goto: "__end__" }, ...at(head?.checkpoint) });
   }
 
-  /** The user wants another answer in the place of this message. */
+  /** The user asks for another response in place of this message. */
   async regenerate(messageId: string): Promise<void> {
     await this.#stream({ ...SUBMIT, ...at(await this.#parentOf(messageId)) });
   }
 
-  /** The user writes other words in the place of this message. */
+  /** The user edits this message. */
   async edit(messageId: string, content: string): Promise<void> {
     const input = { messages: [{ type: "human", content }] };
     await this.#stream({ input, ...SUBMIT, ...at(await this.#parentOf(messageId)) });

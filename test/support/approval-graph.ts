@@ -1,4 +1,4 @@
-/** A graph whose tool `risky` needs approval and whose tool `free` does not, one thread of it, and what it ran. */
+/** A graph whose tool `risky` needs approval and whose tool `free` does not, with one thread and a log of its calls. */
 
 import type { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -16,7 +16,7 @@ export const edit = (args: object, name = "risky") => ({ type: "edit", edited_ac
 
 const schema = z.object({ label: z.string() });
 
-/** Tools that write down each of their runs, as `name:label`. */
+/** Tools that log each of their runs as `name:label`. */
 export function countingTools() {
   const runs: string[] = [];
   const make = (name: string) =>
@@ -27,7 +27,7 @@ export function countingTools() {
       },
       { name, description: name, schema },
     );
-  /** Asks a human of its own accord. */
+  /** Asks a human by calling `interrupt` itself. */
   const ask = tool(async () => `a human said ${JSON.stringify(interrupt("may I?"))}`, {
     name: "ask",
     description: "ask",
@@ -36,18 +36,18 @@ export function countingTools() {
   return { runs, tools: [make("free"), make("risky"), ask] };
 }
 
-/** What a client sends in the place of a message. */
+/** What a client sends in place of a message. */
 export function asInput(command: ConstructorParameters<typeof Command>[0]) {
   return new Command(command) as unknown as null;
 }
 
-/** The results of a run: what it asks, and its messages. */
+/** The result of a run: its questions and its messages. */
 export function questionsOf(values: unknown): ApprovalRequest[] {
   const { __interrupt__ = [] } = Object(values) as { __interrupt__?: Interrupt<ApprovalRequest>[] };
   return __interrupt__.flatMap(({ value }) => value ?? []);
 }
 
-/** The labels of the calls that are asked about. */
+/** The labels of the calls that the question is about. */
 export function askedLabels(values: unknown): unknown[] {
   return questionsOf(values).flatMap(({ action_requests }) =>
     (action_requests ?? []).map(({ args }) => args["label"]),
@@ -69,7 +69,7 @@ export class ApprovalThread {
     this.#driver = driver;
   }
 
-  /** The last values of a run, with what it asks. */
+  /** The last values of a run, with its questions. */
   async run(input: unknown, options: object = {}): Promise<unknown> {
     const config = { ...this.config, ...options };
     if (this.#driver === "invoke") return this.graph.invoke(input as null, config);
@@ -96,24 +96,24 @@ export class ApprovalThread {
     return messagesOf((await this.graph.getState(this.config)).values);
   }
 
-  /** The thread in words, from the first answer on. */
+  /** The thread as lines, from the first response on. */
   async script(): Promise<string[]> {
     return script(await this.messages()).slice(1);
   }
 
-  /** The same of a thread in which no call waits. */
+  /** The same for a thread in which no call waits. */
   async pairedScript(): Promise<string[]> {
     return pairedScript((await this.graph.getState(this.config)).values).slice(1);
   }
 
-  /** How many questions wait. */
+  /** The number of questions that wait. */
   async waiting(): Promise<number> {
     const { tasks } = await this.graph.getState(this.config);
     return tasks.flatMap(({ interrupts }) => interrupts).length;
   }
 }
 
-/** A thread whose model makes these answers, one after the other. */
+/** A thread whose model gives these responses, one after the other. */
 export function approvalThread(
   answers: readonly (AIMessage | string)[],
   options: Partial<AgentGraphOptions> = {},

@@ -1,6 +1,6 @@
 /**
- * Arbitrary updates and stored lists. What is generated are entries, which print well and shrink well; `build`
- * makes the values that a graph would be handed from them. The alphabets of ids are small, so they collide.
+ * Arbitrary updates and stored lists. They are generated as entries, which print well and shrink well. `build` turns
+ * entries into the values that a graph gets. The alphabets of ids are small, so that ids collide.
  */
 
 import {
@@ -34,7 +34,7 @@ interface CallEntry {
 
 type Id = string | undefined;
 
-/** How a message is handed over: as a message, a chunk, or an object with `role` or `type`. */
+/** The form of a message: a message, a chunk, or an object with `role` or `type`. */
 type Form = "message" | "chunk" | "role" | "type";
 
 export type Entry =
@@ -58,11 +58,11 @@ export type Entry =
   | { readonly kind: "like"; readonly value: unknown }
   | { readonly kind: "removal"; readonly id: string }
   | { readonly kind: "remove-all" }
-  /** The very object that was built so many entries before. */
+  /** The same object that was built this many entries before. */
   | { readonly kind: "again"; readonly back: number }
   | { readonly kind: "no-message"; readonly value: unknown };
 
-/** Whether the id came with the message, and was not derived. */
+/** Whether the message came with an id, so that none was derived. */
 export function isGivenId(id: string | undefined): boolean {
   return MESSAGE_IDS.some((given) => given === id);
 }
@@ -124,20 +124,20 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("no-message" as const), value: noMessage }) },
 );
 
-/** What one thread is written over time. */
+/** The updates of one thread over time. */
 export const entries = (maxLength = 20): fc.Arbitrary<readonly Entry[]> => fc.array(entry, { maxLength });
 
-/** Where a list is split into updates: for each entry, whether the next one begins another update. */
+/** How a list is split into updates: for each entry, whether the next one begins another update. */
 export const splits = fc.array(fc.boolean(), { maxLength: 20 });
 
-/** Only messages, as a provider's log or an older checkpoint would hold them, in any order. */
+/** Only messages, as in a provider's log or an older checkpoint, in any order. */
 export const messageEntries = (maxLength = 16): fc.Arbitrary<readonly Entry[]> =>
   fc.array(
     entry.filter(({ kind }) => !["removal", "remove-all", "no-message", "like"].includes(kind)),
     { maxLength },
   );
 
-/** The values of a list of entries. */
+/** The values that a list of entries describes. */
 export function build(list: readonly Entry[]): unknown[] {
   const values: unknown[] = [];
   for (const one of list) {
@@ -146,7 +146,7 @@ export function build(list: readonly Entry[]): unknown[] {
   return values;
 }
 
-/** The same with a text that no other entry has, so that a message can be followed by what it says. */
+/** The same entries with unique texts, so that a message can be traced by its text. */
 export function buildDistinct(list: readonly Entry[]): unknown[] {
   return build(list.map((one, index) => ("text" in one ? { ...one, text: `${one.text}#${index}` } : one)));
 }

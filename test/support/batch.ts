@@ -1,4 +1,4 @@
-/** One batch of calls, from the model's message to the results. */
+/** One batch of tool calls, from the model's response to the results. */
 
 import type { ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
@@ -10,7 +10,7 @@ import { pairedMessagesOf, user } from "./thread.js";
 
 export const schema = z.object({ amount: z.number(), note: z.string().optional() });
 
-/** A tool that returns a value, and counts its runs. */
+/** A tool that returns a value and counts its runs. */
 export function returning(value: unknown, name = "give") {
   const runs: unknown[] = [];
   const given = tool(

@@ -1,11 +1,13 @@
-/** What a scripted model does in a turn: some rounds of calls, then an answer. The user's text says which. */
+/**
+ * A script for a model's turn: some rounds of tool calls, then a final response. The user's text chooses the script.
+ */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { Reply, SentMessage } from "./strict-provider/reply.js";
 
-/** The cities that each round looks at, one call for each. */
+/** The cities of each round. Each city has one call. */
 export type Rounds = readonly (readonly string[])[];
 
 export function chainWish(rounds: Rounds): string {
@@ -18,18 +20,18 @@ export const reasoningOfRound = (cities: readonly string[]) => `I must look at $
 
 interface Place {
   readonly rounds: Rounds;
-  /** Of the round that is due; undefined if the turn's answer is. */
+  /** The cities of the next round; undefined if the final response comes next. */
   readonly cities?: readonly string[];
 }
 
-/** The place in the script, read from the request. */
+/** The position in the script, read from the request. */
 export function readPlace(messages: readonly SentMessage[]): Place {
   const start = messages.findLastIndex(
     ({ role, content }) => role === "user" && toText(content).includes("{"),
   );
   const text = toText(messages[start]?.content);
   const { rounds }: { rounds: Rounds } = JSON.parse(text.slice(text.lastIndexOf('{"rounds"')));
-  // Some protocols have each call of a batch as an item of its own, so results are counted, not messages with calls.
+  // In some protocols each call of a batch is a separate item, so results are counted, not messages with calls.
   let results = messages.slice(start).filter(({ role }) => role === "tool").length;
   for (const cities of rounds) {
     if (results === 0) return { rounds, cities };
@@ -49,7 +51,7 @@ function toText(content: unknown): string {
   return Array.isArray(content) ? content.map((block) => String(block?.text ?? "")).join("\n") : "";
 }
 
-/** A tool that says where it looked, and the list of where it did. */
+/** A tool that returns where it looked, and a list of all places where it did. */
 export function createLook() {
   const looked: string[] = [];
   const look = tool(
@@ -62,7 +64,7 @@ export function createLook() {
   return { look, looked };
 }
 
-/** The cities that the calls of a thread name, in order, and those that its results tell of. */
+/** The cities of the calls of a thread, in order, and the cities of its results. */
 export function lookedIn(messages: readonly BaseMessage[]): { calls: unknown[]; results: string[] } {
   return {
     calls: messages.flatMap(
@@ -72,7 +74,7 @@ export function lookedIn(messages: readonly BaseMessage[]): { calls: unknown[]; 
   };
 }
 
-/** The same of a model that tells what it thought before it calls. */
+/** The same for a model that shows its reasoning before its calls. */
 export function playThinkingChain(messages: readonly SentMessage[]): Reply {
   const { cities } = readPlace(messages);
   return { ...playChain(messages), ...(cities && { reasoning: reasoningOfRound(cities) }) };

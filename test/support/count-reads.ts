@@ -1,6 +1,6 @@
-/** How much work a function does with a list, in steps that are the same on every machine. */
+/** Measures the work of a function on a list, in steps that are the same on every machine. */
 
-/** How often `run` reads from the items of the list: a property, each time that it is read. */
+/** How often `run` reads a property of an item of the list. */
 export function countReads<T extends object>(
   items: readonly T[],
   run: (items: readonly T[]) => void,

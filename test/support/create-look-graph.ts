@@ -1,4 +1,4 @@
-/** Graphs for long threads: one tool whose results are as long as the call asks, and a model that is a function. */
+/** Graphs for long threads: one tool whose results are as long as the call says, and a model that is a function. */
 
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -40,7 +40,7 @@ export function createLookGraph(
   return { graph, model, summariser };
 }
 
-/** The custom events of one run, but for the one that every run ends with. */
+/** The custom events of one run, without its `run-end`. */
 export async function eventsOf(graph: AgentGraph, input: object, config: object): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of await graph.stream(input as never, { ...config, streamMode: "custom" })) {

@@ -1,7 +1,7 @@
 /**
- * Foreign histories: the faults of `arbitraries.ts` (dangling, doubled, late and orphaned results, calls in every
- * place, repeated ids, summaries), and on top of them what providers differ in: the forms of ids, names, arguments
- * and content, and the state that each keeps in its messages.
+ * Foreign histories. They have the faults of `arbitraries.ts`: dangling calls, doubled, late and orphan results,
+ * calls in every place, repeated ids, and summaries. They also have the differences between providers: the forms of
+ * ids, names, arguments and content, and the state that each provider keeps in its messages.
  */
 
 import {
@@ -63,7 +63,7 @@ const CONTENTS: readonly unknown[] = [
   ],
 ];
 
-/** What a user shows, in the words of each provider and of LangChain. */
+/** Pictures and files of a user, in the format of each provider and of LangChain. */
 const SHOWN: readonly (readonly object[])[] = [
   [{ type: "image", mimeType: "image/png", data: "cGlj" }],
   [
@@ -85,9 +85,9 @@ const SHOWN: readonly (readonly object[])[] = [
 
 const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc" };
 
-/** What each provider's models leave in their messages. */
+/** The state that each provider's models keep in their messages. */
 const STATES: readonly Partial<AIMessage>[] = [
-  // With an id of its own, so that no Anthropic id is taken for OpenAI's when two states are laid over one another.
+  // With a separate id, so that no Anthropic id is taken for OpenAI's when two states are merged.
   { id: "chatcmpl-1", response_metadata: { model_provider: "openai", model_name: "gpt-5-2025-08-07" } },
   { id: "msg_1", response_metadata: { model_provider: "anthropic", model: "claude-sonnet-4-5" } },
   {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, type MockInstance, vi } from "vitest";
 
-/** LangChain's, of a message whose calls are not in its list. */
+/** LangChain's warning about a message whose calls are not in its list. */
 export const OLD_PACKAGES = /^New LangChain packages are available/;
 
-/** The tests of this file or block may warn of this and of nothing else. It does not reach the output. */
+/** Allows the tests of a file or block to log this warning and no other. It is not printed. */
 export function expectWarnings(...patterns: readonly RegExp[]): void {
   let warn: MockInstance<typeof console.warn>;
   beforeEach(() => {

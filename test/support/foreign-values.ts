@@ -1,8 +1,8 @@
-/** Arbitrary values that are no message objects. */
+/** Arbitrary values that are not message objects. */
 
 import fc from "fast-check";
 
-/** Values that stand for a message without being one. */
+/** Values that LangChain converts to a message. */
 export const messageLike: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom("", "x", "y"),
   fc.tuple(
@@ -20,7 +20,7 @@ export const messageLike: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
 );
 
-/** Things that stand for no message, among them objects that cannot be read, written or compared. */
+/** Values that cannot be converted to a message. Some are objects that cannot be read, written or compared. */
 export const noMessage: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, undefined, 0, 1n, Number.NaN, true, Symbol("s")),
   fc.constantFrom({}, { content: "x" }, { role: 7, content: "x" }, { role: "nobody", content: "x" }),

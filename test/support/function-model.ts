@@ -1,4 +1,7 @@
-/** A chat model that answers with a function, remembers its requests, and notes a history that a provider would refuse. */
+/**
+ * A chat model whose responses come from a function. It remembers its requests, and notes histories that a provider
+ * would refuse.
+ */
 
 import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { PlayedModel, type PlayOptions, wholeChunk } from "./played-model.js";
@@ -6,21 +9,24 @@ import { strictViolations } from "./strict-check.js";
 
 export interface Asked {
   readonly messages: readonly BaseMessage[];
-  /** The text of the last message: for a summariser, what it was given to read. */
+  /** The text of the last message. For a summariser, it contains the messages to summarise. */
   readonly text: string;
-  /** How many requests there were before. */
+  /** The number of requests before this one. */
   readonly index: number;
   readonly signal: AbortSignal | undefined;
 }
 
 type Answered = string | AIMessage | Error;
 
-/** Contract: returns the answer, or an error that is thrown; may throw and may never resolve. */
+/**
+ * Contract: returns the response, or an error that is thrown. It can throw, and it can return a promise that never
+ * resolves.
+ */
 export type Answer = (asked: Asked) => Answered | Promise<Answered>;
 
 export class FunctionModel extends PlayedModel {
   readonly requests: Asked[] = [];
-  /** What a strict provider would have refused, in words. */
+  /** Descriptions of the faults that a strict provider would have refused. */
   readonly refused: string[] = [];
   readonly #answer: Answer;
 
@@ -47,5 +53,5 @@ export class FunctionModel extends PlayedModel {
   }
 }
 
-/** A summariser that says the same few words each time, with a number. */
+/** A summariser that writes the same short text each time, with a number. */
 export const shortSummariser = () => new FunctionModel(({ index }) => `short summary ${index}`);

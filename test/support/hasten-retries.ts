@@ -2,12 +2,12 @@ import { onTestFinished, vi } from "vitest";
 
 const TIMES_FASTER = 1000;
 
-/** Clients wait less before they ask again. Returns how long they meant to wait, in milliseconds. */
+/** Shortens the waits of clients before retries. Returns the original waits in milliseconds. */
 export function hastenRetries(): readonly number[] {
   const waits: number[] = [];
   const setRealTimeout = globalThis.setTimeout;
   vi.stubGlobal("setTimeout", (run: () => void, delay = 0, ...values: []) => {
-    // What `fetch` waits for stays as it is.
+    // Timers of `fetch` stay as they are.
     const isRetry = new Error().stack?.split("\n")[2]?.includes("p-retry") === true;
     if (isRetry) waits.push(delay);
     return setRealTimeout(run, isRetry ? delay / TIMES_FASTER : delay, ...values);

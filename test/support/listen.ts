@@ -2,13 +2,13 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 
 export interface Listening {
-  /** Without a slash at the end. */
+  /** The address, without a slash at the end. */
   readonly url: string;
-  /** Cuts what is still being answered. */
+  /** Closes the server and cuts responses that are not complete. */
   stop(): Promise<void>;
 }
 
-/** Lets a server listen on a free port of this machine. */
+/** Starts a server on a free port of this machine. */
 export async function listen(server: Server): Promise<Listening> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,10 +1,10 @@
-/** Long histories in few words. */
+/** Long histories in short notation. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { countTokens } from "../../src/history/long-threads/count-tokens.js";
 import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
 
-/** A text of so many tokens, by our estimate, that begins with its name. */
+/** A text that begins with its name and has this many tokens, by our estimate. */
 export function textOf(tokens: number, name = ""): string {
   return `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
 }
@@ -13,7 +13,7 @@ export const humanOf = (id: string, tokens = 10) => new HumanMessage({ id, conte
 
 export const aiOf = (id: string, tokens = 10) => new AIMessage({ id, content: textOf(tokens, id) });
 
-/** A message with one call for each id, followed by results of so many tokens. */
+/** A message with one call for each id, followed by results of this many tokens. */
 export function stepOf(id: string, resultTokens: number, ...callIds: string[]): BaseMessage[] {
   const ids = callIds.length > 0 ? callIds : [`call-${id}`];
   return [
@@ -34,7 +34,7 @@ export function stepOf(id: string, resultTokens: number, ...callIds: string[]): 
   ];
 }
 
-/** Turns of a request, one step, and an answer. */
+/** Turns of a request, one round, and a final response. */
 export function turnsOf(count: number, resultTokens = 10): BaseMessage[] {
   return Array.from({ length: count }, (_, turn) => [
     humanOf(`h${turn}`),
@@ -62,5 +62,5 @@ export function policyOf(policy: Partial<SummaryPolicy> = {}): SummaryPolicy {
 
 export const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
-/** With all white space left out, so that a text is found also where it was split into pieces. */
+/** Removes all white space, so that a text is found even if it was split into pieces. */
 export const squeeze = (text: string) => text.replaceAll(/\s+/g, "");

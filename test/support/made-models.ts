@@ -1,4 +1,7 @@
-/** Models by name that can be made here, and where each finds its key and its strict provider. */
+/**
+ * Models that can be made by name in tests, with the variables of their key and of the address of their strict
+ * provider.
+ */
 
 import { createModel } from "../../src/providers/models/create-model.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";

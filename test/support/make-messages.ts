@@ -1,4 +1,4 @@
-/** Messages in few words, for tests that are about their order. */
+/** Messages in short notation, for tests about their order. */
 
 import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
@@ -9,7 +9,7 @@ export const human = (id: string, content = `text of ${id}`) => new HumanMessage
 
 export const system = (id: string) => new SystemMessage({ content: `text of ${id}`, id });
 
-/** An AI message with calls of these ids; without any, a text. */
+/** An AI message with calls of these ids, or with a text if there are none. */
 export function ai(id: string, ...callIds: string[]): AIMessage {
   const tool_calls = callIds.map((callId) => ({ id: callId, name: `tool_${callId}`, args: {} }));
   return new AIMessage({ content: callIds.length > 0 ? "" : `text of ${id}`, id, tool_calls });

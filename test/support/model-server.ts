@@ -1,4 +1,4 @@
-/** A small OpenAI-compatible chat server on 127.0.0.1, whose streams break as they are told. */
+/** A small OpenAI-compatible chat server on 127.0.0.1, whose streams can break in chosen ways. */
 
 import { createServer, type ServerResponse } from "node:http";
 import { listen } from "./listen.js";
@@ -12,13 +12,13 @@ export interface ChatRequest {
 export interface WantedReply {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly args: object }[];
-  /** Of the stream; where the request does not stream, the reply is whole. */
+  /** The fault of the stream. A request that does not stream gets a complete response. */
   readonly fault?: Fault | undefined;
-  /** Instead of `stop` and `tool_calls`. `null`: this server gives none. */
+  /** The finish reason in place of `stop` and `tool_calls`. `null`: this server sends none. */
   readonly finish?: string | null;
 }
 
-/** A reply, or the status of a refusal. */
+/** A response, or the HTTP status of an error. */
 export type Respond = (request: ChatRequest) => WantedReply | number;
 
 interface Delta {
@@ -38,7 +38,7 @@ const textOnly = (deltas: readonly Delta[]) => deltas.filter(({ tool_calls }) =>
 const LEAK =
   '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>look\n```json\n{"city": "X"}\n```<｜tool▁call▁end｜>';
 
-/** How a stream breaks: what of its deltas comes, and how it ends. */
+/** How a stream breaks: which of its deltas arrive, and how it ends. */
 export const FAULTS = {
   "without a finish reason": (deltas) => ({ deltas }),
   "by the end of its body": (deltas) => ({ deltas: cut(deltas), end: "end" }),
@@ -68,7 +68,7 @@ export const FAULTS = {
 
 export type Fault = keyof typeof FAULTS;
 
-/** A text that is cut off at the token limit is an answer: these break calls only. */
+/** Faults that break tool calls only. A text that is cut off at the token limit is still a response. */
 export const CALL_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
   "with arguments cut off by the token limit",
   "with whole arguments at the token limit",
@@ -78,12 +78,12 @@ export const CALL_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
 export interface ModelServer {
   readonly url: string;
   readonly requests: readonly ChatRequest[];
-  /** The same as they came. */
+  /** The bodies of the requests, as they arrived. */
   readonly bodies: readonly Readonly<Record<string, unknown>>[];
   stop(): Promise<void>;
 }
 
-/** @param idOf The id of the nth response. Some servers repeat theirs. */
+/** @param idOf Makes the id of the nth response. Some servers repeat their ids. */
 export async function startModelServer(
   respond: Respond,
   idOf = (count: number) => `chatcmpl-${count}`,
@@ -135,7 +135,7 @@ function finishOf({ calls = [], finish }: WantedReply): string | null {
 }
 
 function sendJson(response: ServerResponse, body: object, status = 200): void {
-  // LangChain's caller retries a 429 only if it says when.
+  // LangChain's client retries a 429 only if it says when.
   response
     .writeHead(status, { "content-type": "application/json", "retry-after": "0" })
     .end(JSON.stringify(body));
@@ -160,7 +160,7 @@ async function sendStream(response: ServerResponse, head: object, reply: WantedR
   if (deltas.length > 0) sendDelta({ role: "assistant", content: "" });
   for (const delta of deltas) {
     sendDelta(delta);
-    // So that pieces come apart.
+    // A pause, so that the pieces arrive separately.
     await new Promise(setImmediate);
   }
   const reason = isWhole ? finishOf(reply) : finish;

@@ -1,4 +1,4 @@
-/** The offline model with tools, a request for several of them, and what it answers. */
+/** The offline model with tools, a request for several tool calls, and its responses. */
 
 import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
@@ -17,7 +17,7 @@ export function callNames(message: AIMessage | AIMessageChunk): string[] {
   return (message.tool_calls ?? []).map((call) => call.name);
 }
 
-/** A result for each of its calls. */
+/** A result for each of the calls. */
 export function answer(
   message: AIMessage,
   contents: string[],

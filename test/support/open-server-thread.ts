@@ -1,4 +1,4 @@
-/** A thread of an agent with one tool, whose model is a small OpenAI-compatible server that breaks its streams. */
+/** A thread of an agent with one tool. Its model is a small OpenAI-compatible server that breaks its streams. */
 
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
@@ -8,7 +8,7 @@ import { createAgentGraph } from "../../src/index.js";
 import type { ModelServer } from "./model-server.js";
 import { openThread } from "./open-thread.js";
 
-/** The cities that the tool was asked for, in all threads. */
+/** The cities of the tool calls, in all threads. */
 export const looked: string[] = [];
 const look = tool(
   async ({ city }) => {
@@ -32,7 +32,7 @@ export function openServerThread(server: ModelServer, fields: Partial<ModelField
   const thread = openThread(graph);
   return {
     ...thread,
-    /** One run, which fails as it does for its caller. */
+    /** One run. It rejects if the run fails. */
     send: async (text: string, signal?: AbortSignal) => {
       const run = await thread.send(text, signal);
       if (run.error !== undefined) throw run.error;

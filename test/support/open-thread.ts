@@ -1,4 +1,4 @@
-/** A thread of an agent, as a client sees it that reads nothing but the stream. */
+/** A thread of an agent, as seen by a client that reads only the stream. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { createAgentGraph } from "../../src/index.js";
@@ -7,22 +7,22 @@ import { PlainClient } from "./stream-faults.js";
 import { pairedMessagesOf, user } from "./thread.js";
 
 export interface ClientRun {
-  /** What the client has in the end. */
+  /** The messages that the client has in the end. */
   readonly messages: readonly BaseMessage[];
   readonly events: readonly AgentEvent[];
-  /** What it was sent. */
+  /** The chunks that it got. */
   readonly parts: readonly BaseMessage[];
-  /** What the run ended with, if it failed. */
+  /** The error of a failed run. */
   readonly error: unknown;
 }
 
-/** @param graph With a checkpointer. */
+/** @param graph A graph with a checkpointer. */
 export function openThread(graph: ReturnType<typeof createAgentGraph>, threadId = "1") {
   const config = { configurable: { thread_id: threadId } };
   return {
     graph,
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),
-    /** One run, which may fail. */
+    /** One run. It does not reject if the run fails. */
     send: async (text: string, signal?: AbortSignal): Promise<ClientRun> => {
       const client = new PlainClient();
       const events: AgentEvent[] = [];

@@ -1,10 +1,10 @@
 /**
- * The numbered rules of the reducer, written as slowly and plainly as they read: after each single message the
- * whole history is read into groups, one thing is done, and the groups are written out again.
+ * The numbered rules of the reducer, written as simply and slowly as possible. For each message, the complete history
+ * is read into groups, one rule is applied, and the groups are written out again.
  *
- * It borrows three functions from `src/history`, so it cannot judge them: `coerceMessage` (what an update may hold),
- * `deriveUnusedId` (the ids of messages without one) and `coverageOf` (what a summary covers). They have tests of their
- * own: `coerce-message.test.ts`, `message-id.test.ts` and `summary.test.ts`.
+ * It uses three functions of `src/history`, so it cannot check them: `coerceMessage` (the values of an update),
+ * `deriveUnusedId` (the ids of messages without one) and `coverageOf` (what a summary covers). Other tests check them:
+ * `coerce-message.test.ts`, `message-id.test.ts` and `summary.test.ts`.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -19,7 +19,7 @@ interface Slot {
   result: ToolMessage | undefined;
 }
 
-/** A message that is no result, with a slot for the result of each of its calls. */
+/** A message that is not a result, with a slot for the result of each of its calls. */
 interface Block {
   head: BaseMessage;
   slots: Slot[];
@@ -54,7 +54,7 @@ function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.["tether_placeholder"] !== undefined;
 }
 
-/** The ids of the calls whose results may stand behind a message. */
+/** The ids of the calls whose results can follow a message. */
 function expectedCalls(message: BaseMessage): readonly string[] {
   const coverage = coverageOf(message);
   return coverage?.kind === "archive" ? coverage.calls : callIdsOf(message);
@@ -64,7 +64,7 @@ function blockOf(head: BaseMessage): Block {
   return { head, slots: expectedCalls(head).map((callId) => ({ callId, result: undefined })) };
 }
 
-/** Each result answers the earliest call behind the call that the result before it answers. */
+/** Each result answers the earliest call after the call of the result before it. */
 function read(messages: readonly BaseMessage[]): Block[] {
   const blocks: Block[] = [];
   let next = 0;
@@ -92,7 +92,7 @@ function hasId(blocks: readonly Block[], id: string | undefined): boolean {
   return id !== undefined && id !== "" && write(blocks).some((message) => message.id === id);
 }
 
-/** Rule 1: gives the message that was put in without an id one that is derived from its place. */
+/** Rule 1: a new message without an id gets an id that is derived from its place. */
 function identify(blocks: Block[], message: BaseMessage): Block[] {
   if (typeof message.id === "string" && message.id !== "") return blocks;
   const messages = write(blocks);
@@ -119,7 +119,7 @@ function withoutId(blocks: Block[], id: string | undefined): Block[] {
   return blocks.filter(({ head }) => head.id !== id);
 }
 
-// Rule 5, for a message that is no result.
+// Rule 5, for a message that is not a result.
 
 function replace(blocks: Block[], message: BaseMessage): Block[] {
   const index = blocks.findIndex(({ head }) => head.id === message.id);
@@ -150,7 +150,7 @@ function placeResult(blocks: Block[], result: ToolMessage): Block[] {
   return identify(others, result);
 }
 
-/** The message that the result replaces by its id cannot hold its call. */
+/** The message that a result replaces by its id cannot have its call. */
 function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undefined {
   const nearestFirst = blocks
     .filter(({ head }) => !result.id || head.id !== result.id)
@@ -178,8 +178,9 @@ function placeOfSummary(blocks: readonly Block[], covered: readonly string[]): n
 }
 
 /**
- * What the summary names leaves. Results of calls that left, which it does not name, are placed again. A summary
- * that replaces a former one archives only what that one did not name: the rest left with it.
+ * The messages that the summary names leave the history. Results of their calls that it does not name are placed again.
+ * If a summary replaces an earlier one, it archives only the messages that the earlier one did not name. The others
+ * have already left.
  */
 function archive(blocks: Block[], summary: BaseMessage, former: BaseMessage | undefined): Block[] {
   const named = namedBy(summary).filter((id) => id !== summary.id && !namedBy(former).includes(id));

@@ -1,4 +1,4 @@
-/** Graphs of LangGraph alone, to pin what ours rests on. */
+/** Graphs without this library, to pin the behaviour of LangGraph that it relies on. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import {
@@ -12,7 +12,7 @@ import {
 type State = { messages: BaseMessage[] };
 type Node = (state: State, config: LangGraphRunnableConfig) => unknown;
 
-/** The nodes all begin at once. */
+/** All nodes begin at the same time. */
 export function parallelGraph(nodes: readonly Node[], checkpointer?: BaseCheckpointSaver) {
   const graph = new StateGraph(MessagesAnnotation);
   for (const [index, node] of nodes.entries()) {

@@ -1,4 +1,4 @@
-/** Messages as plain data, so that two lists are compared by what they say and not by object. */
+/** Messages as plain data, so that two lists are compared by content and not by identity. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 
@@ -17,13 +17,13 @@ const FIELDS = [
   "response_metadata",
 ] as const;
 
-/** What a message is and says: its class, and its fields as far as they are set. */
+/** The class of a message, and the fields that are set. */
 export function toPlain(message: BaseMessage): Record<string, unknown> {
   const fields = Object.entries(message);
   const known = FIELDS.map((name) => [name, fields.find(([field]) => field === name)?.[1]] as const);
   return {
     class: message.constructor.name,
-    // What a checkpoint would hold.
+    // The form that a checkpoint stores.
     serializedId: message.lc_kwargs["id"],
     ...Object.fromEntries(known.filter(([, value]) => value !== undefined)),
   };
@@ -33,7 +33,7 @@ export function toPlainList(messages: readonly BaseMessage[]): Record<string, un
   return messages.map(toPlain);
 }
 
-/** A deep copy of everything that can be seen of a value, class instances included; cycles are cut. */
+/** A deep copy of all visible parts of a value, class instances included. Cycles are cut. */
 export function snapshot(value: unknown, seen: readonly unknown[] = []): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (seen.includes(value)) return "cycle";
@@ -48,7 +48,7 @@ export function snapshot(value: unknown, seen: readonly unknown[] = []): unknown
   );
 }
 
-/** Short labels for pictures of a list: `h` human, `a` AI, `t` result, `s` system, then the id. */
+/** Short labels for the messages of a list: `h` human, `a` AI, `t` result, `s` system, then the id. */
 export function outline(messages: readonly BaseMessage[]): string {
   return messages.map((message) => message.id ?? `(${message.type})`).join(" ");
 }

@@ -1,4 +1,4 @@
-/** The frame of the chat models of tests, which answer in pieces, streamed or joined. */
+/** The base of the chat models in tests. A response consists of pieces, streamed or joined. */
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
@@ -17,11 +17,11 @@ export interface PlayOptions extends BaseChatModelCallOptions {
 
 export abstract class PlayedModel extends BaseChatModel<PlayOptions> {
   constructor() {
-    // A retry would hide an error, and take its time.
+    // A retry would hide an error and take time.
     super({ maxRetries: 0 });
   }
 
-  /** Contract: called once for each request; throws what the provider would answer with. */
+  /** Contract: called once for each request. Throws the error of the provider. */
   protected abstract play(
     messages: readonly BaseMessage[],
     options: PlayOptions,
@@ -57,7 +57,7 @@ export abstract class PlayedModel extends BaseChatModel<PlayOptions> {
   }
 }
 
-/** A whole message as the one piece of a stream. */
+/** A complete message as the only piece of a stream. */
 export function wholeChunk(message: AIMessage): AIMessageChunk {
   return new AIMessageChunk({ ...message } as never);
 }

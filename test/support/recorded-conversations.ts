@@ -1,6 +1,6 @@
 /**
- * Conversations of gpt-4o with the shape of recorded ones: the roles, call ids, results and lengths are theirs, and the
- * words are made up. `scripts/write-recorded-shapes.ts` says where the shapes come from.
+ * Conversations of gpt-4o with the shape of recorded ones. The roles, call ids, results and lengths are recorded. The
+ * words are made up. `scripts/write-recorded-shapes.ts` documents where the shapes come from.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,9 +18,9 @@ export interface RecordedMessage {
 }
 
 /**
- * The messages of a conversation, separated by spaces. A text is its role's letter and its length: `s` system, `u` user,
- * `a` assistant. A message with a call is `c` with the numbers of the call's id and tool, the length of its arguments and
- * that of the text. A result is `r` with the same two numbers and the length of its text.
+ * The messages of a conversation, separated by spaces. A text is its role's letter and its length: `s` system, `u`
+ * user, `a` assistant. A message with a call is `c` with the numbers of the call's id and tool, the length of its
+ * arguments and that of the text. A result is `r` with the same two numbers and the length of its text.
  */
 type Shape = string;
 
@@ -34,7 +34,7 @@ export const recordedConversations: readonly (readonly RecordedMessage[])[] = SH
     shape.split(" ").map((message, index) => messageOf(message, `${conversation}.${index}`)),
 );
 
-/** @param name Begins the text, so that no two messages of the same role say the same. */
+/** @param name The beginning of the text, so that texts of the same role differ. */
 function messageOf(shape: string, name: string): RecordedMessage {
   const [first = 0, tool = 0, length = 0, textLength = 0] = shape.slice(1).split(".").map(Number);
   switch (shape[0]) {
@@ -64,12 +64,12 @@ function messageOf(shape: string, name: string): RecordedMessage {
   }
 }
 
-/** As long as OpenAI's ids. */
+/** An id with the length of OpenAI's ids. */
 function idOf(number: number): string {
   return `call_${String(number).padStart(24, "0")}`;
 }
 
-/** The words are numbered, so that a missing piece shows. */
+/** A text with numbered words, so that a missing piece is noticed. */
 function textOfLength(length: number, name: string): string {
   const words = Array.from({ length: Math.ceil(length / 2) }, (_, index) => index);
   return [name, ...words].join(" ").slice(0, length).replace(/ $/, ".");

@@ -65,7 +65,7 @@ export async function summarizeOnce(
 
 const TRANSCRIPT = "The conversation since:\n\n";
 
-/** What a summariser was given to read, apart from the summary so far. */
+/** The messages in a request to the summariser, without the summary so far. */
 export function transcriptsOf(model: FunctionModel): string[] {
   return model.requests.map(({ text }) => text.slice(text.indexOf(TRANSCRIPT) + TRANSCRIPT.length));
 }

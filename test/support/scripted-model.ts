@@ -1,14 +1,17 @@
-/** A chat model that plays given answers, one for each request, and refuses a history that a provider would. */
+/**
+ * A chat model that plays a script of responses, one for each request. It refuses a history that a provider would
+ * refuse.
+ */
 
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { onTestFinished } from "vitest";
 import { PlayedModel, type PlayOptions, wholeChunk } from "./played-model.js";
 import { strictViolations } from "./strict-check.js";
 
-/** A text, a message, the chunks of a stream, or an error that the provider answers with. */
+/** A text, a message, the chunks of a stream, or an error of the provider. */
 export type Step = string | AIMessage | readonly AIMessageChunk[] | Error;
 
-/** What the model was sent. */
+/** A request to the model. */
 export interface Request {
   readonly messages: readonly BaseMessage[];
   readonly toolNames: readonly string[];
@@ -24,7 +27,7 @@ export class ScriptedModel extends PlayedModel {
     this.#steps = steps;
   }
 
-  /** What was asked for beyond the script, what of it was never played, and each refused history. */
+  /** Requests beyond the end of the script, steps that were not played, and each refused history. */
   violations(): string[] {
     const played = this.requests.length;
     const refused = this.requests.flatMap(({ messages }) => strictViolations(messages));
@@ -56,7 +59,7 @@ export class ScriptedModel extends PlayedModel {
   }
 }
 
-/** A model for one test, which fails if the script was not played to its end and no further. */
+/** A model for one test. The test fails if it did not play exactly the script. */
 export function scripted(...steps: readonly Step[]): ScriptedModel {
   const model = new ScriptedModel(steps);
   onTestFinished(() => {
@@ -70,7 +73,7 @@ export type WantedCall = readonly [name: string, args?: object, id?: string];
 
 let count = 0;
 
-/** An answer that calls tools: `calls(["search", { text: "x" }], ["list", {}])`, with ids that repeat nowhere. */
+/** A response that calls tools: `calls(["search", { text: "x" }], ["list", {}])`. The ids are unique. */
 export function calls(
   ...wanted: readonly (readonly [name: string, args?: object, id?: string])[]
 ): AIMessage {

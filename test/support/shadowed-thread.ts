@@ -1,6 +1,6 @@
 /**
- * A thread with summaries, as the graph would make them, beside a shadow of it: the same messages, never summarised.
- * Nothing is lost as long as both read the same.
+ * A thread with summaries, as the graph makes them, and its shadow: the same messages, never summarised. Nothing is
+ * lost as long as both have the same complete history.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -25,9 +25,9 @@ export type Act =
       readonly kind: "turn";
       readonly requestTokens: number;
       readonly answerTokens: number;
-      /** The calls of each step, by id, and the tokens of each result. */
+      /** The calls of each round, by id, and the number of tokens of each result. */
       readonly steps: readonly { readonly calls: readonly string[]; readonly tokens: number }[];
-      /** Whether the last step's results never come. */
+      /** Whether the results of the last round are missing. */
       readonly isCutOff: boolean;
     }
   | { readonly kind: "late"; readonly which: number }
@@ -44,11 +44,11 @@ export class ShadowedThread {
   readonly #onStep: (thread: ShadowedThread) => void;
   #attempt: SummaryAttempt | undefined;
   #count = 0;
-  /** What went wrong on the way, in words. */
+  /** Descriptions of all faults that were found. */
   readonly violations: string[] = [];
   passes = 0;
 
-  /** @param onStep Contract: called where the model would be called. */
+  /** @param onStep Contract: called in place of each model call. */
   constructor(
     kind: "keep" | "archive",
     policy: Partial<SummaryPolicy>,
@@ -105,7 +105,7 @@ export class ShadowedThread {
     this.#write(aiOf(this.#id("a"), answerTokens));
   }
 
-  /** What happens before the model is called: a summary, if it is due. */
+  /** Does what happens before each model call: makes a summary if one is needed. */
   async #step(): Promise<void> {
     const state = { messages: this.history, summaryAttempt: this.#attempt };
     if (shouldSummarize(state, this.policy)) await this.#summarize();
@@ -114,7 +114,7 @@ export class ShadowedThread {
 
   async #summarize(): Promise<void> {
     this.passes += 1;
-    // Each third one fails.
+    // Every third attempt fails.
     const isFailing = this.passes % 3 === 0;
     const number = this.passes;
     const model = new FunctionModel(({ index }) => (isFailing ? "" : `gist ${number}.${index}`));
@@ -158,7 +158,7 @@ export class ShadowedThread {
     if (one !== undefined) this.#write(result(this.#id("late"), one.call.id));
   }
 
-  /** Removes a message that is in the state, and no summary. */
+  /** Removes a message of the state that is not a summary. */
   #remove(which: number): void {
     const there = this.history.filter((message) => coverageOf(message) === undefined);
     const { id } = there[which % Math.max(there.length, 1)] ?? {};

@@ -1,4 +1,4 @@
-/** A run over the SDK, as `useStream` shows it that is told nothing but `messages-tuple`. */
+/** A run over the SDK, as `useStream` shows it with only the stream mode `messages-tuple`. */
 
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import type { Client, Message } from "@langchain/langgraph-sdk";
@@ -10,7 +10,7 @@ interface Values extends Record<string, unknown> {
 }
 
 export interface ShownRun {
-  /** What the client has in the end. */
+  /** The messages that the client has in the end. */
   readonly messages: readonly BaseMessage[];
   readonly failure: unknown;
 }

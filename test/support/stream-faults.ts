@@ -1,4 +1,4 @@
-/** The conversations in which a stream breaks, and what a client makes of the messages it is streamed. */
+/** Conversations with broken streams, and the messages that a client reads from these streams. */
 
 import { type BaseMessage, type BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { CALL_FAULTS, type ChatRequest, FAULTS, type Fault, type WantedReply } from "./model-server.js";
@@ -6,7 +6,7 @@ import { CALL_FAULTS, type ChatRequest, FAULTS, type Fault, type WantedReply } f
 export interface FaultCase {
   readonly title: string;
   readonly fault: Fault;
-  /** Of the faulty turn; each is asked for in a call of its own. */
+  /** The cities of the faulty turn. Each city has one call. */
   readonly cities: readonly string[];
   readonly at: "call" | "answer";
   readonly turn: "first" | "later";
@@ -32,13 +32,13 @@ export const FAULT_CASES: readonly FaultCase[] = (Object.keys(FAULTS) as Fault[]
 /** A first and a later turn of one thread. */
 export type FaultThread = readonly [FaultCase, FaultCase];
 
-/** All of them, each with a later turn that breaks as the first one does. */
+/** All cases. In each, the later turn breaks in the same way as the first. */
 export const FAULT_THREADS = FAULT_CASES.filter(({ turn }) => turn === "first").map((first) => {
   const wanted = { ...first, calls: first.cities.length };
   return threadOf(wanted, wanted);
 });
 
-/** Each fault at each place, and each place in either turn, for one call and for parallel ones. */
+/** A sample with each fault, and with each place in both turns, for one call and for parallel calls. */
 export const FAULT_SAMPLE = (Object.keys(FAULTS) as Fault[]).map((fault, index) => {
   const calls = index % 4 < 2 ? 1 : 2;
   const places = index % 2 === 0 ? (["call", "answer"] as const) : (["answer", "call"] as const);
@@ -62,7 +62,7 @@ function find({ fault, at, calls }: WantedCase, turn: FaultCase["turn"]): FaultC
   return found;
 }
 
-/** What a user writes to get that turn. */
+/** The message of the user that leads to this turn. */
 export function wish({ cities, fault, at }: Pick<FaultCase, "cities"> & Partial<FaultCase>): string {
   return JSON.stringify({ cities, fault, at });
 }
@@ -71,7 +71,7 @@ export const answerFor = (cities: readonly string[]) =>
   `The sky is clear over ${cities.join(" and ")} today.`;
 export const CALL_TEXT = "Let me look that up. ";
 
-/** What the model answers to the user's last wish. */
+/** The model's response to the last message of the user. */
 export function respondToWish(toolName: string): (request: ChatRequest) => WantedReply {
   return ({ messages }) => {
     const last = messages.findLast(({ role }) => role === "user")?.content ?? "";
@@ -86,7 +86,7 @@ export function respondToWish(toolName: string): (request: ChatRequest) => Wante
   };
 }
 
-/** What one who joins chunks by id, and heeds what is taken back, has in the end. */
+/** The final messages of a client that joins chunks by id and applies removals. */
 export class PlainClient {
   readonly #messages = new Map<string, BaseMessage>();
 
@@ -105,7 +105,7 @@ export class PlainClient {
   }
 }
 
-/** Texts and calls in their order, then the results, which come to a client as the tools finish. */
+/** Texts and calls in order, then the results, which a client gets in the order in which the tools finish. */
 export function shown(messages: readonly BaseMessage[]): string[] {
   const lines = messages
     .filter(({ type }) => type !== "human")

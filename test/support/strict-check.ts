@@ -1,6 +1,6 @@
 /**
- * What a strict provider checks of a list of messages, written from the provider's side: nothing of
- * `src/history` is used but the mark of an archived summary.
+ * Checks a list of messages as a strict provider does. It is independent of `src/history`, except for the mark of an
+ * archived summary.
  */
 
 import { type AIMessage, type BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
@@ -8,7 +8,7 @@ import { coverageOf } from "../../src/history/messages/summary.js";
 
 type Block = Record<string, unknown>;
 
-/** The ids of a message's calls, in call order: those in the two lists, then those in the content only. */
+/** The ids of a message's calls in call order: those of the two lists, then those that are only in the content. */
 export function callIdsOf(message: BaseMessage): string[] {
   if (message.type !== "ai") return [];
   const { tool_calls = [], invalid_tool_calls = [], content } = message as AIMessage;
@@ -26,7 +26,7 @@ export function callIdsOf(message: BaseMessage): string[] {
   return [...listed, ...contentOnly];
 }
 
-/** The id of the call that a content block is; undefined for a block that is no call. */
+/** The id of a content block that is a call; undefined for any other block. */
 function idOfBlock(block: Block): string | undefined {
   if (block["type"] === "tool_use") return String(block["id"] ?? "");
   if (block["type"] === "function_call") return String(block["call_id"] ?? block["id"] ?? "");
@@ -39,7 +39,7 @@ export function answeredIdOf(message: BaseMessage): string | undefined {
   return typeof id === "string" ? id : "";
 }
 
-/** The results that stand directly behind the message at an index. */
+/** The results directly after the message at an index. */
 function resultsBehind(messages: readonly BaseMessage[], index: number): string[] {
   const ids: string[] = [];
   for (const message of messages.slice(index + 1)) {
@@ -51,8 +51,8 @@ function resultsBehind(messages: readonly BaseMessage[], index: number): string[
 }
 
 /**
- * Each message with calls is followed directly by one result for each call, in call order; there are no other
- * results. Returns what is wrong, in words; empty for a sound list.
+ * Each message with calls is followed directly by one result for each call, in call order. There are no other results.
+ * Returns a description of each fault; empty for a valid list.
  */
 export function strictViolations(messages: readonly BaseMessage[]): string[] {
   const violations: string[] = [];
@@ -71,9 +71,9 @@ export function strictViolations(messages: readonly BaseMessage[]): string[] {
 }
 
 /**
- * What holds for every state: results stand directly behind their message, in call order, at most one for each
- * call; results of calls that a summary archived stand behind the summary in the same way. Calls may wait for their
- * results. Ids are unique, and what is no stored message is not there.
+ * Rules for every state: results directly follow their message, in call order, at most one for each call. Results of
+ * calls that a summary archived follow the summary in the same way. Calls can wait for their results. Ids are unique.
+ * There are no removals and no chunks.
  */
 export function stateViolations(messages: readonly BaseMessage[]): string[] {
   const violations: string[] = [];
@@ -102,7 +102,7 @@ export function stateViolations(messages: readonly BaseMessage[]): string[] {
   return violations;
 }
 
-/** The results that are left when each takes a call behind the one that the result before it took. */
+/** The results that match no call, if each result must match a call after that of the result before it. */
 function withoutInOrder(results: readonly string[], calls: readonly string[]): string[] {
   let next = 0;
   return results.filter((id) => {

@@ -1,14 +1,14 @@
-/** What a test says to a thread and reads of it: its messages, in words, after they were checked. */
+/** Helpers to write to a thread and to read its messages as lines, after a check. */
 
 import { type AIMessage, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { stateViolations, strictViolations } from "./strict-check.js";
 
-/** Something that holds messages: a state's `values`, or the result of a run. */
+/** An object with messages: the `values` of a state, or the result of a run. */
 interface Holder {
   readonly messages?: unknown;
 }
 
-/** The messages of a state, local or from a server, which must be in the form that every state has. */
+/** The messages of a state, local or from a server. It throws if they break a rule of states. */
 export function messagesOf(values: unknown): BaseMessage[] {
   const { messages } = values as Holder;
   if (!Array.isArray(messages)) throw new Error(`Expected messages, got ${JSON.stringify(values)}`);
@@ -18,7 +18,7 @@ export function messagesOf(values: unknown): BaseMessage[] {
   return list;
 }
 
-/** The same for a state in which no call waits: what every provider accepts. */
+/** The same for a state in which no call waits, so that every provider accepts it. */
 export function pairedMessagesOf(values: unknown): BaseMessage[] {
   const list = messagesOf(values);
   const violations = strictViolations(list);
@@ -37,7 +37,7 @@ export function script(messages: readonly BaseMessage[]): string[] {
   });
 }
 
-/** The script of a state in which no call waits. */
+/** The lines of a state in which no call waits. */
 export function pairedScript(values: unknown): string[] {
   return script(pairedMessagesOf(values));
 }

@@ -1,17 +1,19 @@
-/** DashScope's own protocol, as far as a chat needs it. */
+/** The part of DashScope's own protocol that a chat needs. */
 
 import type { Reply } from "./reply.js";
 
 let count = 0;
 
-/** One body, as JSON. */
+/** A complete response in one JSON body. */
 export function nativeBody({ text = "", calls = [], finish }: Reply): string {
   const tool_calls = toCalls(calls);
   const finish_reason = finish ?? (calls.length > 0 ? "tool_calls" : "stop");
   return toBody(finish_reason, { content: text, ...(calls.length > 0 && { tool_calls }) });
 }
 
-/** The events of a stream. Each piece of a call but the first has an empty id, and `"null"` stands for no reason. */
+/**
+ * The events of a stream. Only the first piece of a call has an id, and `"null"` means that there is no finish reason.
+ */
 export function nativeEvents({ text = "", calls = [], finish }: Reply): string[] {
   const words = text.split(/(?<= )/).map((content) => toBody("null", { content }));
   const pieces = toCalls(calls).flatMap(({ function: { name, arguments: args }, ...call }) => [

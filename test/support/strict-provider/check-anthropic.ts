@@ -1,4 +1,4 @@
-/** Anthropic's Messages API. Neighbours of one role count as one message, as the API has it since 2026. */
+/** Anthropic's Messages API. Adjacent messages of one role count as one message, as in the API since 2026. */
 
 import {
   type Fields,
@@ -10,7 +10,7 @@ import {
   textOf,
 } from "./refusal.js";
 
-/** The signature that Anthropic's models made in `dialect-arbitraries.ts`. */
+/** The signature of Anthropic's models in `dialect-arbitraries.ts`. */
 const OWN_SIGNATURE = "c2lnbmVk";
 
 interface Turn {

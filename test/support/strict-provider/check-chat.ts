@@ -7,7 +7,7 @@ interface ChatProvider {
   readonly orphan: string;
   readonly duplicate: (id: string, first: number, second: number) => string;
   readonly emptyCalls: (index: number) => string;
-  /** What only this provider looks at; the text of its answer, or undefined. */
+  /** Checks what only this provider checks. Returns the text of its error, or undefined. */
   readonly further: (message: Fields, index: number) => string | undefined;
   readonly answer: (message: string, param: string | null) => object;
 }
@@ -83,7 +83,7 @@ const DEEPSEEK: ChatProvider = {
   },
 };
 
-/** A host that speaks OpenAI's protocol and takes no field that it does not know. */
+/** A host that uses OpenAI's protocol and refuses unknown fields. */
 const GROQ: ChatProvider = {
   ...OPENAI,
   further: (message, index) =>
@@ -97,7 +97,7 @@ export const checkOpenAI: RequestCheck = (body) => checkMessages(body, OPENAI);
 export const checkDashScope: RequestCheck = (body) => checkMessages(body, DASHSCOPE);
 export const checkDeepSeek: RequestCheck = (body) => checkMessages(body, DEEPSEEK);
 
-/** DashScope's own protocol has the messages one level deeper, and answers with `code` and `message` alone. */
+/** DashScope's own protocol has the messages one level deeper. Its errors have only `code` and `message`. */
 export const checkDashScopeNative: RequestCheck = (body) => {
   const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
   return checkMessages(input, {

@@ -1,4 +1,4 @@
-/** Gemini's `generateContent`. The client sends each result as a turn of its own; they count as one. */
+/** Gemini's `generateContent`. The client sends each result as a separate turn, but adjacent ones count as one. */
 
 import { type Fields, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
 

@@ -64,8 +64,8 @@ export const checkMistral: RequestCheck = (body) => {
 };
 
 /**
- * The mock's events as Mistral sends them, whose client takes no others: all calls in one event, each whole, and the
- * usage beside the finish reason. (The client drops a last event without usage, and the reason with it.)
+ * Converts the events of the mock to Mistral's form: all calls are in one event, each of them complete, and the usage
+ * is next to the finish reason. Mistral's client drops a last event without usage, and the reason with it.
  */
 export function asMistralEvents(events: readonly string[]): string[] {
   const calls: { function: { name: string; arguments: string } }[] = [];

@@ -1,8 +1,8 @@
-/** The Responses API, which knows the items that it has stored. */
+/** The Responses API. It remembers the items that it has stored. */
 
 import { type Fields, firstRepeated, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
 
-/** Of the items of `dialect-arbitraries.ts`, those that OpenAI's models made. */
+/** The items of `dialect-arbitraries.ts` that OpenAI's models made. */
 const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
 
 export const checkResponses: RequestCheck = (body, stored) => {

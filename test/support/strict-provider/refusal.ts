@@ -1,4 +1,4 @@
-/** What a strict provider answers, and how requests are read. Nothing here is shared with the library. */
+/** The errors of strict providers, and helpers to read requests. It is independent of the library. */
 
 export interface Refusal {
   readonly status: number;
@@ -6,9 +6,9 @@ export interface Refusal {
 }
 
 /**
- * Contract: finds the first fault of a request's history, and answers it as the provider would.
+ * Contract: returns the provider's error for the first fault of a request's history; undefined for a valid one.
  *
- * @param stored The ids of the items that this provider gave out.
+ * @param stored The ids of the items that this provider has sent.
  */
 export type RequestCheck = (body: unknown, stored: ReadonlySet<string>) => Refusal | undefined;
 

@@ -1,4 +1,4 @@
-/** What a strict provider is told to answer, whatever its protocol. */
+/** The response that a test chooses for a strict provider, for all protocols. */
 
 export interface SentMessage {
   readonly role: string;
@@ -8,20 +8,20 @@ export interface SentMessage {
 
 export interface Reply {
   readonly text?: string;
-  /** Their ids are the provider's own. */
+  /** The tool calls. The provider makes their ids. */
   readonly calls?: readonly { readonly name: string; readonly args: object }[];
   readonly reasoning?: string;
-  /** In OpenAI's words. @default `stop`, or `tool_calls` if there are some */
+  /** The finish reason, in OpenAI's words. @default `stop`, or `tool_calls` if there are tool calls */
   readonly finish?: string;
   /** Changes the events of a stream. */
   readonly broken?: (events: readonly string[]) => readonly string[];
-  /** What is sent where the request does not stream, instead of a body with this reply. A string goes as it is. */
+  /** The body for a request that does not stream, in place of this response. A string is sent as it is. */
   readonly body?: object | string;
 }
 
 export interface Asked {
   readonly model: string;
-  /** In OpenAI's words, from whatever protocol. */
+  /** In OpenAI's form, converted from any protocol. */
   readonly messages: readonly SentMessage[];
   readonly streams: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * Providers that answer over HTTP and refuse a bad history as the real ones do. A check stands in front of the mock
- * server aimock, which speaks the protocols and streams; DashScope's own protocol, which it lacks, is answered here.
+ * Providers on an HTTP server that refuse a bad history as the real ones do. Each request is checked and then passed to
+ * the mock server aimock, which implements the protocols and their streams. It lacks DashScope's own protocol, which is
+ * implemented here.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -27,7 +28,7 @@ const CHECKS = {
   groq: checkGroq,
 } as const satisfies Readonly<Record<string, RequestCheck>>;
 
-/** Who answers. Of these, Groq has no dialect of its own: it is one of the hosts that are not known. */
+/** The hosts. Groq has no separate dialect: it is an example of an unknown host. */
 export type HostName = keyof typeof CHECKS;
 export type ProviderName = Exclude<HostName, "groq">;
 
@@ -35,19 +36,19 @@ export interface Requested {
   readonly host: HostName;
   readonly streams: boolean;
   readonly body: unknown;
-  /** What it was refused for. */
+  /** The error of a refused request. */
   readonly refusal: object | undefined;
 }
 
 export interface StrictProvider {
-  /** Where a provider answers, without a slash at the end. Below it the paths are the provider's own. */
+  /** The base address of a provider, without a slash at the end. The paths below it are those of the provider. */
   readonly url: (host: HostName) => string;
   readonly requests: readonly Requested[];
   /** The body of the latest request. */
   readonly lastRequest: () => unknown;
-  /** The status of each answer, in order. */
+  /** The HTTP status of each response, in order. */
   readonly statuses: readonly number[];
-  /** The next requests fail like that, one each. */
+  /** Makes the next requests fail, each with one of these failures. */
   readonly failNext: (...failures: readonly Failure[]) => void;
   readonly stop: () => Promise<void>;
 }
@@ -55,14 +56,17 @@ export interface StrictProvider {
 export interface Failure {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** @default one that says that it is busy */
+  /** @default a message that the provider is busy */
   readonly body?: object;
 }
 
 export const ANSWER = "All is well.";
 const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
 
-/** @param respond What is answered to a request that is not refused. Where replies differ, one request at a time. */
+/**
+ * @param respond Chooses the response to a request that is not refused. If responses differ, send one request at a
+ * time.
+ */
 export async function startStrictProvider(
   respond: Respond = () => ({ text: ANSWER }),
 ): Promise<StrictProvider> {
@@ -83,7 +87,7 @@ export async function startStrictProvider(
   const requests: Requested[] = [];
   const statuses: number[] = [];
   const failures: Failure[] = [];
-  /** The ids of the items that were given out, which the Responses API knows again. */
+  /** The ids of the items that were sent, which the Responses API accepts later. */
   const stored = new Set<string>();
   const server = createServer((request, response) => {
     response.once("finish", () => statuses.push(response.statusCode));

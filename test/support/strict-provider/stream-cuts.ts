@@ -1,4 +1,4 @@
-/** How the streams of each protocol break: the events that still come. */
+/** The ways in which the streams of each protocol break: the events that still arrive. */
 
 export type Break = (events: readonly string[]) => readonly string[];
 
@@ -7,7 +7,7 @@ const ARGUMENTS = /"arguments":"(?!")|"partial_json":"|"type":"response\.functio
 
 const finishOf = (events: readonly string[]) => events.findIndex((event) => FINISH.test(event));
 const lastArguments = (events: readonly string[]) => events.findLastIndex((event) => ARGUMENTS.test(event));
-/** The piece before the last one of the last call's arguments, so that the call has begun and is not whole. */
+/** The piece before the last one of the last call's arguments. A stream that ends there has an incomplete call. */
 const callsCut = (events: readonly string[]) => {
   const pieces = events.filter(
     (event) => !/response\.(?:function_call_arguments|output_item)\.done/.test(event),
@@ -17,7 +17,7 @@ const callsCut = (events: readonly string[]) => {
 
 export const beforeFinish: Break = (events) => events.slice(0, finishOf(events));
 
-/** For protocols whose calls come whole, in the event that also gives the reason. */
+/** For protocols that send complete calls, in the event that also has the finish reason. */
 export const withoutReason: Break = (events) =>
   events.map((event) =>
     event.replace(/,"finishReason":"\w+"/, "").replace(/"finish_reason":"\w+"/, '"finish_reason":null'),
@@ -25,13 +25,13 @@ export const withoutReason: Break = (events) =>
 
 export const inArguments: Break = (events) => callsCut(events);
 
-/** The connection ends within an event. */
+/** The connection ends in the middle of an event. */
 export const inEvent: Break = (events) => {
   const next = events[finishOf(events)] ?? "";
   return [...beforeFinish(events), next.slice(0, next.length / 2)];
 };
 
-/** Arguments that are cut off, and a reason that says so. */
+/** The arguments are cut off, and the finish reason says so. */
 export const atLimit: Break = (events) => [
   ...callsCut(events),
   ...events.slice(finishOf(events)).map((event) =>
@@ -46,7 +46,7 @@ export const atLimit: Break = (events) => [
   ),
 ];
 
-/** Whole arguments, and a reason that says that more was to come. */
+/** The arguments are complete, but the finish reason says that the response was cut off. */
 export const wholeAtLimit: Break = (events) =>
   events.map((event) =>
     event
@@ -54,11 +54,11 @@ export const wholeAtLimit: Break = (events) =>
       .replace(/"finishReason":"\w+"/, '"finishReason":"MAX_TOKENS"'),
   );
 
-/** Mistral's calls come whole, so their arguments are cut where they stand. */
+/** Mistral sends complete calls, so their arguments are cut inside the event. */
 export const mistralAtLimit: Break = (events) =>
   wholeAtLimit(events).map((event) => event.replace(/("arguments":"\{[^}]{8})[^}]*\}"/g, '$1"'));
 
-/** As Gemini does it: the last event has a reason, and neither text nor call. */
+/** The last event of Gemini has a finish reason, but neither text nor a call. */
 export const malformedCall: Break = (events) => [
   ...beforeFinish(events),
   `data: ${JSON.stringify({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] })}\n\n`,
