@@ -37,8 +37,7 @@ export function prepareModels(
     },
     checkModel: (name) => {
       if (name === undefined || names.includes(name)) return;
-      const allowed =
-        names.length > 0 ? `one of ${names.join(", ")}` : "left out: this graph has one model only";
+      const allowed = names.length > 0 ? `one of ${names.join(", ")}` : "undefined, as `models` names none";
       throw InvalidSettingError.expected("model", allowed, name);
     },
   };

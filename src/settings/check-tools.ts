@@ -58,7 +58,7 @@ function addName(name: string, names: Set<string>): void {
   if (!TOOL_NAME.test(name)) {
     throw new InvalidToolError(
       name,
-      `No provider would accept the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+      `Not every provider accepts the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
     );
   }
   if (names.has(name)) {

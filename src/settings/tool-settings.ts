@@ -10,12 +10,12 @@ import { toolChoiceRule } from "./tool-choice.js";
 
 export const TOOL_SETTINGS = {
   /**
-   * The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, and
-   * no two tools share one. Default: none.
+   * The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`,
+   * begins with a letter or `_`, and belongs to one tool only. Default: none.
    */
   tools: {
     ...listOf<StructuredToolInterface>("tools"),
-    help: "The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, and no two tools share one. Default: none.",
+    help: "The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`, and belongs to one tool only. Default: none.",
     default: [],
   },
   /**

@@ -20,8 +20,8 @@ export interface ApproveNodeOptions {
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
 /**
- * Asks a human about the calls of one batch in one interrupt. With several pending interrupts, LangGraph would give
- * the one value that a client sends to all of them. Decided calls are handled at once. Calls without a decision are asked
+ * Asks a human about the calls of one batch in one interrupt. If several interrupts were pending, LangGraph would
+ * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
 export function createApproveNode({ tools }: ApproveNodeOptions) {

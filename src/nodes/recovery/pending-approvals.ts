@@ -6,8 +6,8 @@ import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
 import type { Remains } from "./recover-calls.js";
 
 /**
- * The questions of the open group that are still pending. Its caller may have given results of other calls, which
- * decides nothing about these.
+ * The questions of the open group that are still pending. The caller may have sent results of other calls:
+ * these questions stay open.
  *
  * @param found The finding for each of the pending calls.
  */

@@ -13,10 +13,10 @@ import { resumedTasks } from "../../langgraph/resumed-tasks.js";
 import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 
-/** A run that died before it patched leaves one checkpoint. A limit, because many in a row are not expected. */
+/** How many checkpoints are read at most. Each run that ended before `patch` has left one. */
 const CHECKPOINTS_TO_READ = 20;
 
-/** The finding for a call: the result of its tool, or the question whether it can be run. */
+/** The finding for a call: the result of its tool, or the pending question to a human. */
 export type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };

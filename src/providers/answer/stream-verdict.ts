@@ -1,5 +1,5 @@
 /**
- * Decides whether a response is complete. It reads the finished message, because a text before a call is not an end.
+ * Decides whether a response is complete. It reads the finished message, because a text can be followed by a call.
  */
 
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
