@@ -30,11 +30,12 @@ export const SUMMARY_SETTINGS = {
     perRun: true,
   },
   /**
-   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. Default: 20.
+   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. With
+   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.
    */
   messagesToKeep: {
     ...countFrom(1),
-    help: "How many of the latest messages a summary leaves as they are, if the token limit has room for them. Default: 20.",
+    help: "How many of the latest messages a summary leaves as they are, if the token limit has room for them. With `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.",
     default: 20,
     env: { name: "MESSAGES_TO_KEEP", read: readNumber },
     perRun: true,
