@@ -54,7 +54,7 @@ const MADE_UP_CONTENT = "Successfully handled tool call.";
 export function isMadeUpResult(message: BaseMessage): boolean {
   return (
     message.type === "tool" &&
-    message.text === MADE_UP_CONTENT &&
+    message.content === MADE_UP_CONTENT &&
     message.id?.startsWith(HIDDEN_ID_PREFIX) === true
   );
 }
