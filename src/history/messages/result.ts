@@ -55,7 +55,7 @@ export function isMadeUpResult(message: BaseMessage): boolean {
   return (
     message.type === "tool" &&
     message.content === MADE_UP_CONTENT &&
-    message.id?.startsWith(HIDDEN_ID_PREFIX) === true
+    String(message.id).startsWith(HIDDEN_ID_PREFIX)
   );
 }
 
