@@ -52,9 +52,8 @@ export class AgentGraph extends BaseGraph {
     this.#defaults = defaults;
     runDefaults.set(this.builder, defaults);
     this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
-    // The server passes `recursionLimit: undefined`, which would override the default. Assigned here because the method
-    // has
-    // four overloads.
+    // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
+    // because it has four overloads.
     const { streamEvents } = BaseGraph.prototype;
     this.streamEvents = ((input: never, options: InvokeOptions, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
@@ -168,7 +167,10 @@ export class AgentGraph extends BaseGraph {
   }
 }
 
-/** The options of a run with what `withConfig` has bound to its graph; those of the run go before. */
+/**
+ * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
+ * are read before LangGraph starts: it merges all others itself.
+ */
 function withBound(options: AnyOptions, config: AnyOptions = {}): AnyOptions {
   const { context, maxConcurrency, configurable } = config;
   const { context: chosen, configurable: own, ...rest } = options;

@@ -5,6 +5,7 @@
 
 import { Command, END, isCommand, Send } from "@langchain/langgraph";
 import { InvalidCommandError, InvalidMessageError } from "../errors.js";
+import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { hasNameLike } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";
 
@@ -80,16 +81,11 @@ function refusal(): InvalidCommandError {
   );
 }
 
-/**
- * An update can be an object, or a list of pairs of a name and a value.
- *
- * @throws InvalidMessageError for any other value.
- */
+/** @throws InvalidMessageError for a value that is neither an object nor a list of pairs. */
 function asRecord(update: unknown): Record<string, unknown> {
-  if (isRecord(update)) return update;
-  const isPairs = Array.isArray(update) && update.every((pair) => Array.isArray(pair) && pair.length === 2);
-  if (isPairs) return Object.fromEntries(update);
-  throw new InvalidMessageError("update", update, AN_UPDATE);
+  const fields = readUpdate(update);
+  if (fields === undefined) throw new InvalidMessageError("update", update, AN_UPDATE);
+  return fields;
 }
 
 const AN_UPDATE = "an object with `messages`";

@@ -16,7 +16,7 @@ export interface Rule<Schema extends z.ZodType = z.ZodType> {
 export type Rules = Readonly<Record<string, Rule>>;
 
 /** The longest delay of a timer in Node, in milliseconds. A longer one would fire at once. */
-export const LONGEST_TIMEOUT = 2_147_483_647;
+const LONGEST_TIMEOUT = 2_147_483_647;
 
 export const milliseconds = {
   schema: z.number().int().min(1).max(LONGEST_TIMEOUT),

@@ -9,7 +9,7 @@ interface LastStep {
   /** The history at its beginning. */
   readonly history: readonly BaseMessage[];
   /** The messages that its nodes wrote. */
-  readonly writes: readonly unknown[];
+  readonly writes: unknown[];
 }
 
 /** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
@@ -43,7 +43,7 @@ export class RunRecord {
   }
 
   addWrites(messages: readonly unknown[]): void {
-    if (this.#last !== undefined) this.#last = { ...this.#last, writes: [...this.#last.writes, ...messages] };
+    this.#last?.writes.push(...messages);
   }
 
   /**

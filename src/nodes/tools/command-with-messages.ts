@@ -1,4 +1,5 @@
 import { Command } from "@langchain/langgraph";
+import { isRecord } from "../../shared/is-record.js";
 
 /** The messages in the update of a command; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
@@ -16,8 +17,13 @@ export function commandWithMessages(command: Command, messages: readonly unknown
   });
 }
 
-/** An update is an object, or a list of pairs: `[["messages", …], ["counter", 1]]`. */
-function fieldsOf(update: unknown): Record<string, unknown> {
+/** The fields of an update: an object, or a list of pairs such as `[["messages", …]]`. Undefined for another value. */
+export function readUpdate(update: unknown): Record<string, unknown> | undefined {
+  if (isRecord(update)) return update;
   const isPairs = Array.isArray(update) && update.every((pair) => Array.isArray(pair) && pair.length === 2);
-  return isPairs ? Object.fromEntries(update) : { ...Object(update) };
+  return isPairs ? Object.fromEntries(update) : undefined;
+}
+
+function fieldsOf(update: unknown): Record<string, unknown> {
+  return readUpdate(update) ?? { ...Object(update) };
 }

@@ -7,7 +7,7 @@ import { dialectOf } from "../dialects/dialect-of.js";
 import { addressOf } from "./address-of.js";
 import { explainRefusal } from "./explain-refusal.js";
 import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
-import { createRedact } from "./redact.js";
+import { createRedact, type Redact } from "./redact.js";
 import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
 
 export interface FailedRequest {
@@ -44,8 +44,7 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   const cause = toPlainError(error, redact);
   // Our own error with a known message, caused by a client's error.
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
-  const address = isUnreachable(error) ? addressOf(model) : undefined;
-  const text = address === undefined ? providerTextOf(cause) : connectionText(cause, redact(address));
+  const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
   const brokenRule = explainRefusal({ status, text, messages, dialect: dialectOf(model) });
   const message = `${headline(status)}: ${text}${explain(brokenRule, text)}`;
@@ -54,12 +53,15 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
 
 /** A client's error in one line without keys. */
 export function describeFailure(error: unknown, model: object): string {
-  return `${headline(statusOf(error))}: ${providerTextOf(toPlainError(error, createRedact(model)))}`;
+  const redact = createRedact(model);
+  return `${headline(statusOf(error))}: ${textOf(toPlainError(error, redact), error, model, redact)}`;
 }
 
-/** The usual reason why a client cannot reach its model is a wrong address. */
-function connectionText(cause: Error, address: string): string {
-  return `Connection error (${address}): ${rootOf(cause).message}`;
+/** What the provider said. If the client did not reach it, its address, because that is usually the fault. */
+function textOf(cause: Error, error: unknown, model: object, redact: Redact): string {
+  const address = isUnreachable(error) ? addressOf(model) : undefined;
+  if (address === undefined) return providerTextOf(cause);
+  return `Connection error (${redact(address)}): ${rootOf(cause).message}`;
 }
 
 function headline(status: number | undefined): string {
