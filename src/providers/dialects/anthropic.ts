@@ -2,8 +2,22 @@
 
 import { confirmed, type Dialect } from "./rule.js";
 
+/** Blocks that only Anthropic's models can read, and that are sent back as they are. */
+const STATE_BLOCKS = [
+  "thinking",
+  "redacted_thinking",
+  "compaction",
+  "server_tool_use",
+  "web_search_tool_result",
+  "tool_search_tool_result",
+  "bash_code_execution_tool_result",
+  "text_editor_code_execution_tool_result",
+] as const;
+
+const EMPTY =
+  "messages.{index}: all messages must have non-empty content except for the optional final assistant message";
 const MISSING =
-  "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.";
+  "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
 
 export const anthropic = {
   rules: {
@@ -13,12 +27,10 @@ export const anthropic = {
     "missing-result": confirmed(MISSING),
     // https://github.com/anthropics/claude-code/issues/18947
     "orphan-result": confirmed(
-      "messages.{index}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+      "messages.{index}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {id}.",
     ),
     // https://github.com/langchain-ai/langgraph/issues/4397
-    "duplicate-result": confirmed(
-      "messages.{index}: Too many `tool_result` blocks found: 2, expected 1. The number of `tool_result` blocks must match the number of `tool_use` blocks in the previous message.",
-    ),
+    "duplicate-result": confirmed("messages.{index}: Too many `tool_result` blocks found: 2, expected 1."),
     // https://github.com/anomalyco/opencode/issues/1279
     "call-id": confirmed(
       "messages.{index}.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
@@ -34,17 +46,13 @@ export const anthropic = {
     // https://github.com/vllm-project/vllm/pull/44505
     role: confirmed('messages: Unexpected role "{name}".'),
     // https://github.com/anthropics/claude-code/issues/6774
-    "content-form": confirmed(
-      "messages.{index}: all messages must have non-empty content except for the optional final assistant message",
-    ),
+    "content-form": confirmed(EMPTY),
     // https://github.com/langchain-ai/langchain/pull/39803
     "foreign-block": confirmed(
       "messages.{index}.content.0: Input tag '{name}' found using 'type' does not match any of the expected tags",
     ),
     // https://github.com/anthropics/claude-code/issues/6774
-    "empty-assistant": confirmed(
-      "messages.{index}: all messages must have non-empty content except for the optional final assistant message",
-    ),
+    "empty-assistant": confirmed(EMPTY),
     // https://github.com/anthropics/claude-code/issues/23369
     "blank-text": confirmed("messages: text content blocks must contain non-whitespace text"),
     // https://github.com/anthropics/claude-code/issues/59812
@@ -72,29 +80,9 @@ export const anthropic = {
   callPlaces: ["listed", "block"],
   callId: /^[a-zA-Z0-9_-]{1,64}$/,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  assistantBlocks: [
-    "text",
-    "thinking",
-    "redacted_thinking",
-    "tool_use",
-    "compaction",
-    "server_tool_use",
-    "web_search_tool_result",
-    "tool_search_tool_result",
-    "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result",
-  ],
+  assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
   ignoredBlocks: "all",
-  stateBlocks: [
-    "thinking",
-    "redacted_thinking",
-    "compaction",
-    "server_tool_use",
-    "web_search_tool_result",
-    "tool_search_tool_result",
-    "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result",
-  ],
+  stateBlocks: STATE_BLOCKS,
   stateFields: [],
   blocksIn: ["human", "ai", "tool"],
   media: "anthropic",

@@ -7,7 +7,7 @@ export const deepseek = {
   rules: {
     // https://github.com/TurixAI/TuriX-CUA/issues/15
     "missing-result": confirmed(
-      "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)",
+      "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
     ),
     // https://github.com/itmisx/deepx-code/issues/94
     "orphan-result": confirmed(

@@ -2,37 +2,37 @@
 
 import { confirmed, type Dialect, inferred } from "./rule.js";
 
+const UNEQUAL =
+  "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+const MISPLACED =
+  "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
+const EMPTY = "contents.parts must not be empty";
+
 export const gemini = {
   rules: {
     // https://github.com/microsoft/vscode/issues/299295
-    "missing-result": confirmed(
-      "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-    ),
+    "missing-result": confirmed(UNEQUAL),
     // https://github.com/langchain-ai/langchain/issues/27799
     "orphan-result": confirmed(
       "Please ensure that function response turn comes immediately after a function call turn.",
     ),
     // https://github.com/microsoft/vscode/issues/299295
-    "duplicate-result": confirmed(
-      "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-    ),
+    "duplicate-result": confirmed(UNEQUAL),
     // Up to Gemini 2.5 results are matched by position, because the client sends no ids. That this position is the
     // call order is inferred.
     // https://github.com/google-gemini/gemini-cli/issues/7869
     "tool-name": confirmed(
-      "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.",
+      "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-)",
     ),
     // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "content-form": confirmed("contents.parts must not be empty"),
+    "content-form": confirmed(EMPTY),
     // The client throws before it sends anything.
     // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "empty-assistant": confirmed("contents.parts must not be empty"),
+    "empty-assistant": confirmed(EMPTY),
     // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "blank-user": confirmed("contents.parts must not be empty"),
+    "blank-user": confirmed(EMPTY),
     // https://github.com/continuedev/continue/issues/11164
-    "first-user": confirmed(
-      "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
-    ),
+    "first-user": confirmed(MISPLACED),
     // Older models.
     // https://github.com/songquanpeng/one-api/issues/836
     "assistant-last": confirmed(
@@ -42,9 +42,7 @@ export const gemini = {
     // https://github.com/microsoft/autogen/issues/2900
     alternation: confirmed("Please ensure that multiturn requests alternate between user and model."),
     // https://github.com/continuedev/continue/issues/11164
-    "call-position": confirmed(
-      "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
-    ),
+    "call-position": confirmed(MISPLACED),
     // https://github.com/earendil-works/pi/issues/471
     "foreign-state": confirmed("Corrupted thought signature."),
     ...inferred(

@@ -13,9 +13,7 @@ export const IGNORED_BY_CHAT_CLIENT = [
 
 const chatRules = {
   // https://github.com/CopilotKit/CopilotKit/issues/529
-  "empty-history": confirmed(
-    "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-  ),
+  "empty-history": confirmed("Invalid 'messages': empty array. Expected an array with minimum length 1"),
   // https://github.com/sdcb/chats/pull/132
   "missing-result": confirmed(
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
@@ -43,7 +41,7 @@ const chatRules = {
   ),
   // https://github.com/chatboxai/chatbox/issues/2079
   "empty-calls": confirmed(
-    "Invalid 'messages[{index}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    "Invalid 'messages[{index}].tool_calls': empty array. Expected an array with minimum length 1",
   ),
   // https://github.com/run-llama/llama_index/issues/17555
   "content-form": confirmed("Invalid value for 'content': expected a string, got null."),
@@ -87,9 +85,7 @@ export const openaiResponses = {
     // https://github.com/vercel/ai/issues/7543
     "foreign-state": confirmed("Item with id '{id}' not found."),
     // https://github.com/openai/openai-agents-python/issues/1789
-    "item-id": confirmed(
-      "Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
-    ),
+    "item-id": confirmed("Duplicate item found with id {id}."),
     ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],

@@ -44,7 +44,7 @@ export type RuleName = keyof typeof RULES;
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
 export interface Rule {
-  /** The error of the provider. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
+  /** The beginning of the provider's error, long enough to search for. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
   readonly text: string;
   readonly grade: Grade;
 }

@@ -44,9 +44,7 @@ export const strict = {
     // https://github.com/anomalyco/opencode/issues/2557
     "first-user": confirmed("1214 The messages parameter is illegal. Please check the documentation."),
     // https://github.com/microsoft/semantic-kernel/issues/10281
-    alternation: confirmed(
-      "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
-    ),
+    alternation: confirmed("A conversation must alternate between user and assistant roles."),
     // https://github.com/danny-avila/LibreChat/issues/13366
     "missing-reasoning": confirmed(deepseek.rules["missing-reasoning"].text),
     ...inferred("result-order", "role"),
