@@ -47,6 +47,10 @@ const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 const PRIVATE_TO_LANGGRAPH =
   /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
 
+/** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
+const ASKS_FOR_IDENTITY =
+  /\binstanceof\b|\w+Chunk\.isInstance|[!=]== *[\w.]*\.prototype\b|\.prototype\b[\w.]* *[!=]==|\.constructor [!=]==/g;
+
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -191,6 +195,11 @@ describe("the source", () => {
       expect(text.match(PRIVATE_TO_LANGGRAPH) ?? []).toEqual([]);
     },
   );
+
+  it.each(files)("$path asks no class of a package for its instances", ({ text }) => {
+    // A process can have several copies of a package, each with its own classes.
+    expect(text.replaceAll(COMMENT, "").match(ASKS_FOR_IDENTITY) ?? []).toEqual([]);
+  });
 
   it("is not imported through its public doors from inside", () => {
     const inside = files.filter(({ path, imports }) =>

@@ -3,8 +3,9 @@
  * are run, so a client cannot send anything to `tools` or `approve`. A client cannot write private channels either.
  */
 
-import { Command, END, isCommand, Send } from "@langchain/langgraph";
+import { Command, END, isCommand } from "@langchain/langgraph";
 import { InvalidCommandError, InvalidMessageError } from "../errors.js";
+import { isSend } from "../langgraph/own-command.js";
 import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { hasNameLike } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";
@@ -55,7 +56,7 @@ export function readStateUpdate<Update extends { values?: unknown }>(update: Upd
  */
 function readValues(values: unknown): unknown {
   if (isCommand(values)) return ownCommand(values);
-  if (values instanceof Send) throw refusal();
+  if (isSend(values)) throw refusal();
   // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
   if (Array.isArray(values)) return values.map(readValues);
   return isRecord(values) ? onlyMessages(values) : values;

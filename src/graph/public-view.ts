@@ -7,11 +7,13 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send } from "@langchain/langgraph";
+import { fieldsOfCommand, isSend } from "../langgraph/own-command.js";
 import { mapParentStream } from "../langgraph/parent-stream.js";
 import { isApprovalTask } from "../nodes/approval/approval-request.js";
 import { isPrivateChannel } from "../nodes/run/agent-state.js";
 import { withoutRunHandle } from "../nodes/run/run-handle.js";
 import { isToolTask, type ToolTask } from "../nodes/tools/tool-task.js";
+import { isPlainObject } from "../shared/is-plain-object.js";
 import { isRecord } from "../shared/is-record.js";
 
 /** The stream modes whose chunks describe tasks and checkpoints. */
@@ -66,7 +68,7 @@ function publicValue(value: unknown): unknown {
   if (isToolTask(value)) return toolCallOf(value);
   if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
   if (isCommand(value)) return publicCommand(value);
-  if (!isPlain(value)) return value;
+  if (!isPlainObject(value)) return value;
   const fields = Object.entries(value);
   return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;
 }
@@ -77,23 +79,18 @@ function toolCallOf({ call, args }: ToolTask) {
 }
 
 function publicCommand(command: Command): Command {
-  const { graph, resume, update, goto } = command;
+  const { update, goto } = command;
   return new Command({
-    ...(graph !== undefined && { graph }),
-    ...(resume !== undefined && { resume }),
+    ...fieldsOfCommand(command),
     ...(update !== undefined && { update: publicValue(update) as Record<string, unknown> }),
     ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
   });
 }
 
 function publicTarget<Target>(target: Target | Send): Target | Send {
-  return target instanceof Send ? new Send(target.node, publicValue(target.args)) : target;
+  return isSend(target) ? new Send(target.node, publicValue(target.args)) : target;
 }
 
 function isPrivate([name, value]: readonly [string, unknown]): boolean {
   return isPrivateChannel(name, value);
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

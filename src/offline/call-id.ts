@@ -1,6 +1,8 @@
 /** Derives ids of tool calls: the model stays deterministic, and every call of a thread gets a different id. */
 
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../history/messages/call.js";
+import { isResult } from "../history/messages/result.js";
 import { hashText } from "../shared/hash-text.js";
 import type { PlannedCall } from "./find-calls.js";
 
@@ -28,7 +30,7 @@ function essenceOf(message: BaseMessage): unknown {
     message.type,
     message.id,
     message.content,
-    message instanceof AIMessage ? message.tool_calls : undefined,
-    message instanceof ToolMessage ? message.tool_call_id : undefined,
+    isAIMessage(message) ? message.tool_calls : undefined,
+    isResult(message) ? message.tool_call_id : undefined,
   ];
 }

@@ -1,6 +1,8 @@
 /** Reads the current turn: the user's last request, and what has been done for it. */
 
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../history/messages/call.js";
+import { isResult } from "../history/messages/result.js";
 import type { PlannedCall } from "./find-calls.js";
 
 /** One batch of calls and its results, in call order. */
@@ -23,18 +25,18 @@ export function readTurn(messages: readonly BaseMessage[]): Turn {
 export function readRounds(messages: readonly BaseMessage[]): Round[] {
   const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
   for (const message of messages) {
-    if (message instanceof AIMessage) {
+    if (isAIMessage(message)) {
       const calls = readCalls(message);
       if (calls.length > 0) rounds.push({ calls, results: [] });
     }
-    if (message instanceof ToolMessage) rounds.at(-1)?.results.push(message);
+    if (isResult(message)) rounds.at(-1)?.results.push(message);
   }
   return rounds;
 }
 
 /** A summary is a human message too, by LangChain's convention. It is not a request. */
 function isRequest(message: BaseMessage): boolean {
-  return message instanceof HumanMessage && message.additional_kwargs.lc_source !== "summarization";
+  return message.type === "human" && message.additional_kwargs.lc_source !== "summarization";
 }
 
 function readCalls(message: AIMessage): PlannedCall[] {

@@ -9,7 +9,7 @@
  * 5. There are no other results.
  */
 
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { OfflineBadRequestError } from "./offline-bad-request-error.js";
 
 /** @throws {OfflineBadRequestError} that names the first violation. */
@@ -22,8 +22,9 @@ export function refuseBadHistory(messages: readonly BaseMessage[]): void {
   }
   let index = 0;
   while (index < messages.length) {
-    if (messages[index] instanceof ToolMessage) throw orphanResult(index);
-    const callIds = readCallIds(messages[index], index);
+    const message = messages[index];
+    if (isTool(message)) throw orphanResult(index);
+    const callIds = readCallIds(message, index);
     const results = readResults(messages, index + 1);
     checkBatch(callIds, results, index + 1);
     index += 1 + results.length;
@@ -50,7 +51,7 @@ function checkBatch(callIds: readonly string[], results: readonly ToolMessage[],
 }
 
 function readCallIds(message: BaseMessage | undefined, index: number): string[] {
-  if (!(message instanceof AIMessage)) return [];
+  if (!isAI(message)) return [];
   const calls = [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])];
   return calls.map(({ id }, position) => {
     if (id) return id;
@@ -64,10 +65,18 @@ function readResults(messages: readonly BaseMessage[], start: number): ToolMessa
   const results: ToolMessage[] = [];
   for (let index = start; index < messages.length; index += 1) {
     const message = messages[index];
-    if (!(message instanceof ToolMessage)) break;
+    if (!isTool(message)) break;
     results.push(message);
   }
   return results;
+}
+
+function isAI(message: BaseMessage | undefined): message is AIMessage {
+  return message?.type === "ai";
+}
+
+function isTool(message: BaseMessage | undefined): message is ToolMessage {
+  return message?.type === "tool";
 }
 
 function occurrences(callIds: readonly string[], id: string): number[] {

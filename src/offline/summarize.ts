@@ -1,6 +1,6 @@
 /** A short extractive summary: the first and the last lines of the text. */
 
-import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 
 const REQUEST =
   /\bsummari[sz]e\b|\b(?:write|create|produce|extract|give|make|update|extend)\b[^.\n]{0,60}\bsummary\b|总结|摘要/iu;
@@ -12,8 +12,8 @@ const MAX_LINE_LENGTH = 160;
 
 /** Undefined if neither the system prompt nor the last human message asks for a summary. */
 export function summarize(messages: readonly BaseMessage[]): string | undefined {
-  const prompt = messages.findLast((message) => message instanceof HumanMessage);
-  const instructions = messages.filter((message) => message instanceof SystemMessage || message === prompt);
+  const prompt = messages.findLast((message) => message.type === "human");
+  const instructions = messages.filter((message) => message.type === "system" || message === prompt);
   if (!instructions.some((message) => REQUEST.test(message.text))) return undefined;
   const conversation = messages.filter((message) => message !== prompt && isSaid(message));
   const given = [...conversation.map((message) => message.text), withoutInstructions(prompt?.text ?? "")];
@@ -30,7 +30,7 @@ export function summarize(messages: readonly BaseMessage[]): string | undefined 
 }
 
 function isSaid(message: BaseMessage): boolean {
-  return message instanceof HumanMessage || message instanceof AIMessage;
+  return message.type === "human" || message.type === "ai";
 }
 
 /**

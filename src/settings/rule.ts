@@ -52,7 +52,7 @@ export function aFunction<Signature extends (...given: never[]) => unknown>() {
 /** An object that is recognised by a method, because a process can have several copies of its class. */
 export function objectWith<Type extends object>(method: string, expects: string) {
   const hasMethod = (value: unknown) =>
-    typeof value === "object" && value !== null && Reflect.get(value, method) instanceof Function;
+    typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
   return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
 

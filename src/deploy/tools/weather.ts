@@ -2,6 +2,7 @@
 
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { z } from "zod";
+import { isError } from "../../shared/is-error.js";
 import { describeWeatherCode } from "./weather-codes.js";
 
 export interface WeatherOptions {
@@ -111,8 +112,8 @@ function parseJson(text: string): unknown {
 
 /** `fetch` says only "fetch failed". The cause says what failed; after several addresses it only has a `code`. */
 function readReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!isError(error)) return String(error);
   const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
+  if (!isError(cause)) return error.message;
   return cause.message || ("code" in cause ? String(cause.code) : error.message);
 }

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { isPlainObject } from "../../shared/is-plain-object.js";
 import { toJson } from "../../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
 
@@ -27,8 +28,6 @@ function fieldsOf(message: BaseMessage): object {
  */
 function clonePlain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(clonePlain);
-  if (typeof value !== "object" || value === null) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
+  if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, clonePlain(field)]));
 }

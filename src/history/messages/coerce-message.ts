@@ -3,7 +3,7 @@
 import {
   AIMessage,
   BaseMessage,
-  BaseMessageChunk,
+  type BaseMessageChunk,
   type BaseMessageLike,
   ChatMessage,
   coerceMessageLikeToMessage,
@@ -15,6 +15,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { callsOf } from "./call.js";
+import { isChunk } from "./is-chunk.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -42,7 +43,7 @@ export function coerceMessage(value: unknown): BaseMessage | undefined {
       : coerceMessageLikeToMessage(ownedCopy(value) as BaseMessageLike);
     if (!BaseMessage.isInstance(message)) return undefined;
     assertReadable(message);
-    return BaseMessageChunk.isInstance(message) ? fromChunk(message) : message;
+    return isChunk(message) ? fromChunk(message) : message;
   } catch {
     return undefined;
   }

@@ -3,9 +3,10 @@
  * directly after its call, in call order, and at most one result for each call.
  */
 
-import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
+import { BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter, flattenGroups } from "../calls/group.js";
 import { copyMessage } from "../messages/copy-message.js";
+import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
 import { readMessages } from "../messages/read-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
@@ -76,7 +77,7 @@ function isOfStoredClass(message: BaseMessage): boolean {
   const prototype: object = Object.getPrototypeOf(message);
   const known = storedClasses.get(prototype);
   if (known !== undefined) return known;
-  const isStored = !RemoveMessage.isInstance(message) && !BaseMessageChunk.isInstance(message);
+  const isStored = !RemoveMessage.isInstance(message) && !isChunk(message);
   storedClasses.set(prototype, isStored);
   return isStored;
 }

@@ -25,6 +25,7 @@ import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js"
 import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { describeFailure } from "../../providers/failure/model-failure.js";
 import { type ModelInputOptions, toModelInput } from "../../providers/input/to-model-input.js";
+import { bindTools } from "../../providers/models/bind-tools.js";
 import { toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
 import {
@@ -119,15 +120,14 @@ async function streamAnswer(
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
   if (tools.length === 0) return model;
-  if (model.bindTools === undefined) {
-    throw new ModelError(
-      "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
-    );
-  }
   // The tools stay declared even if they are off: some providers reject a history with calls in a request without
   // tools.
   const choice = wordFor(toolChoice);
-  return model.bindTools([...tools], choice === undefined ? {} : { tool_choice: choice });
+  const bound = bindTools(model, tools, choice === undefined ? {} : { tool_choice: choice });
+  if (bound !== undefined) return bound;
+  throw new ModelError(
+    "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
+  );
 }
 
 /** The value that LangChain's clients share. */

@@ -1,7 +1,7 @@
 /**
  * What the nodes of one run share besides the state. It is passed in `configurable` under a key that begins with `__`,
- * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so only an
- * instance of this class counts.
+ * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so a
+ * handle is recognised by a symbol.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -12,6 +12,8 @@ import type { RunInputs } from "./run-inputs.js";
 import { RunRecord } from "./run-record.js";
 
 const HANDLE_KEY = "__tether_run";
+/** No client can send a symbol. */
+const RUN_HANDLE = Symbol.for("langgraph-tether.run-handle");
 
 export class RunHandle {
   readonly inputs: RunInputs;
@@ -24,6 +26,10 @@ export class RunHandle {
     this.limitCalls = pLimit(inputs.maxConcurrency);
   }
 
+  get [RUN_HANDLE](): true {
+    return true;
+  }
+
   toConfigurable(): Record<string, RunHandle> {
     return { [HANDLE_KEY]: this };
   }
@@ -32,7 +38,11 @@ export class RunHandle {
 /** The handle of the run; undefined for a node that runs outside a graph. */
 export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   const handle: unknown = config.configurable?.[HANDLE_KEY];
-  return handle instanceof RunHandle ? handle : undefined;
+  return isRunHandle(handle) ? handle : undefined;
+}
+
+function isRunHandle(value: unknown): value is RunHandle {
+  return isRecord(value) && RUN_HANDLE in value;
 }
 
 export function runInputsOf(config: RunnableConfig): RunInputs | undefined {

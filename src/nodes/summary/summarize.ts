@@ -10,6 +10,7 @@ import { toPlain } from "../../history/messages/to-plain.js";
 import { windowBudgetOf } from "../../settings/input-budget.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
+import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
 import { archiveMessages } from "./archive.js";
@@ -72,7 +73,7 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
       if (config.signal?.aborted === true) throw error;
       emitEvent(config, {
         type: "summary-failed",
-        reason: error instanceof Error ? error.message : String(error),
+        reason: isError(error) ? error.message : String(error),
       });
       return { summaryAttempt: attempt };
     }

@@ -1,8 +1,10 @@
-import { type StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
+import type { StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
+import { withOwnSends } from "../../langgraph/own-command.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { RunContext } from "../../settings/run-context.js";
+import { isError } from "../../shared/is-error.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { CallOutcome } from "./finalize-call.js";
 
@@ -46,10 +48,10 @@ export async function callTool(
   const timeoutError = (milliseconds: number) => new ToolTimeoutError(milliseconds);
   try {
     const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError };
-    return { kind: "returned", value: await withDeadline(invoke, deadline) };
+    return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
   } catch (error) {
     if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
-    if (error instanceof ToolTimeoutError) return { kind: "timed-out", milliseconds: error.milliseconds };
+    if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds };
     // The message names the field that does not match the tool's schema.
     if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
     return { kind: "threw", error };
@@ -67,8 +69,22 @@ class ToolTimeoutError extends Error {
   }
 }
 
-/** Tools of a CommonJS program throw another copy of LangChain's class, so the name counts too. */
-function isParsingException(error: unknown): error is ToolInputParsingException {
-  if (error instanceof ToolInputParsingException) return true;
-  return error instanceof Error && error.constructor.name === "ToolInputParsingException";
+function isTimeout(error: unknown): error is ToolTimeoutError {
+  return isError(error) && error.name === "ToolTimeoutError";
 }
+
+/**
+ * LangChain's error for arguments that do not match the tool's schema, of any copy of LangChain. It has no name of its
+ * own. `output` holds the arguments.
+ */
+function isParsingException(error: unknown): error is ToolInputParsingException {
+  return (
+    isError(error) &&
+    "output" in error &&
+    typeof error.output === "string" &&
+    (Object(error.constructor).name === "ToolInputParsingException" || PARSING_MESSAGE.test(error.message))
+  );
+}
+
+/** In a bundle the class can have another name. */
+const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;

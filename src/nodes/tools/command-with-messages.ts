@@ -1,4 +1,5 @@
 import { Command } from "@langchain/langgraph";
+import { fieldsOfCommand } from "../../langgraph/own-command.js";
 import { isRecord } from "../../shared/is-record.js";
 
 /** The messages in the update of a command; undefined if it has none. */
@@ -8,13 +9,8 @@ export function messagesOfCommand({ update }: Command): unknown {
 
 /** A copy of the command with other messages in its update. */
 export function commandWithMessages(command: Command, messages: readonly unknown[]): Command {
-  const { graph, goto, resume, update } = command;
-  return new Command({
-    ...(graph !== undefined && { graph }),
-    ...(goto !== undefined && { goto }),
-    ...(resume !== undefined && { resume }),
-    update: { ...fieldsOf(update), messages: [...messages] },
-  });
+  const fields = fieldsOfCommand(command);
+  return new Command({ ...fields, update: { ...fieldsOf(command.update), messages: [...messages] } });
 }
 
 /** The fields of an update: an object, or a list of pairs such as `[["messages", …]]`. Undefined for another value. */

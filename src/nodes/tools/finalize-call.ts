@@ -8,6 +8,7 @@ import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
+import { isError } from "../../shared/is-error.js";
 import { toJson } from "../../shared/to-json.js";
 import type { AgentUpdate } from "../run/agent-state.js";
 import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
@@ -90,7 +91,7 @@ function describeOutcome(
 function messageOf(error: unknown): string {
   try {
     // A refused connection has a code and no message.
-    if (error instanceof Error) return error.message || String(Reflect.get(error, "code") ?? error.name);
+    if (isError(error)) return error.message || String(Reflect.get(error, "code") ?? error.name);
     return typeof error === "string" ? error : (toJson(error) ?? typeof error);
   } catch {
     return "the error cannot be read";

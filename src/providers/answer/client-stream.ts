@@ -12,6 +12,7 @@ import {
   RemoveMessage,
 } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { isAIChunk } from "./is-ai-chunk.js";
 
 /**
  * Chunks go to the handlers of the model's run, and from there LangGraph sends them on its `messages` stream. Clients
@@ -92,7 +93,7 @@ export class ClientStream {
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
 function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
   const { message, text, generationInfo } = chunk;
-  if (AIMessageChunk.isInstance(message)) return chunk;
+  if (isAIChunk(message)) return chunk;
   const { content, id, additional_kwargs, response_metadata } = message;
   const answer = new AIMessageChunk({
     content,
@@ -106,7 +107,7 @@ function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
 function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
-  const hasCalls = AIMessageChunk.isInstance(sent) && sent.tool_call_chunks?.length !== 0;
+  const hasCalls = isAIChunk(sent) && sent.tool_call_chunks?.length !== 0;
   const hasMore = Object.values(sent.additional_kwargs).some((field) => field != null && field !== "");
   return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
 }

@@ -2,7 +2,12 @@
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  type UsageMetadata,
+} from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/messages/call.js";
@@ -16,6 +21,7 @@ import {
 } from "../failure/transport-error.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
+import { isAIChunk } from "./is-ai-chunk.js";
 import {
   BROKEN_REASONS,
   type BrokenReason,
@@ -150,7 +156,8 @@ async function askStreaming(
     return { kind: "broken", reason: "transport-error", usage: usageOf(client.sent?.message), cause: error };
   }
   const message = client.sent?.message;
-  if (!AIMessageChunk.isInstance(message)) return { kind: "broken", reason: "empty", usage: undefined };
+  if (message === undefined || !isAIChunk(message))
+    return { kind: "broken", reason: "empty", usage: undefined };
   const streamed = { chunks, omitsFinishReason: habit.omits };
   const verdict = judgeAnswer(message, streamed);
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };

@@ -1,14 +1,15 @@
 /** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
-import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/messages/call.js";
+import { isResult } from "../../history/messages/result.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 
 /** The ids of stored items that the client would send with a message. */
 export function storedItemIds(message: BaseMessage): string[] {
   const own = String(message.id ?? "");
-  if (ToolMessage.isInstance(message)) return own.startsWith("fc_") ? [own] : [];
+  if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
   if (!isAIMessage(message)) return [];
   const output = storedOutput(message);
   if (output !== undefined) return output.map((item) => read(item, "id")).filter((id) => id !== undefined);

@@ -1,5 +1,6 @@
 /** The parts of a client's error that can be kept and shown. */
 
+import { isError } from "../../shared/is-error.js";
 import type { Redact } from "./redact.js";
 
 /** Fields with the kind of the error. All other fields may hold the request, its headers or the client. */
@@ -55,7 +56,7 @@ export function providerTextOf(error: Error): string {
 
 /** The first cause of an error. It says most. */
 export function rootOf(error: Error): Error {
-  return error.cause instanceof Error ? rootOf(error.cause) : error;
+  return isError(error.cause) ? rootOf(error.cause) : error;
 }
 
 /** The message in the JSON of an error. It is in `message` or `detail`, possibly within `error`. */

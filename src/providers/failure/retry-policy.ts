@@ -27,7 +27,7 @@ const LONGEST_WAIT_MS = 60_000;
  * retried here, because the stream guard asks the model again.
  */
 function onFailedAttempt(error: unknown): void {
-  if (isAbortError(error) || error instanceof SyntaxError) throw error;
+  if (isAbortError(error) || Reflect.get(Object(error), "name") === "SyntaxError") throw error;
   const status = statusOf(error);
   if (status === undefined || status >= 500) return;
   if (!PASSING.has(status)) throw error;

@@ -1,5 +1,7 @@
 /** The secrets of a client: its keys, and the values that it sends in headers and queries. */
 
+import { nativeClassOf } from "../../shared/native-class.js";
+
 /** Names under which clients keep keys and send them. */
 const SECRET_NAME =
   /key|token|secret|password|credential|auth(?!or(?!i[sz]))|cookie|session|signature|(?:^|[-_])sig$/i;
@@ -69,7 +71,12 @@ function partsOf(name: string, value: string): readonly string[] {
 }
 
 function entriesOf(holder: object): readonly (readonly [string, unknown])[] {
-  return holder instanceof Headers ? [...holder] : Object.entries(holder);
+  return isHeaders(holder) ? [...holder] : Object.entries(holder);
+}
+
+/** Headers of any `fetch`, not only of Node's own. */
+function isHeaders(holder: object): holder is Headers {
+  return nativeClassOf(holder) === "Headers" && Symbol.iterator in holder;
 }
 
 /** Clients also accept lists of pairs. */

@@ -3,6 +3,7 @@
 import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../../../shared/base64.js";
 import { isRecord } from "../../../shared/is-record.js";
+import { nativeClassOf } from "../../../shared/native-class.js";
 
 export type Block = Exclude<MessageContent, string>[number];
 
@@ -82,7 +83,7 @@ const DEFAULT_TYPES: Readonly<Record<Kind, string>> = {
 function readSource(block: Fields, kind: Kind): Source | undefined {
   const mimeType = readString(block, "mimeType");
   const { data } = block;
-  const encoded = data instanceof Uint8Array ? encodeBase64(data) : data;
+  const encoded = isBytes(data) ? encodeBase64(data) : data;
   if (typeof encoded === "string")
     return { kind: "data", mimeType: mimeType ?? DEFAULT_TYPES[kind], data: encoded };
   const url = readString(block, "url");
@@ -94,6 +95,11 @@ function readSource(block: Fields, kind: Kind): Source | undefined {
   }
   const id = readString(block, "fileId");
   return id === undefined ? undefined : { kind: "id", id };
+}
+
+/** Bytes of another realm too. */
+function isBytes(value: unknown): value is Uint8Array {
+  return nativeClassOf(value) === "Uint8Array";
 }
 
 function readName({ file, metadata, ...block }: Fields): string | undefined {
