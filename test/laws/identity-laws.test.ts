@@ -1,6 +1,6 @@
 /** What the reducer does not change, for any thread that can be written. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../src/history/messages/coerce-message.js";
@@ -22,6 +22,15 @@ function idsIn(values: readonly unknown[]): Set<string | undefined> {
 
 function copyOf(message: BaseMessage): BaseMessage {
   return Object.create(Object.getPrototypeOf(message), Object.getOwnPropertyDescriptors(message));
+}
+
+/** Whether the reducer writes a derived id into the value. */
+function takesId(value: unknown): value is BaseMessage {
+  return BaseMessage.isInstance(value) && !value.id && !Object.isFrozen(value);
+}
+
+function withoutId(message: BaseMessage): BaseMessage {
+  return Object.assign(copyOf(message), { id: "", lc_kwargs: { ...message.lc_kwargs, id: "" } });
 }
 
 describe("Unchanged content keeps its identity", () => {
@@ -86,25 +95,46 @@ describe("Unchanged content keeps its identity", () => {
     fc.assert(law, RUNS);
   });
 
-  it("no argument is changed", () => {
-    const law = fc.property(states, updates, (state, update) => {
-      const before = snapshot([state, update]);
+  it("no argument is changed, except that a missing id is written into a message that can be changed", () => {
+    const law = fc.property(states, entries(), (state, list) => {
+      const update = build(list);
+      const identified = new Set(update.filter(takesId));
+      const look = () =>
+        snapshot([
+          state,
+          update.map((value) =>
+            identified.has(value as BaseMessage) ? withoutId(value as BaseMessage) : value,
+          ),
+        ]);
+      const before = look();
       reduce(state, update);
-      expect(snapshot([state, update])).toEqual(before);
+      expect(look()).toEqual(before);
+    });
+    fc.assert(law, RUNS);
+  });
+
+  it("messages that were sent without ids can be sent again without a change", () => {
+    const law = fc.property(states, entries(), (state, list) => {
+      const heads = list.filter(({ kind }) => kind === "human" || kind === "system" || kind === "ai");
+      const update = build(heads).filter(takesId);
+      const after = reduce(state, update);
+      expect(update.every(({ id }) => after.some((message) => message.id === id))).toBe(true);
+      expect(toPlainList(reduce(after, update))).toEqual(toPlainList(after));
     });
     fc.assert(law, RUNS);
   });
 
   it("histories that branch from one another do not disturb each other", () => {
-    const law = fc.property(states, fc.array(updates, { maxLength: 4 }), updates, (trunk, branches, last) => {
+    const others = fc.array(updates, { maxLength: 4 });
+    const law = fc.property(states, others, entries(), (trunk, branches, last) => {
       const trunkBefore = toPlainList(trunk);
       const grown = branches.map((branch) => reduce(trunk, branch));
       const plain = grown.map(toPlainList);
-      const regrown = grown.map((branch) => toPlainList(reduce(branch, last)));
+      const regrown = grown.map((branch) => toPlainList(reduce(branch, build(last))));
       expect(toPlainList(trunk)).toEqual(trunkBefore);
       expect(grown.map(toPlainList)).toEqual(plain);
       // The reducer does not know a copy, so nothing is cached for it.
-      expect(regrown).toEqual(grown.map((branch) => toPlainList(reduce([...branch], last))));
+      expect(regrown).toEqual(grown.map((branch) => toPlainList(reduce([...branch], build(last)))));
     });
     fc.assert(law, RUNS);
   });

@@ -34,8 +34,8 @@ interface CallEntry {
 
 type Id = string | undefined;
 
-/** The form of a message: a message, a chunk, or an object with `role` or `type`. */
-type Form = "message" | "chunk" | "role" | "type";
+/** The form of a message: a message, one that cannot be changed, a chunk, or an object with `role` or `type`. */
+type Form = "message" | "frozen" | "chunk" | "role" | "type";
 
 export type Entry =
   | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
@@ -80,7 +80,7 @@ const callId = fc.oneof(
 const text = fc.constantFrom("", "x", "y");
 const form = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Form>("message") },
-  { weight: 1, arbitrary: fc.constantFrom<Form>("chunk", "role", "type") },
+  { weight: 1, arbitrary: fc.constantFrom<Form>("frozen", "chunk", "role", "type") },
 );
 const call = fc.record({
   id: callId,
@@ -95,6 +95,7 @@ const coverage: fc.Arbitrary<Coverage> = fc.oneof(
     kind: fc.constant("archive" as const),
     messages: fc.uniqueArray(messageId, { maxLength: 6 }),
     calls: fc.array(callId, { maxLength: 3 }),
+    unanswered: fc.oneof(fc.constant(undefined), fc.array(callId, { maxLength: 2 })),
   }),
 );
 
@@ -204,6 +205,7 @@ const CLASSES = {
 
 function inForm(form: Form, type: keyof typeof CLASSES, fields: object): unknown {
   if (form === "role" || form === "type") return { [form]: type, ...fields };
+  if (form === "frozen") return Object.freeze(new CLASSES[type].message(fields as never));
   return new CLASSES[type][form](fields as never);
 }
 

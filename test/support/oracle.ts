@@ -7,7 +7,7 @@
  * `coerce-message.test.ts`, `message-id.test.ts` and `summary.test.ts`.
  */
 
-import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { coerceMessage } from "../../src/history/messages/coerce-message.js";
 import { deriveUnusedId } from "../../src/history/messages/message-id.js";
@@ -16,6 +16,8 @@ import { answeredIdOf, callIdsOf } from "./strict-check.js";
 
 interface Slot {
   readonly callId: string;
+  /** Whether a summary archived the call together with its result. Such a call does not wait for another one. */
+  readonly isAnswered: boolean;
   result: ToolMessage | undefined;
 }
 
@@ -29,7 +31,11 @@ export function reduceByTheRules(state: readonly BaseMessage[], values: readonly
   let messages = [...state];
   for (const value of values) {
     const message = coerceMessage(value);
-    if (message !== undefined) messages = write(apply(read(messages), message));
+    if (message === undefined) continue;
+    messages = write(apply(read(messages), message));
+    // A chunk is stored as another object.
+    const isChunk = message !== value && BaseMessage.isInstance(value);
+    if (isChunk && !value.id && message.id) Object.assign(value, { id: message.id });
   }
   return messages;
 }
@@ -61,7 +67,11 @@ function expectedCalls(message: BaseMessage): readonly string[] {
 }
 
 function blockOf(head: BaseMessage): Block {
-  return { head, slots: expectedCalls(head).map((callId) => ({ callId, result: undefined })) };
+  const coverage = coverageOf(head);
+  const unanswered = coverage?.kind === "archive" ? coverage.unanswered : undefined;
+  const isAnswered = (callId: string) => unanswered !== undefined && !unanswered.includes(callId);
+  const slotOf = (callId: string) => ({ callId, isAnswered: isAnswered(callId), result: undefined });
+  return { head, slots: expectedCalls(head).map(slotOf) };
 }
 
 /** Each result answers the earliest call after the call of the result before it. */
@@ -92,22 +102,36 @@ function hasId(blocks: readonly Block[], id: string | undefined): boolean {
   return id !== undefined && id !== "" && write(blocks).some((message) => message.id === id);
 }
 
-/** Rule 1: a new message without an id gets an id that is derived from its place. */
+/**
+ * Rules 1 and 9: a new message without an id gets an id that is derived from its place. The id is written into the
+ * message, or into a copy if the message is frozen.
+ */
 function identify(blocks: Block[], message: BaseMessage): Block[] {
   if (typeof message.id === "string" && message.id !== "") return blocks;
-  const messages = write(blocks);
-  const previousId = messages[messages.indexOf(message) - 1]?.id ?? "";
-  const isTaken = (id: string) => messages.some((other) => other !== message && other.id === id);
-  const id = deriveUnusedId(message, previousId, isTaken);
-  const identified = Object.assign(Object.create(Object.getPrototypeOf(message)), message, {
-    id,
-    lc_kwargs: { ...message.lc_kwargs, id },
-  });
+  const isTaken = (id: string) => write(blocks).some((other) => other !== message && other.id === id);
+  const id = deriveUnusedId(message, placeOf(blocks, message), isTaken);
+  const identified = Object.isFrozen(message)
+    ? Object.assign(Object.create(Object.getPrototypeOf(message)), message)
+    : message;
+  Object.assign(identified, { id, lc_kwargs: { ...message.lc_kwargs, id } });
   for (const block of blocks) {
     if (block.head === message) block.head = identified;
     for (const slot of block.slots) if (slot.result === message) slot.result = identified;
   }
   return blocks;
+}
+
+/** For a result its call; for a message at the end the last message; for any other message its neighbours. */
+function placeOf(blocks: readonly Block[], message: BaseMessage): string {
+  for (const { head, slots } of blocks) {
+    const call = slots.findIndex(({ result }) => result === message);
+    if (call >= 0) return `${head.id}:${call}`;
+  }
+  const index = blocks.findIndex(({ head }) => head === message);
+  const before = blocks.slice(0, index);
+  const next = blocks[index + 1];
+  if (next === undefined) return write(before).at(-1)?.id ?? "";
+  return `${before.at(-1)?.head.id ?? ""}\n${next.head.id}`;
 }
 
 // Rule 4.
@@ -158,7 +182,7 @@ function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undef
     .flatMap(({ slots }) => slots)
     .filter(({ callId }) => callId === answeredIdOf(result));
   const isFree = (slot: Slot) =>
-    slot.result === undefined || (isPlaceholder(slot.result) && !isPlaceholder(result));
+    slot.result === undefined ? !slot.isAnswered : isPlaceholder(slot.result) && !isPlaceholder(result);
   return nearestFirst.find(isFree) ?? nearestFirst[0];
 }
 

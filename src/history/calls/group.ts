@@ -40,9 +40,9 @@ export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   if (message.type === "ai") return callsOf(message);
   const coverage = coverageOf(message);
   if (coverage?.kind !== "archive") return NO_CALLS;
-  const { calls, unanswered } = coverage;
-  const isOpen = (id: string) => unanswered === undefined || unanswered.includes(id);
-  return calls.map((id) => ({ id, name: "", kind: isOpen(id) ? "valid" : "answered" }));
+  const { calls, unanswered = calls } = coverage;
+  const open = new Set(unanswered);
+  return calls.map((id) => ({ id, name: "", kind: open.has(id) ? "valid" : "answered" }));
 }
 
 /**
@@ -60,31 +60,26 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  /** For each call id, the slots opened so far, the nearest last. */
-  const slotsById = new Map<string, Slot[]>();
-  /** If results follow their message in call order, each answers a call after the previous one. */
-  let nextCall = 0;
+  const offers = new Map<string, Offers>();
 
   for (const [index, message] of messages.entries()) {
     if (!isResult(message)) {
       const group = openGroup(message, callsOfHead(message), index);
       groups.push(group);
-      offerSlots(group, slotsById);
-      nextCall = 0;
+      offerSlots(group, offers);
       continue;
     }
-    const slots = slotsById.get(callIdOf(message));
-    if (slots === undefined) {
+    const id = callIdOf(message);
+    const offered = offers.get(id);
+    if (offered === undefined) {
       orphans.push(message);
       continue;
     }
-    const inOrder = slotInOrder(groups.at(-1), callIdOf(message), nextCall);
-    const slot = inOrder ?? nearestSlot(slots, message);
+    const slot = slotInOrder(groups.at(-1), id) ?? nearestSlot(offered, message);
     if (slot === undefined) {
       duplicates.push(message);
       continue;
     }
-    if (inOrder !== undefined) nextCall = inOrder.call + 1;
     const { group, call } = slot;
     const placeholder = group.results[call];
     if (placeholder !== undefined) duplicates.push(placeholder);
@@ -94,28 +89,54 @@ export function groupMessages(
   return { groups, orphans, duplicates };
 }
 
-function slotInOrder(group: OpenGroup | undefined, id: string, nextCall: number): Slot | undefined {
+/** If results follow their message in call order, each answers a call after the previous one. */
+function slotInOrder(group: OpenGroup | undefined, id: string): Slot | undefined {
   if (group === undefined) return undefined;
-  for (let call = nextCall; call < group.calls.length; call += 1) {
-    if (group.calls[call]?.id === id && group.results[call] === undefined) return { group, call };
+  let call: number | undefined = group.nextCall;
+  if (group.calls[call]?.id !== id || group.results[call] !== undefined) {
+    group.callsById ??= callsById(group.calls);
+    const sameId = group.callsById.get(id) ?? [];
+    for (call = sameId.at(-1); call !== undefined; call = sameId.at(-1)) {
+      if (call >= group.nextCall && group.results[call] === undefined) break;
+      sameId.pop();
+    }
   }
-  return undefined;
+  if (call === undefined) return undefined;
+  group.nextCall = call + 1;
+  return { group, call };
 }
 
-/** The nearest slot that the result can fill. Removes slots that already hold a real result. */
-function nearestSlot(slots: Slot[], message: ToolMessage): Slot | undefined {
-  const occupant = ({ group, call }: Slot) => group.results[call];
-  const isFilled = (slot: Slot) => {
-    const result = occupant(slot);
-    return result !== undefined && !isPlaceholder(result);
+/** The indexes of the calls with each id, the last one first. */
+function callsById(calls: readonly Call[]): Map<string, number[]> {
+  const indexes = new Map<string, number[]>();
+  for (const [call, { id }] of [...calls.entries()].reverse()) {
+    const sameId = indexes.get(id);
+    if (sameId === undefined) indexes.set(id, [call]);
+    else sameId.push(call);
+  }
+  return indexes;
+}
+
+/** The nearest slot that the result can fill. A slot that it cannot fill is never offered to such a result again. */
+function nearestSlot({ empty, open }: Offers, message: ToolMessage): Slot | undefined {
+  const isFilled = ({ group, call }: Slot): boolean => {
+    const result = group.results[call];
+    return result !== undefined && (isPlaceholder(message) || !isPlaceholder(result));
   };
-  while (slots.length > 0 && slots.slice(-1).every(isFilled)) slots.pop();
-  return slots.findLast((slot) => (isPlaceholder(message) ? occupant(slot) === undefined : !isFilled(slot)));
+  const slots = isPlaceholder(message) ? empty : open;
+  for (let slot = slots.at(-1); slot !== undefined; slot = slots.at(-1)) {
+    if (!isFilled(slot)) return slot;
+    slots.pop();
+  }
+  return undefined;
 }
 
 interface OpenGroup extends Group {
   readonly results: (ToolMessage | undefined)[];
   end: number;
+  /** The index of the call after the one that the last result in call order answered. */
+  nextCall: number;
+  callsById: Map<string, number[]> | undefined;
 }
 
 interface Slot {
@@ -123,18 +144,28 @@ interface Slot {
   readonly call: number;
 }
 
+/** The slots of one call id, the nearest last: for placeholders, and for real results. */
+interface Offers {
+  readonly empty: Slot[];
+  readonly open: Slot[];
+}
+
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
-  return { head, calls, results, start, end: start + 1 };
+  return { head, calls, results, start, end: start + 1, nextCall: 0, callsById: undefined };
 }
 
 /** In reverse, so that the first of two calls with one id is the nearest. */
-function offerSlots(group: OpenGroup, slotsById: Map<string, Slot[]>): void {
+function offerSlots(group: OpenGroup, offers: Map<string, Offers>): void {
   for (let call = group.calls.length - 1; call >= 0; call -= 1) {
+    const slot = { group, call };
     const id = group.calls[call]?.id ?? "";
-    const slots = slotsById.get(id);
-    if (slots === undefined) slotsById.set(id, [{ group, call }]);
-    else slots.push({ group, call });
+    const offered = offers.get(id);
+    if (offered === undefined) offers.set(id, { empty: [slot], open: [slot] });
+    else {
+      offered.empty.push(slot);
+      offered.open.push(slot);
+    }
   }
 }
 

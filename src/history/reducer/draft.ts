@@ -2,164 +2,197 @@
  * A history while it is being changed. The original array is not changed. `finish` returns the original array
  * if nothing changed, and a new one otherwise.
  *
- * Finding a message by id takes constant time. All arrays that descend from one another by appending share
- * one map from id to position. An entry of this append-only map counts only if the message at that position
- * has that id, so arrays that branch from a common ancestor share the map without seeing each other's
- * messages.
+ * The draft reads the groups of the original array from the end, and only as far back as a change needs them.
+ * So an append costs one copy of the array and work for the new messages, and many changes together cost one
+ * pass over the history and work for each change.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { callsAnsweredAfter } from "../calls/group.js";
+import type { Call } from "../messages/call.js";
+import { callIdOf, isResult } from "../messages/result.js";
+import { CallSlots, type Search, type Slot } from "./call-slots.js";
+import { type DraftGroup, GroupList } from "./group-list.js";
+import { positionIn, rememberChange } from "./known-history.js";
 
-interface Positions {
-  /** Shared by all descendants; an entry is never overwritten. */
-  readonly shared: Map<string, number>;
-  /**
-   * Entries of this array that differ from the shared ones. Belongs to one array, and does not change once it
-   * is set.
-   */
-  readonly moved: ReadonlyMap<string, number>;
-  /** If the array has another length now, it was changed in place and is no longer known. */
-  readonly length: number;
-}
-
-/** Arrays known to be in normal form, with the positions of their messages. */
-const knownHistories = new WeakMap<readonly BaseMessage[], Positions>();
-
-/** Above this number of moved entries, indexing the array afresh at its next change is cheaper. */
-const MOVED_LIMIT = 256;
-
-const NOTHING_MOVED: ReadonlyMap<string, number> = new Map();
-
-export function isKnownHistory(messages: readonly BaseMessage[]): boolean {
-  return knownHistories.get(messages)?.length === messages.length;
-}
-
-/** Records an array that is in normal form. `shared` holds the position of each of its ids. */
-export function rememberHistory(messages: readonly BaseMessage[], shared: Map<string, number>): void {
-  knownHistories.set(messages, { shared, moved: NOTHING_MOVED, length: messages.length });
+/** Where a message is. `call` is the index of the call that it answers; undefined for the head of the group. */
+export interface Place {
+  readonly group: DraftGroup;
+  readonly call: number | undefined;
 }
 
 export class Draft {
-  /** A removed message leaves an undefined hole, so that no position changes. */
-  #messages: (BaseMessage | undefined)[];
   readonly #original: readonly BaseMessage[];
-  #shared: Map<string, number>;
-  #moved: ReadonlyMap<string, number>;
-  #ownMoved: Map<string, number> | undefined;
-  #holes = 0;
-  #changed = false;
+  /** Messages before this index are not read yet. */
+  #unread: number;
+  #groups = new GroupList();
+  #slots = new CallSlots();
+  /** The places of all messages that are read, by id. */
+  readonly #places = new Map<string, Place>();
+  /** Groups whose results can answer other calls than noted. See `#settle`. */
+  readonly #unsettled = new Set<DraftGroup>();
 
-  /** @param messages A known history: see {@link isKnownHistory}. */
+  /** @param messages A known history: see `isKnownHistory`. */
   constructor(messages: readonly BaseMessage[]) {
-    const positions = knownHistories.get(messages);
     this.#original = messages;
-    this.#messages = messages as BaseMessage[];
-    this.#shared = positions?.shared ?? new Map();
-    this.#moved = positions?.moved ?? NOTHING_MOVED;
+    this.#unread = messages.length;
   }
 
-  /** One more than the last position. Counts holes. */
-  get length(): number {
-    return this.#messages.length;
+  has(id: string): boolean {
+    const position = positionIn(this.#original, id);
+    return this.#places.has(id) || (position !== undefined && position < this.#unread);
   }
 
-  at(position: number): BaseMessage | undefined {
-    return this.#messages[position];
+  /** The place of the message with this id; undefined if there is none. */
+  find(id: string): Place | undefined {
+    const position = positionIn(this.#original, id) ?? this.#unread;
+    while (this.#unread > position) this.#readGroup();
+    return this.#places.get(id);
   }
 
-  /** The position of the message with this id; undefined if there is none. */
-  find(id: string): number | undefined {
-    const position = this.#moved.get(id) ?? this.#shared.get(id);
-    return position !== undefined && this.#messages[position]?.id === id ? position : undefined;
-  }
-
-  /** The id of the message before a position, holes skipped; `""` at the beginning. */
-  idBefore(position: number): string {
-    for (let before = position - 1; before >= 0; before -= 1) {
-      const message = this.#messages[before];
-      if (message !== undefined) return message.id ?? "";
-    }
-    return "";
-  }
-
-  replace(position: number, message: BaseMessage): void {
-    if (this.#messages[position] === message) return;
-    this.#own()[position] = message;
-    this.#place(message, position);
-  }
-
-  /** Inserts before the message at the position; at `length`, appends. */
-  insert(position: number, message: BaseMessage): void {
-    if (position === this.#messages.length && !this.#changed) {
-      // `concat` copies once, at the right size. A copy that is pushed to would be copied again.
-      this.#messages = this.#messages.concat([message]);
-      this.#changed = true;
-      this.#place(message, position);
-      return;
-    }
-    const messages = this.#own();
-    messages.splice(position, 0, message);
-    for (let shifted = position; shifted < messages.length; shifted += 1) {
-      const moved = messages[shifted];
-      if (moved !== undefined) this.#place(moved, shifted);
+  /** The place of a slot for a result of this call: see {@link CallSlots.find}. */
+  findSlot(callId: string, search: Search, except: DraftGroup | undefined): Slot | undefined {
+    for (;;) {
+      const slot = this.#slots.find(callId, search, except);
+      if (slot !== undefined && this.#unsettled.has(slot.group)) this.#settle(slot.group);
+      else if (slot !== undefined || this.#unread === 0) return slot;
+      else this.#readGroup();
     }
   }
 
-  remove(position: number): void {
-    this.#own()[position] = undefined;
-    this.#holes += 1;
+  /** The first group of the history. */
+  first(): DraftGroup | undefined {
+    while (this.#unread > 0) this.#readGroup();
+    return this.#groups.first;
+  }
+
+  /** The id of the last message; `""` if there is none. */
+  lastId(): string {
+    const { last } = this.#groups;
+    if (last === undefined) return this.#original[this.#unread - 1]?.id ?? "";
+    return (last.results.findLast((result) => result !== undefined) ?? last.head).id ?? "";
+  }
+
+  append(head: BaseMessage): void {
+    this.insertAfter(this.#groups.last, head);
+  }
+
+  /** Inserts a message after a group; before all groups that are read if that is undefined. */
+  insertAfter(group: DraftGroup | undefined, head: BaseMessage): void {
+    this.#fill(this.#groups.insertAfter(group, head, callsAnsweredAfter(head)), []);
+  }
+
+  /** Removes a group with all of its results. */
+  removeGroup(group: DraftGroup): void {
+    this.#forget(group);
+    this.#slots.withdraw(group);
+    this.#unsettled.delete(group);
+    this.#groups.remove(group);
+  }
+
+  /** Replaces the head of a group, its calls and its results, which are in call order. */
+  replaceGroup(group: DraftGroup, head: BaseMessage, calls: readonly Call[], results: ToolMessage[]): void {
+    this.#forget(group);
+    group.head = head;
+    group.calls = calls;
+    this.#fill(group, results);
+  }
+
+  /** Puts a result into a slot, or takes it out. */
+  setResult({ group, call }: Slot, result: ToolMessage | undefined): void {
+    const former = group.results[call];
+    if (former === result) return;
+    if (former !== undefined) this.#places.delete(former.id ?? "");
+    group.results[call] = result;
+    if (result !== undefined) {
+      this.#places.set(result.id ?? "", { group, call });
+    } else {
+      this.#slots.offerAgain(group, group.calls[call]?.id ?? "");
+      if (!this.#slots.hasDistinctIds(group)) this.#unsettled.add(group);
+    }
+  }
+
+  /** The results of a group, each at the index of the call that it answers. */
+  resultsOf(group: DraftGroup): readonly (ToolMessage | undefined)[] {
+    if (this.#unsettled.has(group)) this.#settle(group);
+    return group.results;
   }
 
   clear(): void {
-    if (this.#messages.length === 0) return;
-    this.#messages = [];
-    this.#shared = new Map();
-    this.#moved = NOTHING_MOVED;
-    this.#ownMoved = undefined;
-    this.#holes = 0;
-    this.#changed = true;
+    this.#unread = 0;
+    this.#groups = new GroupList();
+    this.#slots = new CallSlots();
+    this.#places.clear();
+    this.#unsettled.clear();
   }
 
   /** The changed history, which is known from now on. Do not use the draft after this. */
   finish(): BaseMessage[] {
-    if (!this.#changed) return this.#original as BaseMessage[];
-    const messages = this.#messages;
-    while (this.#holes > 0 && messages.at(-1) === undefined) {
-      messages.pop();
-      this.#holes -= 1;
-    }
-    if (this.#holes > 0 || this.#moved.size > MOVED_LIMIT) {
-      const whole = messages.filter((message) => message !== undefined);
-      rememberHistory(whole, indexPositions(whole));
-      return whole;
-    }
-    const whole = messages as BaseMessage[];
-    knownHistories.set(whole, { shared: this.#shared, moved: this.#moved, length: whole.length });
-    return whole;
+    const original = this.#original as BaseMessage[];
+    const tail = this.#write();
+    const changed = tail.findIndex((message, index) => message !== original[this.#unread + index]);
+    const same = changed < 0 ? tail.length : changed;
+    const from = this.#unread + same;
+    if (changed < 0 && from === original.length) return original;
+    // `concat` copies once, at the right size.
+    const kept = from === original.length ? original : original.slice(0, from);
+    const messages = kept.concat(same === 0 ? tail : tail.slice(same));
+    rememberChange(messages, original, from);
+    return messages;
   }
 
-  #own(): (BaseMessage | undefined)[] {
-    if (!this.#changed) {
-      this.#messages = this.#messages.slice();
-      this.#changed = true;
+  #write(): BaseMessage[] {
+    const messages: BaseMessage[] = [];
+    for (let group = this.#groups.first; group !== undefined; group = group.next) {
+      messages.push(group.head);
+      for (const result of group.results) if (result !== undefined) messages.push(result);
     }
-    return this.#messages;
+    return messages;
   }
 
-  #place(message: BaseMessage, position: number): void {
-    const id = message.id ?? "";
-    const known = this.#moved.get(id) ?? this.#shared.get(id);
-    if (known === position) return;
-    if (known === undefined) {
-      this.#shared.set(id, position);
-      return;
+  #readGroup(): void {
+    let start = this.#unread - 1;
+    const results: ToolMessage[] = [];
+    for (; start > 0; start -= 1) {
+      const result = this.#original[start];
+      if (result === undefined || !isResult(result)) break;
+      results.push(result);
     }
-    this.#ownMoved ??= new Map(this.#moved);
-    this.#ownMoved.set(id, position);
-    this.#moved = this.#ownMoved;
+    this.#unread = start;
+    const head = this.#original[start];
+    if (head === undefined) return;
+    const group = this.#groups.insertAfter(undefined, head, callsAnsweredAfter(head));
+    this.#fill(group, results.reverse());
   }
-}
 
-function indexPositions(messages: readonly BaseMessage[]): Map<string, number> {
-  return new Map(messages.map((message, position) => [message.id ?? "", position]));
+  #forget({ head, results }: DraftGroup): void {
+    this.#places.delete(head.id ?? "");
+    for (const result of results) if (result !== undefined) this.#places.delete(result.id ?? "");
+  }
+
+  /**
+   * Removing a result can change which calls the results after it answer, if calls have the same id: only the
+   * order of the results is stored, and each answers the first call of its id after the call of the result
+   * before it.
+   */
+  #settle(group: DraftGroup): void {
+    this.#fill(
+      group,
+      group.results.filter((result) => result !== undefined),
+    );
+  }
+
+  #fill(group: DraftGroup, results: readonly ToolMessage[]): void {
+    group.results = new Array<ToolMessage | undefined>(group.calls.length).fill(undefined);
+    this.#unsettled.delete(group);
+    this.#places.set(group.head.id ?? "", { group, call: undefined });
+    let call = 0;
+    for (const result of results) {
+      while (call < group.calls.length && group.calls[call]?.id !== callIdOf(result)) call += 1;
+      group.results[call] = result;
+      this.#places.set(result.id ?? "", { group, call });
+      call += 1;
+    }
+    this.#slots.offer(group);
+  }
 }

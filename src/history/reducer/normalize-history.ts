@@ -5,6 +5,7 @@
 
 import { BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter, flattenGroups } from "../calls/group.js";
+import type { Call } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
@@ -12,7 +13,8 @@ import { readMessages } from "../messages/read-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isResult } from "../messages/result.js";
 import { arrangeMessages } from "./arrange-messages.js";
-import { isKnownHistory, rememberHistory } from "./draft.js";
+import { hasId, identify } from "./identify.js";
+import { isKnownHistory, rememberHistory } from "./known-history.js";
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
 export function normalizeHistory(
@@ -28,11 +30,11 @@ export function normalizeHistory(
   }
   const groups = arrangeMessages(readMessages(history, report), callsAnsweredAfter, report);
   const messages = withUniqueIds(flattenGroups(groups), report);
-  rememberHistory(messages, new Map(messages.map((message, position) => [message.id ?? "", position])));
+  rememberHistory(messages);
   return messages;
 }
 
-const NOTHING_EXPECTED: readonly string[] = [];
+const NO_CALLS: readonly Call[] = [];
 
 /** The position of each id if the list is in normal form; undefined otherwise. */
 function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
@@ -46,19 +48,20 @@ function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | 
 
 function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
   const positions = new Map<string, number>();
-  let expected = NOTHING_EXPECTED;
+  let calls = NO_CALLS;
+  let next = 0;
   for (const [position, message] of messages.entries()) {
     if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
     positions.set(message.id, position);
     if (isResult(message)) {
       // The result answers the first remaining call with this id. The calls before that one stay without a
       // result.
-      const index = expected.indexOf(callIdOf(message));
-      if (index < 0) return undefined;
-      expected = expected.slice(index + 1);
+      while (next < calls.length && calls[next]?.id !== callIdOf(message)) next += 1;
+      if (next === calls.length) return undefined;
+      next += 1;
     } else {
-      const calls = callsAnsweredAfter(message);
-      expected = calls.length === 0 ? NOTHING_EXPECTED : calls.map((call) => call.id);
+      calls = callsAnsweredAfter(message);
+      next = 0;
     }
   }
   return positions;
@@ -87,15 +90,20 @@ function withUniqueIds(messages: readonly BaseMessage[], report: (repair: Repair
   const claimed = new Set(messages.map((message) => message.id));
   let previousId = "";
   return messages.map((message) => {
-    const isOwn = typeof message.id === "string" && message.id !== "" && !ids.has(message.id);
+    const { id: formerId } = message;
+    const isOwn = hasId(message) && !ids.has(message.id);
     const identified = isOwn
       ? message
-      : copyMessage(message, {
-          id: deriveUnusedId(message, previousId, (id) => claimed.has(id) || ids.has(id)),
-        });
-    if (!isOwn) report(createRepair({ kind: "id-derived", message: identified, previousId: message.id }));
+      : withNewId(message, previousId, (id) => claimed.has(id) || ids.has(id));
+    if (!isOwn) report(createRepair({ kind: "id-derived", message: identified, previousId: formerId }));
     previousId = identified.id ?? "";
     ids.add(previousId);
     return identified;
   });
+}
+
+/** A message with an id that another one has too is copied. */
+function withNewId(message: BaseMessage, previousId: string, isTaken: (id: string) => boolean): BaseMessage {
+  const id = deriveUnusedId(message, previousId, isTaken);
+  return hasId(message) ? copyMessage(message, { id }) : identify(message, id);
 }
