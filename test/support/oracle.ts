@@ -166,8 +166,18 @@ function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undef
 
 function place(blocks: Block[], message: BaseMessage): Block[] {
   const coverage = coverageOf(message);
-  const index = coverage === undefined ? blocks.length : placeOfSummary(blocks, coverage.messages);
+  const index =
+    coverage === undefined ? placeOfRecovered(blocks, message) : placeOfSummary(blocks, coverage.messages);
   return identify(blocks.toSpliced(index, 0, blockOf(message)), message);
+}
+
+// Rule 12.
+
+function placeOfRecovered(blocks: readonly Block[], message: BaseMessage): number {
+  const { after } = Object(message.additional_kwargs?.["tether_recovered"]);
+  if (after === "") return 0;
+  const index = blocks.findIndex((block) => write([block]).some(({ id }) => id === after));
+  return index < 0 ? blocks.length : index + 1;
 }
 
 function placeOfSummary(blocks: readonly Block[], covered: readonly string[]): number {

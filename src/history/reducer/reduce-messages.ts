@@ -23,6 +23,8 @@
  *  9. Nothing is mutated. An untouched message keeps its identity, and so does the array if nothing changed.
  * 10. A history that is not in this form is brought into it first.
  * 11. An append costs one copy of the array, and work for the new messages only.
+ * 12. A new message with the mark of a recovered message is placed after the group of the message that the mark names,
+ *     or first if it names none. If that message is not in the history, it is appended.
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
@@ -39,6 +41,7 @@ import { coverageOf } from "../messages/summary.js";
 import { Draft } from "./draft.js";
 import { endOfGroup, findSlot, type PlacedGroup, readGroup, refit } from "./draft-group.js";
 import { normalizeHistory } from "./normalize-history.js";
+import { placeOfMessage } from "./place-of-message.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -116,26 +119,10 @@ function removeMessage(draft: Draft, id: string, report: Report): void {
   draft.remove(position);
 }
 
-/** Applies rule 8 to a summary. Appends any other message. */
 function placeMessage(draft: Draft, message: BaseMessage, report: Report): void {
-  const coverage = coverageOf(message);
-  const position = coverage === undefined ? draft.length : placeOfSummary(draft, coverage.messages);
+  const position = placeOfMessage(draft, message);
   draft.insert(position, identify(draft, message, position));
   archiveCovered(draft, message, undefined, report);
-}
-
-function placeOfSummary(draft: Draft, covered: readonly string[]): number {
-  let last = -1;
-  for (const id of covered) last = Math.max(last, draft.find(id) ?? -1);
-  if (last >= 0) return endOfGroup(draft, last);
-  let position = 0;
-  for (let next = 0; next < draft.length; next += 1) {
-    const message = draft.at(next);
-    if (message === undefined) continue;
-    if (message.type !== "system") break;
-    position = next + 1;
-  }
-  return position;
 }
 
 /**

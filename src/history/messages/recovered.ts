@@ -1,0 +1,25 @@
+/** The mark of a message that was recovered from a run that ended before it could store it. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
+import { copyMessage } from "./copy-message.js";
+
+/** Marks a recovered message in `additional_kwargs`. The value names its place: `{ after: id }`. */
+export const RECOVERED_KEY = "tether_recovered";
+
+/**
+ * A copy of the message with the mark.
+ *
+ * @param after The id of the message that it follows; `""` if it is the first of the history.
+ */
+export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
+  const additional_kwargs = { ...message.additional_kwargs, [RECOVERED_KEY]: { after } };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}
+
+/** The id of the message that a recovered message follows. Undefined for every other message. */
+export function recoveredAfter(message: BaseMessage): string | undefined {
+  const mark: unknown = message.additional_kwargs?.[RECOVERED_KEY];
+  const after = isRecord(mark) ? mark["after"] : undefined;
+  return typeof after === "string" ? after : undefined;
+}
