@@ -7,6 +7,7 @@ import { BROKEN_REASONS } from "../../src/providers/answer/stream-verdict.js";
 const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "call-closed": true,
   "result-recovered": true,
+  "response-recovered": true,
   "summary-made": true,
   "summary-failed": true,
   "limit-reached": true,
@@ -31,6 +32,8 @@ export function describeEvent(event: unknown): string {
   switch (known?.type) {
     case "result-recovered":
       return `${known.tool}: its result was recovered from the earlier run`;
+    case "response-recovered":
+      return "a response of the earlier run was recovered";
     case "call-closed":
       return `${known.tool}: closed without a result, because ${CAUSES[known.cause]}`;
     case "summary-made":

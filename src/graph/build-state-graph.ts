@@ -1,7 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
-import { patch } from "../nodes/recovery/patch.js";
+import { createPatchNode } from "../nodes/recovery/patch.js";
 import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
 import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js";
 import { firstRoute, step } from "../nodes/run/step.js";
@@ -22,7 +22,7 @@ export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
 ) {
   return new StateGraph({ state: publicStateSchema, context: runContextSchema })
-    .addNode("patch", step(patch), { input: agentStateSchema, ends: ["approve"] })
+    .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
       input: agentStateSchema,
@@ -31,12 +31,7 @@ export function buildStateGraph(
     })
     .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
     .addNode("tools", step(createToolsNode(options)))
-    .addConditionalEdges(START, firstRoute(createStartRoute(options.summaryPolicy)), [
-      "patch",
-      "summarize",
-      "model",
-      END,
-    ])
+    .addConditionalEdges(START, firstRoute(createStartRoute(options)), ["patch", "summarize", "model", END])
     .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");

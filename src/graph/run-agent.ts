@@ -2,7 +2,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
-import { followingOptions, innerOptions } from "../langgraph/inner-options.js";
+import { followingOptions, innerOptions, savesAtExit } from "../langgraph/inner-options.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
 import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
@@ -63,8 +63,10 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const bag: RunBag = { metadata: {} };
 
   const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
-    watched.restart();
-    const handle = new RunHandle({ bag, middleware, checkpoints, given, maxConcurrency, ...kind });
+    const resumeValue = isCommand(runInput) ? runInput.resume : undefined;
+    watched.restart(savesAtExit(own) ? resumeValue : undefined);
+    const inputs = { input: runInput, bag, middleware, checkpoints, given, maxConcurrency, ...kind };
+    const handle = new RunHandle(inputs);
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
       ...inner,

@@ -41,3 +41,13 @@ export function followingOptions<Options extends RunnableConfig>(options: Option
   // The `runId` stays, because readers of events take the last end of that run as its output.
   return { ...options, configurable, metadata };
 }
+
+/** Whether LangGraph saves the run only at its end. `checkpointDuring: false` is the old name of that. */
+export function savesAtExit({ durability, checkpointDuring }: SavingOptions): boolean {
+  return durability === "exit" || checkpointDuring === false;
+}
+
+interface SavingOptions extends RunnableConfig {
+  readonly durability?: unknown;
+  readonly checkpointDuring?: unknown;
+}

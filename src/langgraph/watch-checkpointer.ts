@@ -1,17 +1,26 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { saveResumeValue } from "./resume-values.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
   /** The checkpoint that the run began on, with the writes of tasks of an unfinished run. */
   abandoned: CheckpointTuple | undefined;
+  /** Whether the thread had gone on after `abandoned`, so that the run began another branch of it. */
+  isFork: boolean;
   /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The checkpoint that was saved last before this one, in any branch of the thread. */
+  readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
 }
 
 export interface WatchedCheckpointer {
-  /** Call it before each run. The next checkpoint that is read becomes `abandoned`. */
-  readonly restart: () => void;
+  /**
+   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
+   *
+   * @param resumeValue A value to save with that checkpoint. Undefined: none.
+   */
+  readonly restart: (resumeValue?: unknown) => void;
   readonly checkpoints: WatchedCheckpoints;
   /** Use it in place of the original checkpointer. Undefined if there is none. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
@@ -20,16 +29,24 @@ export interface WatchedCheckpointer {
 /** Remembers the first checkpoint that a run reads. An earlier run may have left it unfinished. */
 export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
   if (!isSaver(saver)) {
-    const checkpoints = { abandoned: undefined, read: undefined };
+    const checkpoints = { abandoned: undefined, isFork: false, read: undefined, readBefore: undefined };
     return { checkpoints, checkpointer: undefined, restart: () => {} };
   }
   const checkpoints: WatchedCheckpoints = {
     abandoned: undefined,
+    isFork: false,
     read: (config) => saver.getTuple(config),
+    readBefore: async (before) => {
+      const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+      for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+      return undefined;
+    },
   };
   let isFirst = true;
-  const restart = (): void => {
+  let toSave: unknown;
+  const restart = (resumeValue?: unknown): void => {
     isFirst = true;
+    toSave = resumeValue;
   };
   const getTuple = async (
     config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
@@ -37,7 +54,11 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
     const remembers = isFirst;
     isFirst = false;
     const tuple = await saver.getTuple(config);
-    if (remembers) checkpoints.abandoned = tuple;
+    if (!remembers) return tuple;
+    checkpoints.abandoned = tuple;
+    checkpoints.isFork = await isSuperseded(saver, config, tuple);
+    if (tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
+      await saveResumeValue(saver, tuple, toSave);
     return tuple;
   };
   const checkpointer = new Proxy(saver, {
@@ -49,6 +70,18 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
     },
   });
   return { checkpoints, checkpointer, restart };
+}
+
+/** A client can name the thread's latest checkpoint too. */
+async function isSuperseded(
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  tuple: CheckpointTuple | undefined,
+): Promise<boolean> {
+  const { checkpoint_id, ...configurable } = { ...config.configurable };
+  if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
+  const latest = await saver.getTuple({ ...config, configurable });
+  return latest?.checkpoint.id !== tuple.checkpoint.id;
 }
 
 function isSaver(value: unknown): value is BaseCheckpointSaver {

@@ -5,6 +5,8 @@ import { type UnansweredCall, unansweredCalls } from "../history/calls/open-call
 import type { GivenMessages } from "../middleware/run-agent-middleware.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";
+import type { CallPolicy } from "./approval/call-policy.js";
+import { mayHaveLeftovers } from "./recovery/leftovers.js";
 import type { AgentState } from "./run/agent-state.js";
 import { runInputsOf } from "./run/run-handle.js";
 import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
@@ -12,22 +14,26 @@ import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 
+export interface StartRouteOptions {
+  readonly summaryPolicy: SummaryPolicyOf;
+  readonly callPolicy: CallPolicy;
+}
+
 /**
- * Makes the route from START. A healthy turn goes to the model at once. If the open group has pending calls, the run
- * ends: their results have not all come, or their run was cut off. But if that run left writes in its checkpoint, the
- * patch node looks there for their results.
+ * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
+ * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
  */
-export function createStartRoute(summaryPolicy: SummaryPolicyOf) {
+export function createStartRoute({ summaryPolicy, callPolicy }: StartRouteOptions) {
   return async function routeStart(
     state: AgentState,
     config: Config,
   ): Promise<"patch" | "summarize" | "model" | typeof END> {
     const inputs = runInputsOf(config);
     const { dangling, pending } = unansweredCalls(state.messages);
-    if (dangling.length > 0) return "patch";
+    if (dangling.length > 0 || (inputs && mayHaveLeftovers(inputs.checkpoints))) return "patch";
     if (inputs?.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
-    if (pending.length > 0) return inputs?.checkpoints.abandoned?.pendingWrites?.length ? "patch" : END;
     if (inputs?.endsAfterInput) return END;
+    if (pending.length > 0) return pending.every(callPolicy.isHandedOver) ? END : "patch";
     return leadToModel(state, config, summaryPolicy, 0);
   };
 }

@@ -15,6 +15,7 @@ import {
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import fc from "fast-check";
+import { markRecovered } from "../../src/history/messages/recovered.js";
 import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
 import { createSummary } from "../../src/history/messages/summary.js";
 import { messageLike, noMessage } from "./foreign-values.js";
@@ -39,6 +40,13 @@ type Form = "message" | "frozen" | "chunk" | "role" | "type";
 
 export type Entry =
   | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
+  | {
+      readonly kind: "recovered";
+      readonly id: Id;
+      readonly text: string;
+      readonly after: string;
+      readonly calls: readonly CallEntry[];
+    }
   | {
       readonly kind: "ai";
       readonly id: Id;
@@ -115,6 +123,16 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
     weight: 10,
     arbitrary: fc.record({ kind: fc.constant("result" as const), id, text, form, call: callId }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("recovered" as const),
+      id,
+      text,
+      after: fc.constantFrom(...MESSAGE_IDS, ""),
+      calls: fc.array(call, { maxLength: 2 }),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("placeholder" as const), id, text, call: callId }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("summary" as const), id, text, coverage }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: messageLike }) },
@@ -160,6 +178,10 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
       return inForm(one.form === "chunk" ? "message" : one.form, "system", fieldsOf(one));
     case "ai":
       return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) });
+    case "recovered": {
+      const message = new AIMessage({ ...fieldsOf(one), ...callFields(one.text, one.calls) });
+      return markRecovered(message, one.after);
+    }
     case "result":
       return inForm(one.form, "tool", { ...fieldsOf(one), tool_call_id: one.call });
     case "placeholder":

@@ -40,13 +40,16 @@ export function reduceByTheRules(state: readonly BaseMessage[], values: readonly
   return messages;
 }
 
-function apply(blocks: Block[], message: BaseMessage): Block[] {
+function apply(blocks: Block[], given: BaseMessage): Block[] {
+  const message = withoutPlace(given);
   if (message.type === "remove") {
     return message.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, message.id);
   }
   if (isResult(message)) return placeResult(blocks, message);
   const former = write(blocks).find(({ id }) => id === message.id);
-  const placed = hasId(blocks, message.id) ? replace(blocks, message) : place(blocks, message);
+  const placed = hasId(blocks, message.id)
+    ? replace(blocks, message)
+    : place(blocks, message, namedPlace(given));
   return archive(placed, message, former);
 }
 
@@ -188,10 +191,35 @@ function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undef
 
 // Rule 8, and the append.
 
-function place(blocks: Block[], message: BaseMessage): Block[] {
+function place(blocks: Block[], message: BaseMessage, after: string | undefined): Block[] {
   const coverage = coverageOf(message);
-  const index = coverage === undefined ? blocks.length : placeOfSummary(blocks, coverage.messages);
+  const index =
+    coverage === undefined ? placeOfRecovered(blocks, after) : placeOfSummary(blocks, coverage.messages);
   return identify(blocks.toSpliced(index, 0, blockOf(message)), message);
+}
+
+// Rule 12.
+
+function namedPlace(message: BaseMessage): string | undefined {
+  const { after } = Object(message.additional_kwargs?.["tether_recovered"]);
+  return typeof after === "string" ? after : undefined;
+}
+
+/** The stored mark names no place. */
+function withoutPlace(message: BaseMessage): BaseMessage {
+  if (namedPlace(message) === undefined) return message;
+  const additional_kwargs = { ...message.additional_kwargs, tether_recovered: {} };
+  const copy: BaseMessage = Object.create(Object.getPrototypeOf(message));
+  return Object.assign(copy, message, {
+    additional_kwargs,
+    lc_kwargs: { ...message.lc_kwargs, additional_kwargs },
+  });
+}
+
+function placeOfRecovered(blocks: readonly Block[], after: string | undefined): number {
+  if (after === "") return 0;
+  const index = blocks.findIndex((block) => write([block]).some(({ id }) => id === after));
+  return index < 0 ? blocks.length : index + 1;
 }
 
 function placeOfSummary(blocks: readonly Block[], covered: readonly string[]): number {

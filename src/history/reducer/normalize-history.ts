@@ -10,6 +10,7 @@ import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
 import { readMessages } from "../messages/read-messages.js";
+import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isResult } from "../messages/result.js";
 import { arrangeMessages } from "./arrange-messages.js";
@@ -28,7 +29,7 @@ export function normalizeHistory(
     rememberHistory(stored, positions);
     return stored;
   }
-  const groups = arrangeMessages(readMessages(history, report), callsAnsweredAfter, report);
+  const groups = arrangeMessages(readMessages(history, report).map(withoutPlace), callsAnsweredAfter, report);
   const messages = withUniqueIds(flattenGroups(groups), report);
   rememberHistory(messages);
   return messages;
@@ -52,6 +53,7 @@ function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | un
   let next = 0;
   for (const [position, message] of messages.entries()) {
     if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
+    if (recoveredAfter(message) !== undefined) return undefined;
     positions.set(message.id, position);
     if (isResult(message)) {
       // The result answers the first remaining call with this id. The calls before that one stay without a

@@ -5,7 +5,8 @@ import type { ApprovalCall, RequireApproval } from "../../settings/require-appro
 import type { ToolTask } from "../tools/tool-task.js";
 
 export interface CallPolicy {
-  readonly isHandedOver: (task: ToolTask) => boolean;
+  /** Whether the caller of the run is to answer the call. */
+  readonly isHandedOver: (task: Pick<ToolTask, "call">) => boolean;
   readonly needsApproval: (task: ToolTask) => Promise<boolean>;
 }
 

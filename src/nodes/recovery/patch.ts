@@ -1,45 +1,70 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { placeOfCall } from "../../history/calls/group.js";
-import { unansweredCalls } from "../../history/calls/open-calls.js";
+import { type UnansweredCall, unansweredCalls } from "../../history/calls/open-calls.js";
+import { isAIMessage } from "../../history/messages/call.js";
 import { causeInHistory, createPlaceholder } from "../../history/messages/result.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf } from "../run/run-handle.js";
+import { findLeftovers } from "./leftovers.js";
 import { pendingApprovals } from "./pending-approvals.js";
-import { recoverCalls } from "./recover-calls.js";
+import { type Remains, recoverCalls } from "./recover-calls.js";
+import { recoverMessages } from "./recover-messages.js";
+
+export interface PatchNodeOptions {
+  readonly callPolicy: CallPolicy;
+}
+
+type PatchUpdate = AgentUpdate | Command<unknown, AgentUpdate, "approve">;
 
 /**
- * Closes dangling calls. A call gets the result that its tool returned before its run ended, if it can be found.
- * Otherwise it gets a placeholder that says what is known. A call of the open group only gets a result that was
- * found. If it waited for a human, the question is repeated. This node runs no tool.
+ * Makes the node that recovers what ended runs left, and closes the calls that nobody will answer. Messages that an
+ * ended run has shown to a client are put back in their places. A call gets the result that its tool returned before
+ * its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group
+ * stay open if the caller is to answer them. If they waited for a human, the question is repeated. This node runs no
+ * tool.
  */
-export async function patch(
-  { messages }: AgentState,
-  config: LangGraphRunnableConfig,
-): Promise<AgentUpdate | Command<unknown, AgentUpdate, "approve">> {
-  const { dangling, pending } = unansweredCalls(messages);
-  const calls = [...dangling, ...pending];
-  const inputs = runInputsOf(config);
-  const found = await recoverCalls(calls, inputs?.checkpoints);
-  // A response that a middleware set follows the open group too, so its calls are closed as well.
-  const closes = inputs?.given === undefined ? dangling.length : calls.length;
-  const closing: BaseMessage[] = [];
-  for (const [index, unanswered] of calls.entries()) {
-    const { call, group } = unanswered;
-    const remains = found[index];
-    if (remains?.kind === "result") {
-      closing.push(remains.result);
-      emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
-    } else if (index < closes || (inputs?.endsAfterInput && remains?.kind === "question")) {
-      const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, messages[group.end]);
-      closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
-      emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+export function createPatchNode({ callPolicy }: PatchNodeOptions) {
+  return async function patch(
+    { messages }: AgentState,
+    config: LangGraphRunnableConfig,
+  ): Promise<PatchUpdate> {
+    const inputs = runInputsOf(config);
+    const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
+    const recovered = recoverMessages(messages, leftovers);
+    const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
+    for (const { id = "" } of recovered.filter(isAIMessage))
+      emitEvent(config, { type: "response-recovered", messageId: id });
+
+    const { dangling, pending } = unansweredCalls(history);
+    const calls = [...dangling, ...pending];
+    const found = recoverCalls(calls, leftovers);
+    const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
+      // A response that a middleware set follows the open group too.
+      if (index < dangling.length || inputs?.given !== undefined) return true;
+      if (inputs?.endsAfterInput) return remains?.kind === "question";
+      return remains === undefined && !callPolicy.isHandedOver({ call });
+    };
+    const closing: BaseMessage[] = [];
+    for (const [index, unanswered] of calls.entries()) {
+      const { call, group } = unanswered;
+      const remains = found[index];
+      if (remains?.kind === "result") {
+        closing.push(remains.result);
+        emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
+      } else if (isClosed(index, unanswered, remains)) {
+        const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
+        closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
+        emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+      }
     }
-  }
-  const update = closing.length === 0 ? {} : { messages: closing };
-  const question = inputs?.endsAfterInput
-    ? undefined
-    : pendingApprovals(calls.slice(closes), found.slice(closes));
-  return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+    const written = [...recovered, ...closing];
+    const update = written.length === 0 ? {} : { messages: written };
+    const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
+    const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
+    return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+  };
 }

@@ -55,6 +55,15 @@ export type AgentEvent =
       /** The id of the tool call. */
       readonly callId: string;
     }
+  /**
+   * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
+   * was stored. Emitted at the start of a run, before the model is asked.
+   */
+  | {
+      readonly type: "response-recovered";
+      /** The id of the message. */
+      readonly messageId: string;
+    }
   /** A summary was written, and now represents earlier messages in the model input. */
   | {
       readonly type: "summary-made";

@@ -5,6 +5,8 @@ import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
 export interface RunInputs {
+  /** The input that LangGraph gets. */
+  readonly input: unknown;
   /** Shared by all middleware of the run. */
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;

@@ -1,12 +1,14 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { watchCheckpointer } from "../../../src/langgraph/watch-checkpointer.js";
 import { RunHandle, runHandleOf } from "../../../src/nodes/run/run-handle.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 
 const handle = new RunHandle({
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
-  checkpoints: { abandoned: undefined, read: undefined },
+  input: { messages: [] },
+  checkpoints: watchCheckpointer(undefined).checkpoints,
   maxConcurrency: 1,
   endsAfterInput: false,
 });

@@ -2,7 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
-import type { WatchedCheckpoints } from "../../../src/langgraph/watch-checkpointer.js";
+import { type WatchedCheckpoints, watchCheckpointer } from "../../../src/langgraph/watch-checkpointer.js";
+import { findLeftovers } from "../../../src/nodes/recovery/leftovers.js";
 import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
 
 const calling = (id: string, ...callIds: string[]) =>
@@ -50,6 +51,8 @@ function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; r
   });
   const checkpoints: WatchedCheckpoints = {
     abandoned: tuples[0],
+    isFork: false,
+    readBefore: undefined,
     read: async (config) => {
       const id = String(config.configurable?.["checkpoint_id"]);
       reads.push(id);
@@ -63,13 +66,14 @@ const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
 const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
 /** The contents that are found for the calls without a result. */
-async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints | undefined) {
+async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
   const { dangling, pending } = unansweredCalls(history);
-  const found = await recoverCalls([...dangling, ...pending], checkpoints);
+  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints });
+  const found = recoverCalls([...dangling, ...pending], leftovers);
   return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
 }
 
-describe("recoverCalls", () => {
+describe("the leftovers of ended runs", () => {
   const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
 
   it("finds the writes of the abandoned checkpoint's tasks, each in its place", async () => {
@@ -87,12 +91,8 @@ describe("recoverCalls", () => {
   });
 
   it("finds nothing where there is no checkpointer, and nothing in a first run", async () => {
-    expect(await harvest(batch, undefined)).toEqual([undefined, undefined, undefined]);
-    expect(await harvest(batch, { abandoned: undefined, read: undefined })).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    const { checkpoints } = watchCheckpointer(undefined);
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 
   it("leaves a placeholder where it is", async () => {
@@ -123,7 +123,7 @@ describe("recoverCalls", () => {
       loop([result("1", "of another turn")]),
     );
     expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
-    expect(reads).toEqual(["1"]);
+    expect(reads).toEqual([]);
   });
 
   it("gives one result to only one call if a group uses an id twice", async () => {

@@ -1,0 +1,35 @@
+/** The mark of a message that was recovered from a run that ended before it could store it. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
+import { copyMessage } from "./copy-message.js";
+
+/**
+ * Marks a recovered message in `additional_kwargs`. In an update the value names its place: `{ after: id }`. In a
+ * history, where the message has its place, it is `{}`.
+ */
+export const RECOVERED_KEY = "tether_recovered";
+
+/**
+ * A copy of the message with the mark.
+ *
+ * @param after The id of the message that it follows; `""` if it is the first of the history.
+ */
+export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
+  const additional_kwargs = { ...message.additional_kwargs, [RECOVERED_KEY]: { after } };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}
+
+/** The id of the message that a recovered message follows. Undefined for every other message. */
+export function recoveredAfter(message: BaseMessage): string | undefined {
+  const mark: unknown = message.additional_kwargs?.[RECOVERED_KEY];
+  const after = isRecord(mark) ? mark["after"] : undefined;
+  return typeof after === "string" ? after : undefined;
+}
+
+/** The message as the history stores it: the mark stays, but names no place. */
+export function withoutPlace<Message extends BaseMessage>(message: Message): Message {
+  if (recoveredAfter(message) === undefined) return message;
+  const additional_kwargs = { ...message.additional_kwargs, [RECOVERED_KEY]: {} };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}

@@ -1,0 +1,32 @@
+/** What a checkpoint tells about the run that saved it, if that run has ended early. */
+
+import type { CheckpointTuple } from "@langchain/langgraph";
+import { NULL_TASK } from "./null-task.js";
+
+/** The values that the finished tasks of a checkpoint wrote to a channel: one list for each task. */
+export function writesByTask({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[][] {
+  const byTask = new Map<string, unknown[]>();
+  for (const [task, name, value] of pendingWrites) {
+    // LangGraph applies these to the state of the next run, whatever its input is.
+    if (name !== channel || task === NULL_TASK) continue;
+    byTask.set(task, [...(byTask.get(task) ?? []), value]);
+  }
+  return [...byTask.values()];
+}
+
+/** The values that the `Command` of the checkpoint's next run wrote to a channel. */
+export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
+  return pendingWrites.flatMap(([task, name, value]) =>
+    name === channel && task === NULL_TASK ? [value] : [],
+  );
+}
+
+/** Whether the run was about to enter this node. The name of the channel is not exported. */
+export function waitsForNode({ checkpoint }: CheckpointTuple, node: string): boolean {
+  return Object.hasOwn(checkpoint.channel_values, `branch:to:${node}`);
+}
+
+/** Whether the checkpoint has an input that its run has not read yet. */
+export function hasNewInput({ metadata }: CheckpointTuple): boolean {
+  return metadata?.source === "input";
+}

@@ -1,0 +1,155 @@
+/**
+ * Finds what ended runs left behind. LangGraph saves the writes of each finished task, and each interrupt, with the
+ * checkpoint of its superstep. New input discards them, so they are read from that checkpoint itself.
+ */
+
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
+import { callsOf } from "../../history/messages/call.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { callIdOf, isResult } from "../../history/messages/result.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import {
+  hasNewInput,
+  waitsForNode,
+  writesByTask,
+  writesOfCommand,
+} from "../../langgraph/abandoned-checkpoint.js";
+import { waitingInterrupts } from "../../langgraph/resume-values.js";
+import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
+import { isRecord } from "../../shared/is-record.js";
+import { type AskedCall, askedCalls } from "../approval/approval-request.js";
+import type { RunInputs } from "../run/run-inputs.js";
+
+/** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
+const CHECKPOINTS_TO_READ = 40;
+
+/** What one checkpoint of an ended run has, and the state of the thread does not. */
+export interface Leftovers {
+  /** The history that the tasks of the run saw. */
+  readonly history: readonly BaseMessage[];
+  /** The messages that the finished tasks wrote, in the order of their calls. */
+  readonly written: readonly BaseMessage[];
+  /** The calls that unfinished tasks asked a human about. */
+  readonly questions: readonly AskedCall[];
+  /** The ids of the messages that later input removes. The client that removed them had seen them. */
+  readonly removed: ReadonlySet<string>;
+}
+
+/** What became of a checkpoint's writes. */
+type Fate =
+  /** New input discarded them. */
+  | "discarded"
+  /** An update of the state took them over. It drops the questions. */
+  | "folded"
+  /** The next superstep applied them. */
+  | "applied";
+
+/** Whether the route from START has to send the run to `patch`, to look for leftovers. */
+export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
+  if (abandoned === undefined) return false;
+  return (
+    hasNewInput(abandoned) ||
+    waitsForNode(abandoned, "patch") ||
+    writesByTask(abandoned, "messages").length > 0 ||
+    waitingInterrupts(abandoned).length > 0
+  );
+}
+
+/** The leftovers of all runs that ended since a run passed `patch`, the oldest first. */
+export async function findLeftovers({
+  input,
+  checkpoints,
+}: Pick<RunInputs, "input" | "checkpoints">): Promise<readonly Leftovers[]> {
+  const found: Leftovers[] = [];
+  const removed = new Set(removalsOf(input));
+  let checkpoint = checkpoints.abandoned;
+  // A run that continues the abandoned one applies its writes.
+  let fate: Fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
+  let child: CheckpointTuple | undefined;
+  for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
+    if (fate !== "applied") {
+      const leftovers = { ...readLeftovers(checkpoint, fate), removed: new Set(removed) };
+      const isFork = leftovers.written.some(isNoResult) && (await isForked(checkpoint, child, checkpoints));
+      found.unshift(isFork ? { ...leftovers, written: leftovers.written.filter(isResult) } : leftovers);
+    }
+    const { parentConfig }: CheckpointTuple = checkpoint;
+    if (parentConfig === undefined || !leadsFurther(checkpoint)) break;
+    for (const id of removalsOf(checkpoint.checkpoint.channel_values[START])) removed.add(id);
+    child = checkpoint;
+    checkpoint = await checkpoints.read?.(parentConfig);
+    fate = fateOfParent(child, checkpoint);
+  }
+  return found;
+}
+
+/** The ids of the messages that an input removes. */
+function removalsOf(input: unknown): string[] {
+  const given: readonly unknown[] = isRecord(input) ? [input["messages"]].flat() : [];
+  return given.flatMap((value) => {
+    const message = coerceMessage(value);
+    return message !== undefined && RemoveMessage.isInstance(message) ? (message.id ?? "") : [];
+  });
+}
+
+const isNoResult = (message: BaseMessage) => !isResult(message);
+
+/** Whether a run of before can have left something. A run that went on after `patch` has found it. */
+function leadsFurther(checkpoint: CheckpointTuple): boolean {
+  return (
+    hasNewInput(checkpoint) || checkpoint.metadata?.source === "update" || waitsForNode(checkpoint, "patch")
+  );
+}
+
+function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple | undefined): Fate {
+  if (child.metadata?.source === "input") return "discarded";
+  if (child.metadata?.source === "update") return "folded";
+  // With the durability `exit`, the checkpoint of the input between them is not saved.
+  return stepOf(child) - stepOf(parent) > 1 ? "discarded" : "applied";
+}
+
+function stepOf(checkpoint: CheckpointTuple | undefined): number {
+  return checkpoint?.metadata?.step ?? 0;
+}
+
+/**
+ * Whether the thread had gone on after the checkpoint. Then another branch has the messages. Results are used
+ * anyway: they tell what their calls did.
+ */
+async function isForked(
+  checkpoint: CheckpointTuple,
+  child: CheckpointTuple | undefined,
+  checkpoints: WatchedCheckpoints,
+): Promise<boolean> {
+  if (child === undefined) return checkpoints.isFork;
+  const before = await checkpoints.readBefore?.(child.config);
+  return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
+}
+
+function readLeftovers(checkpoint: CheckpointTuple, fate: Fate): Omit<Leftovers, "removed"> {
+  const stored: unknown = checkpoint.checkpoint.channel_values["messages"];
+  const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
+  const tasks = fate === "discarded" ? writesByTask(checkpoint, "messages").map(readWrites) : [];
+  return {
+    history,
+    written: inCallOrder(tasks, history),
+    questions: askedCalls(waitingInterrupts(checkpoint)),
+  };
+}
+
+function readWrites(values: readonly unknown[]): BaseMessage[] {
+  return values.flat().flatMap((value) => coerceMessage(value) ?? []);
+}
+
+/** Tasks of one batch finish in any order. */
+function inCallOrder(
+  tasks: readonly (readonly BaseMessage[])[],
+  history: readonly BaseMessage[],
+): BaseMessage[] {
+  if (tasks.length < 2) return tasks.flat();
+  const head = history.findLast((message) => !isResult(message));
+  const ids = head === undefined ? [] : callsOf(head).map(({ id }) => id);
+  const place = (messages: readonly BaseMessage[]) =>
+    ids.indexOf(messages.filter(isResult).map(callIdOf)[0] ?? "");
+  return tasks.toSorted((one, other) => place(one) - place(other)).flat();
+}

@@ -1,0 +1,114 @@
+/** A thread whose process can die at every operation of a run: a write to the saver, a tool, a model call, a chunk. */
+
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
+import { z } from "zod";
+import { createAgentGraph } from "../../src/index.js";
+import { FunctionModel } from "./function-model.js";
+import { messagesOf, user } from "./thread.js";
+
+export const DURABILITIES = ["async", "sync", "exit"] as const;
+
+export type Durability = (typeof DURABILITIES)[number];
+
+/** One run: a message of the user, or null to continue. It dies at an operation; undefined: it lives. */
+export interface CrashingRun {
+  readonly text: string | null;
+  readonly diesAt?: number | undefined;
+}
+
+const config = { configurable: { thread_id: "1" } };
+
+export function crashingThread(durability: Durability, saver: BaseCheckpointSaver = new MemorySaver()) {
+  const refused: string[] = [];
+  /** The calls whose tools have begun, by the label of the call. */
+  const begun: string[] = [];
+
+  const send = async ({
+    text,
+    diesAt = Number.POSITIVE_INFINITY,
+  }: CrashingRun): Promise<"died" | "lived"> => {
+    let operations = 0;
+    const live = (): void => {
+      operations += 1;
+      if (operations >= diesAt) throw new Error("The process has died.");
+    };
+    const model = new FunctionModel(({ messages }) => {
+      live();
+      return respond(messages);
+    });
+    const graph = createAgentGraph({ model, tools: [noting(live, begun)], checkpointer: dying(saver, live) });
+    try {
+      await graph.invoke(text === null ? null : user(text), { ...config, durability });
+    } catch (error) {
+      if (operations < diesAt) throw error;
+    }
+    refused.push(...model.refused);
+    return operations < diesAt ? "lived" : "died";
+  };
+  const reader = createAgentGraph({ model: "offline:", checkpointer: saver });
+  /** What a client reads. */
+  const read = async (): Promise<BaseMessage[]> => {
+    const { values } = await reader.getState(config);
+    return values.messages === undefined ? [] : messagesOf(values);
+  };
+  return { send, read, refused, begun };
+}
+
+/** The saver of a process that can die before and after each write. */
+function dying(saver: BaseCheckpointSaver, live: () => void): BaseCheckpointSaver {
+  const written = async <Value>(write: () => Promise<Value>): Promise<Value> => {
+    live();
+    const value = await write();
+    live();
+    return value;
+  };
+  return new Proxy(saver, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "put" && name !== "putWrites") return value.bind(target);
+      return (...given: unknown[]) => written(() => Reflect.apply(value, target, given));
+    },
+  });
+}
+
+/** A tool that also writes a note, so that its result is not the only message that it leaves. */
+function noting(live: () => void, begun: string[]) {
+  return tool(
+    async ({ label }: { label: string }, { toolCallId }: ToolRuntime) => {
+      live();
+      begun.push(label);
+      await Promise.resolve();
+      live();
+      const result = new ToolMessage({ content: `result ${label}`, tool_call_id: toolCallId });
+      return new Command({ update: { messages: [result, new HumanMessage(`NOTE ${label}`)] } });
+    },
+    { name: "note", description: "Writes a note.", schema: z.object({ label: z.string() }) },
+  );
+}
+
+/** Two rounds of calls for a request that begins with `work`, and a text for every other. */
+function respond(messages: readonly BaseMessage[]): string | AIMessage {
+  const start = messages.findLastIndex(
+    (message) => message.type === "human" && requestOf(message) !== undefined,
+  );
+  const request = requestOf(messages[start]) ?? "nothing";
+  const rounds = messages.slice(start).filter(({ type }) => type === "ai").length;
+  if (!request.startsWith("work") || rounds >= 2) return `answer to ${request}`;
+  const labels = rounds === 0 ? ["1", "2", "3"] : ["4"];
+  return new AIMessage({
+    content: "",
+    tool_calls: labels.map((label) => ({
+      id: `${request}-${label}`,
+      name: "note",
+      args: { label: `${request}-${label}` },
+    })),
+  });
+}
+
+/** The last request in a message. The model input joins messages of the user that follow one another. */
+function requestOf(message: BaseMessage | undefined): string | undefined {
+  return message?.text.split("\n").findLast((line) => line !== "" && !line.startsWith("NOTE"));
+}
