@@ -31,17 +31,17 @@
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
 import { coerceMessage, isMessage } from "../messages/coerce-message.js";
-import { deriveUnusedId } from "../messages/message-id.js";
 import { listOf } from "../messages/read-messages.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
-import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
-import { coverageOf } from "../messages/summary.js";
-import type { Slot } from "./call-slots.js";
+import { isResult } from "../messages/result.js";
 import { Draft, type Place } from "./draft.js";
 import type { DraftGroup } from "./group-list.js";
 import { hasId, identify } from "./identify.js";
 import { normalizeHistory } from "./normalize-history.js";
+import { archiveCovered, placeMessage } from "./place-message.js";
+import { placeResult } from "./place-result.js";
+import { type Report, removeAt, reportRemoved } from "./remove-message.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -50,8 +50,6 @@ export interface ReducedMessages {
   /** What was done beyond the update's request, in order. */
   readonly repairs: readonly Repair[];
 }
-
-type Report = (repair: Repair) => void;
 
 /**
  * Applies an update to a history, and keeps each tool call paired with its result. Each message of the update
@@ -100,90 +98,10 @@ function applyMessage(draft: Draft, message: BaseMessage, report: Report): void 
   else placeMessage(draft, message, report);
 }
 
-/** Gives a message without an id one that is derived from its place. */
-function withId<T extends BaseMessage>(draft: Draft, message: T, place: string, ownId?: string): T {
-  if (hasId(message)) return message;
-  const isTaken = (id: string) => id !== ownId && draft.has(id);
-  return identify(message, deriveUnusedId(message, place, isTaken));
-}
-
 function removeMessage(draft: Draft, id: string, report: Report): void {
   const place = draft.find(id);
   if (place === undefined) report(createRepair({ kind: "removal-ignored", id }));
   else removeAt(draft, place, report);
-}
-
-function removeAt(draft: Draft, { group, call }: Place, report: Report): void {
-  if (call !== undefined) {
-    draft.setResult({ group, call }, undefined);
-    return;
-  }
-  reportRemoved(group.results, report);
-  draft.removeGroup(group);
-}
-
-function reportRemoved(results: readonly (ToolMessage | undefined)[], report: Report): void {
-  for (const message of results)
-    if (message !== undefined) report(createRepair({ kind: "result-removed", message }));
-}
-
-/** Applies rule 8 to a summary. Appends any other message. */
-function placeMessage(draft: Draft, message: BaseMessage, report: Report): void {
-  const coverage = coverageOf(message);
-  if (coverage === undefined) {
-    draft.append(withId(draft, message, draft.lastId()));
-    return;
-  }
-  const previous = placeOfSummary(draft, coverage.messages);
-  const next = previous === undefined ? draft.first() : previous.next;
-  const place = next === undefined ? draft.lastId() : `${previous?.head.id ?? ""}\n${next.head.id ?? ""}`;
-  draft.insertAfter(previous, withId(draft, message, place));
-  archiveCovered(draft, message, undefined, report);
-}
-
-/** The group that a new summary follows; undefined at the beginning of the history. */
-function placeOfSummary(draft: Draft, covered: readonly string[]): DraftGroup | undefined {
-  let last: DraftGroup | undefined;
-  for (const id of covered) {
-    const group = draft.find(id)?.group;
-    if (group !== undefined && (last === undefined || group.order > last.order)) last = group;
-  }
-  if (last !== undefined) return last;
-  let system: DraftGroup | undefined;
-  for (let next = draft.first(); next?.head.type === "system"; next = next.next) system = next;
-  return system;
-}
-
-/**
- * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
- * the other one did not name, because the rest may have come back since. A result of an archived call that the
- * summary does not name arrived meanwhile. It stays, after the summary.
- */
-function archiveCovered(
-  draft: Draft,
-  summary: BaseMessage,
-  former: BaseMessage | undefined,
-  report: Report,
-): void {
-  const coverage = coverageOf(summary);
-  if (coverage?.kind !== "archive") return;
-  const formerCoverage = former === undefined ? undefined : coverageOf(former);
-  const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
-  const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
-  const unnamedResults: ToolMessage[] = [];
-  for (const id of covered) {
-    const place = id === summary.id ? undefined : draft.find(id);
-    if (place === undefined) continue;
-    const { group, call } = place;
-    if (call !== undefined) {
-      draft.setResult({ group, call }, undefined);
-      continue;
-    }
-    for (const result of group.results)
-      if (result !== undefined && !covered.has(result.id ?? "")) unnamedResults.push(result);
-    draft.removeGroup(group);
-  }
-  for (const result of unnamedResults) placeResult(draft, result, undefined, report);
 }
 
 /** Applies rule 5 to a message that is not a result. */
@@ -214,48 +132,4 @@ function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report:
   const kept = calls.flatMap(({ id }) => waiting.get(id)?.pop() ?? []);
   for (const lost of waiting.values()) reportRemoved(lost.reverse(), report);
   draft.replaceGroup(group, head, calls, kept);
-}
-
-/** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
-function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, report: Report): void {
-  const callId = callIdOf(result);
-  if (own?.call !== undefined) {
-    const former = own.group.results[own.call];
-    if (former === result) return;
-    if (own.group.calls[own.call]?.id === callId) {
-      fillSlot(draft, result, { group: own.group, call: own.call }, report);
-      return;
-    }
-  }
-  const isStandIn = isPlaceholder(result);
-  const except = own?.call === undefined ? own?.group : undefined;
-  const slot =
-    draft.findSlot(callId, isStandIn ? "empty" : "open", except) ?? draft.findSlot(callId, "any", except);
-  const former = slot?.group.results[slot.call];
-  if (slot === undefined) {
-    report(createRepair({ kind: "orphan-refused", message: result }));
-  } else if (isStandIn && former !== undefined && !isPlaceholder(former)) {
-    report(createRepair({ kind: "placeholder-refused", message: result }));
-  } else {
-    if (own !== undefined) removeAt(draft, own, report);
-    fillSlot(draft, result, slot, report);
-  }
-}
-
-/** Puts a result into the slot of its call. A placeholder does not replace a real result. */
-function fillSlot(draft: Draft, result: ToolMessage, slot: Slot, report: Report): void {
-  const { group, call } = slot;
-  const former = group.results[call];
-  if (former !== undefined && isPlaceholder(result) && !isPlaceholder(former)) {
-    report(createRepair({ kind: "placeholder-refused", message: result }));
-    return;
-  }
-  const by = withId(draft, result, `${group.head.id ?? ""}:${call}`, former?.id);
-  draft.setResult(slot, by);
-  if (former === undefined) return;
-  if (isPlaceholder(former) && !isPlaceholder(by)) {
-    report(createRepair({ kind: "placeholder-replaced", message: former, by }));
-  } else if (former.id !== by.id) {
-    report(createRepair({ kind: "result-replaced", message: former, by }));
-  }
 }
