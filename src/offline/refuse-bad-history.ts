@@ -32,19 +32,23 @@ export function refuseBadHistory(messages: readonly BaseMessage[]): void {
 }
 
 function checkBatch(callIds: readonly string[], results: readonly ToolMessage[], firstIndex: number): void {
+  const positions = occurrences(callIds);
+  /** For each id, the indexes of its results. */
   const places = new Map<string, number[]>();
   const order: number[] = [];
   for (const [offset, { tool_call_id: id }] of results.entries()) {
     const index = firstIndex + offset;
     if (!id) throw missingResultId(index);
-    if (!callIds.includes(id)) throw orphanResult(index);
     const earlier = places.get(id) ?? [];
-    const position = occurrences(callIds, id)[earlier.length];
+    if (!positions.has(id)) throw orphanResult(index);
+    const position = positions.get(id)?.[earlier.length];
     if (position === undefined) throw duplicateResult(id, earlier.at(-1) ?? index, index);
-    places.set(id, [...earlier, index]);
+    earlier.push(index);
+    places.set(id, earlier);
     order.push(position);
   }
-  const missing = callIds.filter((_, position) => !order.includes(position));
+  const answered = new Set(order);
+  const missing = callIds.filter((_, position) => !answered.has(position));
   if (missing.length > 0) throw missingResults(missing, firstIndex + results.length);
   const misplaced = order.findIndex((position, offset) => position !== offset);
   if (misplaced !== -1) throw resultOutOfOrder(callIds[misplaced], firstIndex + misplaced);
@@ -79,8 +83,15 @@ function isTool(message: BaseMessage | undefined): message is ToolMessage {
   return message?.type === "tool";
 }
 
-function occurrences(callIds: readonly string[], id: string): number[] {
-  return callIds.flatMap((callId, position) => (callId === id ? [position] : []));
+/** For each id, the positions of its calls. */
+function occurrences(callIds: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  const positions = new Map<string, number[]>();
+  for (const [position, id] of callIds.entries()) {
+    const sameId = positions.get(id) ?? [];
+    sameId.push(position);
+    positions.set(id, sameId);
+  }
+  return positions;
 }
 
 function missingResults(callIds: readonly string[], index: number): OfflineBadRequestError {

@@ -14,8 +14,9 @@ export function withDistinctCallIds(message: AIMessage): AIMessage {
   if (given.size === ids.filter((id) => id !== "").length) return message;
   const names = new Map<string, string[]>();
   for (const id of ids) {
-    const own = names.get(id) ?? [];
-    names.set(id, [...own, own.length === 0 ? id : unusedId(id, own.length + 1, given)]);
+    const own = names.get(id);
+    if (own === undefined) names.set(id, [id]);
+    else own.push(unusedId(id, own.length + 1, given));
   }
   const { tool_calls = [], invalid_tool_calls = [], content } = message;
   const rename = renaming(names);

@@ -77,7 +77,11 @@ function keptByOccurrence(
   isDropped: (index: number) => boolean,
 ): (place: string, id: unknown) => boolean {
   const indexes = new Map<string, number[]>();
-  for (const [index, id] of ids.entries()) indexes.set(id, [...(indexes.get(id) ?? []), index]);
+  for (const [index, id] of ids.entries()) {
+    const sameId = indexes.get(id);
+    if (sameId === undefined) indexes.set(id, [index]);
+    else sameId.push(index);
+  }
   const seen = new Map<string, number>();
   return (place, id) => {
     const key = typeof id === "string" ? id : "";

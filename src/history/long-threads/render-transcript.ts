@@ -39,30 +39,32 @@ export function renderMessage(message: BaseMessage): string {
 export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
   const pieces: string[] = [];
   let piece = "";
+  let tokens = 0;
   for (const paragraph of messages.flatMap((message) => splitText(renderMessage(message), tokensPerPiece))) {
-    const joined = piece === "" ? paragraph : `${piece}\n\n${paragraph}`;
-    if (piece !== "" && countTextTokens(joined) > tokensPerPiece) {
+    // At most one token more than the joined text has.
+    const joined = tokens + countTextTokens(`\n\n${paragraph}`);
+    if (piece !== "" && joined > tokensPerPiece) {
       pieces.push(piece);
-      piece = paragraph;
-    } else {
-      piece = joined;
+      piece = "";
     }
+    tokens = piece === "" ? countTextTokens(paragraph) : joined;
+    piece = piece === "" ? paragraph : `${piece}\n\n${paragraph}`;
   }
   return piece === "" ? pieces : [...pieces, piece];
 }
 
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
-  let left = text;
-  while (countTextTokens(left) > tokens) {
-    // One character for each token always fits; four fit in Latin text.
+  for (let start = 0; ; ) {
+    // One character for each token always fits; four fit in Latin text, and more never do.
+    const left = text.slice(start, start + tokens * 4 + 1);
+    if (countTextTokens(left) <= tokens) return [...parts, left];
     const length =
       [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
-    const end = isHighSurrogate(left, length - 1) ? length - 1 : length;
-    parts.push(left.slice(0, Math.max(end, 1)));
-    left = left.slice(Math.max(end, 1));
+    const end = Math.max(isHighSurrogate(left, length - 1) ? length - 1 : length, 1);
+    parts.push(left.slice(0, end));
+    start += end;
   }
-  return [...parts, left];
 }
 
 function isHighSurrogate(text: string, index: number): boolean {

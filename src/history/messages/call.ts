@@ -116,7 +116,8 @@ function isCallBlock(block: unknown): block is Record<string, unknown> {
   return isRecord(block) && (block["type"] === "tool_use" || block["type"] === "function_call");
 }
 
-function countById(calls: readonly Call[]): Map<string, number> {
+/** How many of the calls have each id. */
+export function countById(calls: readonly { readonly id: string }[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const call of calls) counts.set(call.id, (counts.get(call.id) ?? 0) + 1);
   return counts;

@@ -8,15 +8,26 @@ import { createRepair, type Repair } from "./repair.js";
  * reported.
  */
 export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
-  let messages: BaseMessage[] = [];
+  const messages: (BaseMessage | undefined)[] = [];
+  const places = new Map<string | undefined, number[]>();
   for (const value of values) {
     const message = coerceMessage(value);
-    if (message === undefined) report(createRepair({ kind: "value-refused", value }));
-    else if (!RemoveMessage.isInstance(message)) messages.push(message);
-    else if (message.id === REMOVE_ALL_MESSAGES) messages = [];
-    else messages = messages.filter(({ id }) => id !== message.id);
+    if (message === undefined) {
+      report(createRepair({ kind: "value-refused", value }));
+    } else if (!RemoveMessage.isInstance(message)) {
+      const sameId = places.get(message.id);
+      if (sameId === undefined) places.set(message.id, [messages.length]);
+      else sameId.push(messages.length);
+      messages.push(message);
+    } else if (message.id === REMOVE_ALL_MESSAGES) {
+      messages.length = 0;
+      places.clear();
+    } else {
+      for (const place of places.get(message.id) ?? []) messages[place] = undefined;
+      places.delete(message.id);
+    }
   }
-  return messages;
+  return messages.filter((message) => message !== undefined);
 }
 
 /** One value or several, as a list; undefined and null count as none. */

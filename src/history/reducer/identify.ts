@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { copyMessage } from "../messages/copy-message.js";
+import { deriveUnusedId } from "../messages/message-id.js";
+import type { Draft } from "./draft.js";
 
 export function hasId(message: BaseMessage): message is BaseMessage & { id: string } {
   return typeof message.id === "string" && message.id !== "";
@@ -18,4 +20,14 @@ export function identify<T extends BaseMessage>(message: T, id: string): T {
   }
   const fields: Partial<BaseMessage> = { id };
   return copyMessage<BaseMessage>(message, fields) as T;
+}
+
+/**
+ * Gives a message without an id one that is derived from its place. `ownId` is the id of the message that it
+ * replaces, which is free again.
+ */
+export function withId<T extends BaseMessage>(draft: Draft, message: T, place: string, ownId?: string): T {
+  if (hasId(message)) return message;
+  const isTaken = (id: string) => id !== ownId && draft.has(id);
+  return identify(message, deriveUnusedId(message, place, isTaken));
 }

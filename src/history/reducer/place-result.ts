@@ -1,16 +1,14 @@
-/** Puts a result into the slot of its call. */
+/** Rules 6 and 7 of the reducer: where a result goes. */
 
-import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { deriveUnusedId } from "../messages/message-id.js";
-import { createRepair, type Repair } from "../messages/repair.js";
+import type { ToolMessage } from "@langchain/core/messages";
+import { createRepair } from "../messages/repair.js";
 import { callIdOf, isPlaceholder } from "../messages/result.js";
 import type { Slot } from "./call-slots.js";
 import type { Draft, Place } from "./draft.js";
-import { hasId, identify } from "./identify.js";
+import { withId } from "./identify.js";
+import { type Report, removeAt } from "./remove-message.js";
 
-type Report = (repair: Repair) => void;
-
-/** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
+/** `own` is the place of the stored message with the same id. */
 export function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, report: Report): void {
   const callId = callIdOf(result);
   if (own?.call !== undefined) {
@@ -54,25 +52,4 @@ function fillSlot(draft: Draft, result: ToolMessage, slot: Slot, report: Report)
   } else if (former.id !== by.id) {
     report(createRepair({ kind: "result-replaced", message: former, by }));
   }
-}
-
-export function removeAt(draft: Draft, { group, call }: Place, report: Report): void {
-  if (call !== undefined) {
-    draft.setResult({ group, call }, undefined);
-    return;
-  }
-  reportRemoved(group.results, report);
-  draft.removeGroup(group);
-}
-
-export function reportRemoved(results: readonly (ToolMessage | undefined)[], report: Report): void {
-  for (const message of results)
-    if (message !== undefined) report(createRepair({ kind: "result-removed", message }));
-}
-
-/** Gives a message without an id one that is derived from its place. */
-export function withId<T extends BaseMessage>(draft: Draft, message: T, place: string, ownId?: string): T {
-  if (hasId(message)) return message;
-  const isTaken = (id: string) => id !== ownId && draft.has(id);
-  return identify(message, deriveUnusedId(message, place, isTaken));
 }

@@ -26,8 +26,8 @@
  * 10. A history that is not in this form is brought into it first.
  * 11. An append costs one copy of the array, and work for the new messages only. An update of n messages costs
  *     at most n log n steps and one pass over the history, whatever it holds.
- * 12. A new message with the mark of a recovered message is placed after the group of the message that the mark names,
- *     or first if it names none. If that message is not in the history, it is appended.
+ * 12. A new message with the mark of a recovered message is placed after the group of the message that the mark
+ *     names, or first if it names none. If that message is not in the history, it is appended.
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
@@ -38,13 +38,13 @@ import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { isResult } from "../messages/result.js";
-import { coverageOf } from "../messages/summary.js";
 import { Draft, type Place } from "./draft.js";
-import { groupBefore } from "./group-before.js";
 import type { DraftGroup } from "./group-list.js";
 import { hasId, identify } from "./identify.js";
 import { normalizeHistory } from "./normalize-history.js";
-import { placeResult, removeAt, reportRemoved, withId } from "./place-result.js";
+import { archiveCovered, placeMessage } from "./place-message.js";
+import { placeResult } from "./place-result.js";
+import { type Report, removeAt, reportRemoved } from "./remove-message.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -53,8 +53,6 @@ export interface ReducedMessages {
   /** What was done beyond the update's request, in order. */
   readonly repairs: readonly Repair[];
 }
-
-type Report = (repair: Repair) => void;
 
 /**
  * Applies an update to a history, and keeps each tool call paired with its result. Each message of the update
@@ -108,51 +106,6 @@ function removeMessage(draft: Draft, id: string, report: Report): void {
   const place = draft.find(id);
   if (place === undefined) report(createRepair({ kind: "removal-ignored", id }));
   else removeAt(draft, place, report);
-}
-
-function placeMessage(draft: Draft, message: BaseMessage, after: string | undefined, report: Report): void {
-  const before = groupBefore(draft, message, after);
-  if (before === undefined) {
-    draft.append(withId(draft, message, draft.lastId()));
-    return;
-  }
-  const previous = before === "start" ? undefined : before;
-  const next = previous === undefined ? draft.first() : previous.next;
-  const place = next === undefined ? draft.lastId() : `${previous?.head.id ?? ""}\n${next.head.id ?? ""}`;
-  draft.insertAfter(previous, withId(draft, message, place));
-  archiveCovered(draft, message, undefined, report);
-}
-
-/**
- * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
- * the other one did not name, because the rest may have come back since. A result of an archived call that the
- * summary does not name arrived meanwhile. It stays, after the summary.
- */
-function archiveCovered(
-  draft: Draft,
-  summary: BaseMessage,
-  former: BaseMessage | undefined,
-  report: Report,
-): void {
-  const coverage = coverageOf(summary);
-  if (coverage?.kind !== "archive") return;
-  const formerCoverage = former === undefined ? undefined : coverageOf(former);
-  const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
-  const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
-  const unnamedResults: ToolMessage[] = [];
-  for (const id of covered) {
-    const place = id === summary.id ? undefined : draft.find(id);
-    if (place === undefined) continue;
-    const { group, call } = place;
-    if (call !== undefined) {
-      draft.setResult({ group, call }, undefined);
-      continue;
-    }
-    for (const result of group.results)
-      if (result !== undefined && !covered.has(result.id ?? "")) unnamedResults.push(result);
-    draft.removeGroup(group);
-  }
-  for (const result of unnamedResults) placeResult(draft, result, undefined, report);
 }
 
 /** Applies rule 5 to a message that is not a result. */

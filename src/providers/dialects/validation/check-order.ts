@@ -13,8 +13,7 @@ export const checkOrder: Check = (messages) => {
   const faults: Fault[] = [];
   if (first.role !== "user") faults.push({ rule: "first-user", index: first.index });
   if (last.role === "assistant") faults.push({ rule: "assistant-last", index: last.index });
-  for (const [place, sent] of messages.entries()) faults.push(...checkStep(messages[place - 1], sent));
-  return faults;
+  return faults.concat(messages.flatMap((sent, place) => checkStep(messages[place - 1], sent)));
 };
 
 function checkStep(before: SentMessage | undefined, { role, index, message, calls }: SentMessage): Fault[] {

@@ -6,34 +6,73 @@ import type { SentMessage } from "./sent-message.js";
 
 export const checkPairing: Check = (messages) => {
   const faults: Fault[] = [];
-  for (const [index, head] of messages.entries()) {
-    if (head.role === "tool") continue;
-    faults.push(...checkGroup(head, resultsBehind(messages, index)));
+  let head: SentMessage | undefined;
+  let results: SentMessage[] = [];
+  for (const sent of messages) {
+    if (sent.role === "tool") {
+      results.push(sent);
+      continue;
+    }
+    for (const fault of checkGroup(head, results)) faults.push(fault);
+    head = sent;
+    results = [];
   }
-  const first = messages.findIndex(({ role }) => role !== "tool");
-  const leading = first < 0 ? messages : messages.slice(0, first);
-  return [...leading.map((result) => orphan(result, "system")), ...faults];
+  return faults.concat(checkGroup(head, results));
 };
 
-function checkGroup(head: SentMessage, results: readonly SentMessage[]): Fault[] {
+/** @param head Undefined if the results are the first messages. */
+function checkGroup(head: SentMessage | undefined, results: readonly SentMessage[]): Fault[] {
+  if (head === undefined) return results.map((result) => orphan(result, "system"));
   const faults: Fault[] = [];
-  const waiting = head.calls.map(({ id }) => id);
-  const answered: { readonly id: string; readonly index: number }[] = [];
+  const waiting = new Waiting(head.calls.map(({ id }) => id));
+  const answered = new Map<string, number>();
   for (const result of results) {
     const id = idOf(result);
-    const place = waiting.indexOf(id);
-    const former = answered.find((one) => one.id === id);
-    if (place > 0) faults.push({ rule: "result-order", index: result.index, id });
-    if (place >= 0) waiting.splice(place, 1);
-    else if (former === undefined) faults.push(orphan(result, head.role));
-    else faults.push({ rule: "duplicate-result", index: former.index, next: result.index, id });
-    answered.push({ id, index: result.index });
+    const former = answered.get(id);
+    const order = waiting.answer(id);
+    if (order === "later") faults.push({ rule: "result-order", index: result.index, id });
+    else if (order === "none" && former === undefined) faults.push(orphan(result, head.role));
+    else if (order === "none")
+      faults.push({ rule: "duplicate-result", index: former ?? 0, next: result.index, id });
+    if (former === undefined) answered.set(id, result.index);
   }
-  if (waiting.length > 0) {
+  const ids = waiting.left();
+  if (ids.length > 0) {
     const next = head.index + results.length + 1;
-    faults.push({ rule: "missing-result", index: head.index, ids: waiting, id: waiting[0] ?? "", next });
+    faults.push({ rule: "missing-result", index: head.index, ids, id: ids[0] ?? "", next });
   }
   return faults;
+}
+
+/** The calls of one message that have no result yet. */
+class Waiting {
+  readonly #ids: readonly string[];
+  readonly #isAnswered: boolean[] = [];
+  /** For each id, the indexes of its calls, the last one first. */
+  readonly #places = new Map<string, number[]>();
+  #first = 0;
+
+  constructor(ids: readonly string[]) {
+    this.#ids = ids;
+    for (const [place, id] of [...ids.entries()].reverse()) {
+      const sameId = this.#places.get(id);
+      if (sameId === undefined) this.#places.set(id, [place]);
+      else sameId.push(place);
+    }
+  }
+
+  /** Answers the first call of this id, and tells whether it is the first of all that wait. */
+  answer(id: string): "first" | "later" | "none" {
+    const place = this.#places.get(id)?.pop();
+    if (place === undefined) return "none";
+    while (this.#isAnswered[this.#first]) this.#first += 1;
+    this.#isAnswered[place] = true;
+    return place === this.#first ? "first" : "later";
+  }
+
+  left(): string[] {
+    return this.#ids.filter((_, place) => !this.#isAnswered[place]);
+  }
 }
 
 function orphan(result: SentMessage, role: string): Fault {
@@ -42,9 +81,4 @@ function orphan(result: SentMessage, role: string): Fault {
 
 function idOf({ message }: SentMessage): string {
   return isResult(message) ? callIdOf(message) : "";
-}
-
-function resultsBehind(messages: readonly SentMessage[], index: number): SentMessage[] {
-  const end = messages.findIndex(({ role }, place) => place > index && role !== "tool");
-  return messages.slice(index + 1, end < 0 ? undefined : end);
 }

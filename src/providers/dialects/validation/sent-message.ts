@@ -86,7 +86,8 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
     .filter((block) => blockType(block) === "tool_use")
     .filter(isRecord)
     .map(readCall);
-  return [...listed, ...blocks.filter((call) => !listed.some(({ id }) => id === call.id))];
+  const listedIds = new Set(listed.map(({ id }) => id));
+  return [...listed, ...blocks.filter(({ id }) => !listedIds.has(id))];
 }
 
 function readList(list: unknown): SentCall[] {

@@ -9,7 +9,7 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { callBlockOf, isAIMessage } from "../../../history/messages/call.js";
+import { callBlockOf, countById, isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { toJson } from "../../../shared/to-json.js";
@@ -40,13 +40,13 @@ function withListedCalls(message: AIMessage): AIMessage {
   if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
 
   const calls = [...listed.map(soundCall), ...invalid.map((call) => soundCall({ ...call, args: {} }))];
-  const waiting = calls.map(({ id }) => id);
+  const waiting = countById(calls);
   for (const block of blocks) {
     if (callBlockOf(block) === undefined) continue;
     const call = soundCall(block);
-    const twin = waiting.indexOf(call.id);
-    if (twin < 0) calls.push(call);
-    else waiting.splice(twin, 1);
+    const twins = waiting.get(call.id) ?? 0;
+    if (twins === 0) calls.push(call);
+    else waiting.set(call.id, twins - 1);
   }
   const additional_kwargs = { ...message.additional_kwargs };
   for (const name of RAW_FIELDS) delete additional_kwargs[name];

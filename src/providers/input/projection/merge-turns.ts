@@ -13,24 +13,35 @@ import type { Step } from "./step.js";
 
 export const mergeTurns: Step = (messages, { dialect }) => {
   if (dialect.rules.alternation === undefined) return messages;
-  const merged: BaseMessage[] = [];
+  const runs: BaseMessage[][] = [];
   for (const message of messages) {
-    const before = merged.at(-1);
-    const joint = before === undefined ? undefined : joined(before, message);
-    if (joint === undefined) merged.push(message);
-    else merged[merged.length - 1] = joint;
+    const run = runs.at(-1);
+    if (run !== undefined && isMerged(message) && run[0]?.type === message.type) run.push(message);
+    else runs.push([message]);
   }
-  return merged.length === messages.length ? messages : merged;
+  return runs.length === messages.length ? messages : runs.flatMap(merged);
 };
 
-/** A message with calls is followed by its results, so the first of two assistant messages has no calls. */
-function joined(first: BaseMessage, second: BaseMessage): BaseMessage | undefined {
-  if (first.type !== second.type || (second.type !== "human" && second.type !== "ai")) return undefined;
-  if (!isAIMessage(second))
-    return copyMessage(first, { content: joinContent(first.content, second.content) });
-  // The first message's state is dropped: it has no calls that need it, and another model may have written it.
-  const content = joinContent(withoutState(first.content), second.content);
-  return copyMessage<BaseMessage>(second, { content });
+function isMerged({ type }: BaseMessage): boolean {
+  return type === "human" || type === "ai";
+}
+
+/** A message with calls is followed by its results, so only the last of several assistant messages has calls. */
+function merged(run: readonly BaseMessage[]): BaseMessage[] {
+  const [first] = run;
+  const last = run.at(-1);
+  if (first === undefined || last === undefined || run.length === 1) return [...run];
+  if (!isAIMessage(last)) return [copyMessage(first, { content: joinContents(run.map(contentOf)) })];
+  // The state of earlier messages is dropped: they have no calls that need it, and another model may have
+  // written it.
+  const contents = run.map(({ content }, index) =>
+    index === run.length - 1 ? content : withoutState(content),
+  );
+  return [copyMessage<BaseMessage>(last, { content: joinContents(contents) })];
+}
+
+function contentOf({ content }: BaseMessage): MessageContent {
+  return content;
 }
 
 function withoutState(content: MessageContent): MessageContent {
@@ -39,11 +50,13 @@ function withoutState(content: MessageContent): MessageContent {
   return rest.length === 0 ? "" : rest;
 }
 
-function joinContent(first: MessageContent, second: MessageContent): MessageContent {
-  if (first === "") return second;
-  if (second === "") return first;
-  if (typeof first === "string" && typeof second === "string") return `${first}\n\n${second}`;
-  return [...toBlocks(first), ...toBlocks(second)];
+function joinContents(contents: readonly MessageContent[]): MessageContent {
+  const parts = contents.filter((content) => content !== "");
+  const firstList = parts.findIndex((content) => typeof content !== "string");
+  const texts = firstList < 0 ? parts : parts.slice(0, firstList);
+  const text = texts.join("\n\n");
+  if (firstList < 0) return text;
+  return [...(text === "" ? [] : toBlocks(text)), ...parts.slice(firstList).flatMap(toBlocks)];
 }
 
 function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
