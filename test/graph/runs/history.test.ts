@@ -136,7 +136,9 @@ describe("a thread that another graph has left", () => {
 describe("calls that come in with the input", () => {
   it("are closed and not run, and the model is asked", async () => {
     const { probe, send } = createThread();
-    expect(pairedScript(await send(new HumanMessage("x"), ai("", call("1"), call("2")), result("2")))).toEqual([
+    expect(
+      pairedScript(await send(new HumanMessage("x"), ai("", call("1"), call("2")), result("2"))),
+    ).toEqual([
       "human: x",
       "ai> fast fast",
       "tool! Tool call fast (1): no result was recorded for it. It may or may not have taken effect.",

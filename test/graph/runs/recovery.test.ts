@@ -9,45 +9,16 @@ import {
 } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, MemorySaver, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 const config = inThread("1");
-
-/** A saver that saves no more checkpoints once its process is dead, but has saved the writes of all tasks. */
-function mortal(saver: BaseCheckpointSaver) {
-  let isDead = false;
-  const dying = new Proxy(saver, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (name !== "put") return value.bind(target);
-      return async (...given: unknown[]) => {
-        if (isDead) throw new Error("The process has died.");
-        return Reflect.apply(value, target, given);
-      };
-    },
-  });
-  return { dying, die: () => (isDead = true) };
-}
-
-const SAVERS: { readonly name: string; readonly create: () => BaseCheckpointSaver }[] = [
-  { name: "MemorySaver", create: () => new MemorySaver() },
-  {
-    name: "SqliteSaver",
-    create: () => {
-      const saver = SqliteSaver.fromConnString(":memory:");
-      onTestFinished(() => void saver.db.close());
-      return saver;
-    },
-  },
-];
 
 /** A thread whose first run, after `before`, dies when the model has responded. */
 async function deadThread({
@@ -57,7 +28,7 @@ async function deadThread({
   before = [] as readonly string[],
   options = {} as Partial<AgentGraphOptions>,
 } = {}) {
-  const { dying, die } = mortal(saver);
+  const { mortal, die } = mortalSaver(saver, ["put"]);
   const answers: (string | AIMessage)[] = [];
   const model = new FunctionModel(() => answers.shift() ?? "later answer");
   const graph = createAgentGraph({ model, checkpointer: saver, ...options });
@@ -66,7 +37,7 @@ async function deadThread({
     die();
     return response;
   });
-  const doomed = createAgentGraph({ ...options, model: doomedModel, checkpointer: dying });
+  const doomed = createAgentGraph({ ...options, model: doomedModel, checkpointer: mortal });
   await expect(doomed.invoke(user("q1"), { ...config, durability })).rejects.toThrow("died");
   const read = async (): Promise<BaseMessage[]> => messagesOf((await graph.getState(config)).values);
   const send = async (input: unknown, more: object = {}): Promise<string[]> =>
@@ -121,9 +92,9 @@ describe("a response that was shown and not stored", () => {
     const saver = new MemorySaver();
     const { send } = await deadThread({ saver });
     for (const text of ["q2", "q3"]) {
-      const { dying, die } = mortal(saver);
+      const { mortal, die } = mortalSaver(saver, ["put"]);
       die();
-      const graph = createAgentGraph({ model: "offline:", checkpointer: dying });
+      const graph = createAgentGraph({ model: "offline:", checkpointer: mortal });
       await expect(graph.invoke(user(text), config)).rejects.toThrow("died");
     }
     expect(await send(user("q4"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q4", "ai: later answer"]);
