@@ -4,7 +4,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPlaceholder } from "../../src/history/messages/result.js";
-import { crashingThread, DURABILITIES } from "../support/crashing-thread.js";
+import {
+  type CrashingRun,
+  crashingThread,
+  DURABILITIES,
+  type Durability,
+} from "../support/crashing-thread.js";
 import { runs } from "../support/law-runs.js";
 import { callIdsOf } from "../support/strict-check.js";
 import { pairedMessagesOf } from "../support/thread.js";
@@ -28,23 +33,49 @@ const linesOf = (messages: readonly BaseMessage[]): string[] =>
     .filter((message) => !isPlaceholder(message))
     .map((message) => [message.type, message.text, ...callIdsOf(message)].join(" "));
 
-describe("a thread whose runs die", () => {
-  it("keeps each message that was shown, once and in its place, and every request to the model is valid", async () => {
-    const law = fc.asyncProperty(durability, diesAt, later, async (chosen, at, followers) => {
-      const thread = crashingThread(chosen);
-      await thread.send({ text: "hello" });
-      const shown: string[][] = [];
-      for (const [index, { text, ...run }] of [{ text: "work", diesAt: at }, ...followers].entries()) {
-        await thread.send({ ...run, text: text === null ? null : `${text} ${index}` });
-        shown.push(linesOf(await thread.read()));
-      }
-      await thread.send({ text: "the end" });
-      const lines = linesOf(pairedMessagesOf({ messages: await thread.read() }));
-      for (const before of shown) expect(lines.filter((line) => before.includes(line))).toEqual(before);
-      expect(lines.slice(-2)).toEqual(["human the end", "ai answer to the end"]);
-      expect(new Set(lines).size).toBe(lines.length);
-      expect(thread.refused).toEqual([]);
+/**
+ * Plays the runs, and one more that lives. Each message that was shown after a run is in the thread then, once and in
+ * its place, and every request to the model was valid. Returns how the first run ended.
+ */
+async function expectNothingLost(chosen: Durability, [first, ...others]: readonly CrashingRun[]) {
+  const thread = crashingThread(chosen);
+  await thread.send({ text: "hello" });
+  const end = await thread.send(first ?? { text: null });
+  const shown = [linesOf(await thread.read())];
+  for (const [index, { text, ...run }] of others.entries()) {
+    await thread.send({ ...run, text: text === null ? null : `${text} ${index}` });
+    shown.push(linesOf(await thread.read()));
+  }
+  await thread.send({ text: "the end" });
+  const lines = linesOf(pairedMessagesOf({ messages: await thread.read() }));
+  for (const before of shown) expect(lines.filter((line) => before.includes(line))).toEqual(before);
+  expect(lines.slice(-2)).toEqual(["human the end", "ai answer to the end"]);
+  expect(new Set(lines).size).toBe(lines.length);
+  expect(thread.refused).toEqual([]);
+  return end;
+}
+
+describe("nothing that was shown is lost", () => {
+  const followers: readonly { next: string; runs: readonly CrashingRun[] }[] = [
+    { next: "the next message", runs: [] },
+    { next: "a run that continues it", runs: [{ text: null }] },
+  ];
+  const cases = DURABILITIES.flatMap((chosen) => followers.map((follower) => ({ chosen, ...follower })));
+
+  it.each(cases)(
+    "if a run dies at any operation, and $next follows ($chosen)",
+    async ({ chosen, runs: rest }) => {
+      let died = 0;
+      while ((await expectNothingLost(chosen, [{ text: "work", diesAt: died + 1 }, ...rest])) === "died")
+        died += 1;
+      expect(died).toBeGreaterThan(chosen === "exit" ? 10 : 30);
+    },
+  );
+
+  it("if several runs die", async () => {
+    const law = fc.asyncProperty(durability, diesAt, later, async (chosen, at, rest) => {
+      await expectNothingLost(chosen, [{ text: "work", diesAt: at }, ...rest]);
     });
-    await fc.assert(law, runs(60));
+    await fc.assert(law, runs(30));
   });
 });

@@ -34,10 +34,7 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
       operations += 1;
       if (operations >= diesAt) throw new Error("The process has died.");
     };
-    const model = new FunctionModel(({ messages }) => {
-      live();
-      return respond(messages);
-    });
+    const model = new MortalModel(live);
     const graph = createAgentGraph({ model, tools: [noting(live, begun)], checkpointer: dying(saver, live) });
     try {
       await graph.invoke(text === null ? null : user(text), { ...config, durability });
@@ -72,6 +69,28 @@ function dying(saver: BaseCheckpointSaver, live: () => void): BaseCheckpointSave
       return (...given: unknown[]) => written(() => Reflect.apply(value, target, given));
     },
   });
+}
+
+/** The process can die before a request and at each chunk of its response. */
+class MortalModel extends FunctionModel {
+  readonly #live: () => void;
+
+  constructor(live: () => void) {
+    super(({ messages }) => {
+      live();
+      return respond(messages);
+    });
+    this.#live = live;
+  }
+
+  override async *_streamResponseChunks(
+    ...given: Parameters<FunctionModel["_streamResponseChunks"]>
+  ): ReturnType<FunctionModel["_streamResponseChunks"]> {
+    for await (const chunk of super._streamResponseChunks(...given)) {
+      this.#live();
+      yield chunk;
+    }
+  }
 }
 
 /** A tool that also writes a note, so that its result is not the only message that it leaves. */

@@ -8,8 +8,10 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { RunScope } from "../../middleware/context.js";
 import { isRecord } from "../../shared/is-record.js";
+import type { ToolsUpdate } from "../tools/finalize-call.js";
 import type { RunInputs } from "./run-inputs.js";
 import { RunRecord } from "./run-record.js";
+import { RunningCalls } from "./running-calls.js";
 
 const HANDLE_KEY = "__tether_run";
 /** No client can send a symbol. */
@@ -18,6 +20,7 @@ const RUN_HANDLE = Symbol.for("langgraph-tether.run-handle");
 export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
+  readonly running = new RunningCalls<ToolsUpdate>();
   /** Limits how many tool calls run at once to the run's `maxConcurrency`. */
   readonly limitCalls: LimitFunction;
 

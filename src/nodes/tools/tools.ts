@@ -1,11 +1,13 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
+import { isHandOff, withBatch } from "./hand-off.js";
 import type { ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
@@ -34,9 +36,13 @@ export function createToolsNode(options: ToolsNodeOptions) {
       config.signal?.throwIfAborted();
       return answerCall(task, toolsByName, options, config);
     };
-    const update = await (handle?.limitCalls(answer) ?? answer());
+    const answering = handle?.limitCalls(answer) ?? answer();
+    handle?.running.add(answering, stepOf(config));
+    const update = await answering;
     handle?.record.tally.addResults(1);
-    return update;
+    return handle !== undefined && isHandOff(update)
+      ? withBatch(update, task.call.id, await handle.running.settled())
+      : update;
   };
 }
 

@@ -43,8 +43,9 @@ const targets: readonly unknown[] = [
 const gotos = targets.flatMap((target) => [target, [target], ["model", target], [["model", [target]]]]);
 
 /** A thread that waits for an approval, and how it ends: nothing else has run. */
-async function halted() {
-  const thread = approvalThread([calls(["free", { label: "1" }], ["risky", { label: "2" }]), "the end"]);
+async function halted(...more: readonly string[]) {
+  const batch = calls(["free", { label: "1" }], ["risky", { label: "2" }]);
+  const thread = approvalThread([batch, ...more, "the end"]);
   await thread.say("go");
   const expectUntouched = async () => {
     expect(thread.runs).toEqual(["free:1"]);
@@ -140,7 +141,7 @@ describe("calls in a client's message are not run", () => {
   it.each([{ messages: [asking("new")] }, [["messages", [asking("new")]]]])(
     "when a Command brings them with an answer, or without one",
     async (update) => {
-      const { thread } = await halted();
+      const { thread } = await halted("closed and answered");
       await thread.run(asInput({ update: update as never }));
       await thread.run(asInput({ update: update as never, goto: "model" }));
       await thread.run(null);

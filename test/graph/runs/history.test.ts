@@ -134,8 +134,23 @@ describe("a thread that another graph has left", () => {
 });
 
 describe("calls that come in with the input", () => {
-  it("are not run: the run ends, and goes on when all results were sent", async () => {
-    const { probe, send, read } = createThread();
+  it("are closed and not run, and the model is asked", async () => {
+    const { probe, send } = createThread();
+    expect(
+      pairedScript(await send(new HumanMessage("x"), ai("", call("1"), call("2")), result("2"))),
+    ).toEqual([
+      "human: x",
+      "ai> fast fast",
+      "tool! Tool call fast (1): no result was recorded for it. It may or may not have taken effect.",
+      "tool: result 2",
+      expect.stringMatching(/^ai: .*no result was recorded.*result 2/s),
+    ]);
+    expect(probe.runs).toEqual([]);
+    expect(pairedScript(await send(result("1")))[2]).toBe("tool: result 1");
+  });
+
+  it("are left to a caller who runs all calls: the run ends, and goes on when all results were sent", async () => {
+    const { probe, send, read } = createThread({ autoInvoke: false });
     await send(new HumanMessage("x"), ai("", call("1"), call("2")));
     expect(script(messagesOf(await read()))).toEqual(["human: x", "ai> fast fast"]);
     await send(result("2"));
@@ -151,7 +166,7 @@ describe("calls that come in with the input", () => {
   });
 
   it("are closed, and not run, when a user message comes instead of the results", async () => {
-    const { probe, send } = createThread();
+    const { probe, send } = createThread({ autoInvoke: false });
     await send(new HumanMessage("x"), ai("", call("1")));
     expect(pairedScript(await send(new HumanMessage("hello"))).slice(1, 4)).toEqual([
       "ai> fast",
@@ -186,7 +201,7 @@ describe("an old result in the checkpoints", () => {
   });
 
   it("is not given to a later call of the same id", async () => {
-    const model = scripted(calls(["fast", { label: "old" }, "call_0"]), "one", "two");
+    const model = scripted(calls(["fast", { label: "old" }, "call_0"]), "one", "two", "three");
     const { send } = createThread({ model });
     await send(new HumanMessage("first"));
     await send(new HumanMessage("x"), ai("", call("call_0", "new")));
@@ -197,8 +212,9 @@ describe("an old result in the checkpoints", () => {
       "human: x",
       "ai> fast",
       expect.stringMatching(/^tool! Tool call fast \(call_0\)/),
-      "human: second",
       "ai: two",
+      "human: second",
+      "ai: three",
     ]);
   });
 });

@@ -1,0 +1,60 @@
+/**
+ * A hand-off: a tool returns a `Command` to the parent graph. LangGraph then ends this graph, and drops what the other
+ * calls of the batch have returned. So the command takes their messages with it.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, isCommand } from "@langchain/langgraph";
+import { callsOf } from "../../history/messages/call.js";
+import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { callIdOf, isResult } from "../../history/messages/result.js";
+import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
+import type { ToolsUpdate } from "./finalize-call.js";
+
+export function isHandOff(update: ToolsUpdate): boolean {
+  return [update].flat().some(goesToParent);
+}
+
+function goesToParent(update: unknown): update is Command {
+  return isCommand(update) && update.graph === Command.PARENT;
+}
+
+/**
+ * The hand-off with the messages of its batch: results in call order after the message with the calls, then all others.
+ * A command without the message with the calls stays as it is: the parent graph would have no call for the results.
+ *
+ * @param callId The id of the call that handed off.
+ * @param batch The updates of all calls of the batch.
+ */
+export function withBatch(update: ToolsUpdate, callId: string, batch: readonly ToolsUpdate[]): ToolsUpdate {
+  const updates = [update].flat().map((one) => (goesToParent(one) ? joined(one, callId, batch) : one));
+  return updates.length === 1 ? (updates[0] ?? update) : updates;
+}
+
+function joined(command: Command, callId: string, batch: readonly ToolsUpdate[]): Command {
+  const messages = readMessages(messagesOfCommand(command));
+  const head = messages.findLastIndex((message) => callsOf(message).some(({ id }) => id === callId));
+  const asking = messages[head];
+  if (asking === undefined) return command;
+  const followers = messages.slice(head + 1);
+  const written = [...followers, ...batch.flatMap(messagesOf)].filter(isResult);
+  const results = callsOf(asking).flatMap(
+    ({ id }) => written.find((result) => callIdOf(result) === id) ?? [],
+  );
+  const others = batch.filter((other) => !isHandOff(other)).flatMap(messagesOf);
+  return commandWithMessages(command, [
+    ...messages.slice(0, head + 1),
+    ...results,
+    ...[...others, ...followers].filter((message) => !isResult(message) && message.type !== "remove"),
+  ]);
+}
+
+function messagesOf(update: ToolsUpdate): BaseMessage[] {
+  return [update]
+    .flat()
+    .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : one.messages));
+}
+
+function readMessages(values: unknown): BaseMessage[] {
+  return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
+}

@@ -1,0 +1,117 @@
+/** The process dies after a human has decided. The thread must not say that nobody has. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { tool } from "@langchain/core/tools";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { createAgentGraph } from "../../../src/index.js";
+import { approve, asInput, askedLabels } from "../../support/approval-graph.js";
+import { DURABILITIES } from "../../support/crashing-thread.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
+import { calls } from "../../support/scripted-model.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
+
+const config = inThread("1");
+const UNKNOWN =
+  "tool! Tool call risky (a): a new message came before it finished. It may or may not have taken effect.";
+const DECLINED = "tool! Tool call risky (a): it was not approved, so it was not run.";
+
+const cases = SAVERS.flatMap((saver) => DURABILITIES.map((durability) => ({ ...saver, durability })));
+
+describe.each(cases)("with a $name and the durability $durability", ({ create, durability }) => {
+  const options = { ...config, durability };
+
+  /** A thread that waits for a decision. Its tool can die with its process. */
+  async function waitingThread() {
+    const saver = create();
+    const runs: string[] = [];
+    const open = (checkpointer: typeof saver, onRun: () => void) =>
+      createAgentGraph({
+        model: new FunctionModel(({ messages }) =>
+          messages.length === 1 ? calls(["risky", { label: "x" }, "a"]) : "fine",
+        ),
+        tools: [
+          tool(
+            async ({ label }: { label: string }) => {
+              runs.push(label);
+              onRun();
+              return `did ${label}`;
+            },
+            { name: "risky", description: "risky", schema: z.object({ label: z.string() }) },
+          ),
+        ],
+        requireApproval: ["risky"],
+        checkpointer,
+      });
+    const graph = open(saver, () => {});
+    expect(askedLabels(await graph.invoke(user("go"), options))).toEqual(["x"]);
+    const { mortal, die } = mortalSaver(saver);
+    const doomed = open(mortal, die);
+    const resume = (given: unknown) => asInput({ resume: given });
+    return { graph, doomed, runs, resume };
+  }
+
+  /** The first question of the thread, by its id. */
+  async function byId(graph: ReturnType<typeof createAgentGraph>, value: object): Promise<object> {
+    const { tasks } = await graph.getState(config);
+    return { [String(tasks[0]?.interrupts[0]?.id)]: value };
+  }
+
+  it("an approved call whose process died may or may not have taken effect", async () => {
+    const { graph, doomed, runs, resume } = await waitingThread();
+    await expect(doomed.invoke(resume({ decisions: [approve] }), options)).rejects.toThrow("died");
+    expect(runs).toEqual(["x"]);
+    const lines = pairedScript(await graph.invoke(user("next"), options));
+    expect(lines).toEqual(["human: go", "ai> risky", UNKNOWN, "human: next", "ai: fine"]);
+  });
+
+  it("the same is true if the decision named its question", async () => {
+    const { graph, doomed, resume } = await waitingThread();
+    const decision = await byId(graph, { decisions: [approve] });
+    await expect(doomed.invoke(resume(decision), options)).rejects.toThrow("died");
+    expect(pairedScript(await graph.invoke(user("next"), options))[2]).toBe(UNKNOWN);
+  });
+
+  it("a run that continues the dead one uses the decision", async () => {
+    const { graph, doomed, runs, resume } = await waitingThread();
+    await expect(doomed.invoke(resume({ decisions: [approve] }), options)).rejects.toThrow("died");
+    const lines = pairedScript(await graph.invoke(null, options));
+    expect(lines).toEqual(["human: go", "ai> risky", "tool: did x", "ai: fine"]);
+    expect(runs).toEqual(["x", "x"]);
+  });
+
+  it("a question that nobody answered says that its call was not approved", async () => {
+    const { graph, runs } = await waitingThread();
+    expect(pairedScript(await graph.invoke(user("next"), options))[2]).toBe(DECLINED);
+    expect(runs).toEqual([]);
+  });
+
+  it("a decision whose run lives is stored once", async () => {
+    const { graph, runs, resume } = await waitingThread();
+    await graph.invoke(resume({ decisions: [approve] }), options);
+    const lines = pairedScript(await graph.invoke(user("next"), options));
+    expect(lines.slice(2)).toEqual(["tool: did x", "ai: fine", "human: next", "ai: fine"]);
+    expect(runs).toEqual(["x"]);
+  });
+});
+
+it("a killed process leaves the same thread", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tether-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "threads.sqlite");
+  const program = fileURLToPath(new URL("../../fixtures/killed-run/approve-and-die.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", program, file, "exit"], { stdio: "ignore" });
+  expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
+  const saver = SqliteSaver.fromConnString(file);
+  onTestFinished(() => void saver.db.close());
+  const graph = createAgentGraph({ model: "offline:", checkpointer: saver });
+  const lines = pairedScript(await graph.invoke(user("hello"), config));
+  expect(lines[2]).toMatch(/^tool! Tool call deadly .*It may or may not have taken effect\.$/);
+});

@@ -1,0 +1,276 @@
+/** What the next message finds of a run that ended before it could store what it had shown. */
+
+import {
+  type AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import { type BaseCheckpointSaver, Command, MemorySaver, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls } from "../../support/scripted-model.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+
+const config = inThread("1");
+
+/** A thread whose first run, after `before`, dies when the model has responded. */
+async function deadThread({
+  saver = new MemorySaver() as BaseCheckpointSaver,
+  durability = "sync" as "sync" | "async",
+  response = "THE ANSWER" as string | AIMessage,
+  before = [] as readonly string[],
+  options = {} as Partial<AgentGraphOptions>,
+} = {}) {
+  const { mortal, die } = mortalSaver(saver, ["put"]);
+  const answers: (string | AIMessage)[] = [];
+  const model = new FunctionModel(() => answers.shift() ?? "later answer");
+  const graph = createAgentGraph({ model, checkpointer: saver, ...options });
+  for (const text of before) await graph.invoke(user(text), config);
+  const doomedModel = new FunctionModel(() => {
+    die();
+    return response;
+  });
+  const doomed = createAgentGraph({ ...options, model: doomedModel, checkpointer: mortal });
+  await expect(doomed.invoke(user("q1"), { ...config, durability })).rejects.toThrow("died");
+  const read = async (): Promise<BaseMessage[]> => messagesOf((await graph.getState(config)).values);
+  const send = async (input: unknown, more: object = {}): Promise<string[]> =>
+    pairedScript(await graph.invoke(input as null, { ...config, ...more }));
+  return { graph, model, read, send };
+}
+
+describe.each(SAVERS)("a response that was shown and not stored, with a $name", ({ create }) => {
+  it.each(["sync", "async"] as const)("is in the thread before the next message (%s)", async (durability) => {
+    const { read, send } = await deadThread({ saver: create(), durability, before: ["q0"] });
+    const shown = await read();
+    expect(script(shown)).toEqual(["human: q0", "ai: later answer", "human: q1", "ai: THE ANSWER"]);
+    expect(await send(user("q2"))).toEqual([...script(shown), "human: q2", "ai: later answer"]);
+    expect((await read()).slice(0, 4).map(({ id }) => id)).toEqual(shown.map(({ id }) => id));
+  });
+
+  it("is stored once by a run that continues the dead one", async () => {
+    const { send } = await deadThread({ saver: create() });
+    expect(await send(null)).toEqual(["human: q1", "ai: THE ANSWER"]);
+    expect(await send(user("q2"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q2", "ai: later answer"]);
+  });
+});
+
+describe("a response that was shown and not stored", () => {
+  it("is marked with its place, and reported", async () => {
+    const { graph, read } = await deadThread();
+    const [question, response] = await read();
+    const events: AgentEvent[] = [];
+    for await (const event of await graph.stream(user("q2"), { ...config, streamMode: "custom" }))
+      events.push(event as AgentEvent);
+    expect(events).toEqual([
+      { type: "response-recovered", messageId: response?.id },
+      expect.objectContaining({ type: "run-end" }),
+    ]);
+    expect((await read())[1]?.additional_kwargs["tether_recovered"]).toEqual({ after: question?.id });
+  });
+
+  it("has its calls closed, and they are not run", async () => {
+    const { fast, runs } = createProbe();
+    const { send } = await deadThread({ response: calls(["fast", {}, "a"]), options: { tools: [fast] } });
+    expect(await send(user("q2"))).toEqual([
+      "human: q1",
+      "ai> fast",
+      "tool! Tool call fast (a): a new message came before it finished. It may or may not have taken effect.",
+      "human: q2",
+      "ai: later answer",
+    ]);
+    expect(runs).toEqual([]);
+  });
+
+  it("is found after several dead runs, each in its place", async () => {
+    const saver = new MemorySaver();
+    const { send } = await deadThread({ saver });
+    for (const text of ["q2", "q3"]) {
+      const { mortal, die } = mortalSaver(saver, ["put"]);
+      die();
+      const graph = createAgentGraph({ model: "offline:", checkpointer: mortal });
+      await expect(graph.invoke(user(text), config)).rejects.toThrow("died");
+    }
+    expect(await send(user("q4"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q4", "ai: later answer"]);
+  });
+
+  it("is found after runs that ended before they could recover it", async () => {
+    const { graph, send } = await deadThread();
+    for (const text of ["q2", "q3"])
+      await graph.invoke(user(text), { ...config, interruptBefore: ["patch"] });
+    expect(await send(user("q4"))).toEqual([
+      "human: q1",
+      "ai: THE ANSWER",
+      "human: q2",
+      "human: q3",
+      "human: q4",
+      "ai: later answer",
+    ]);
+  });
+
+  it("stays with an update of the state, and is not doubled after it", async () => {
+    const { graph, send } = await deadThread();
+    await graph.updateState(config, user("by update"));
+    expect(await send(user("q2"))).toEqual([
+      "human: q1",
+      "ai: THE ANSWER",
+      "human: by update",
+      "human: q2",
+      "ai: later answer",
+    ]);
+  });
+
+  const removals: {
+    readonly what: string;
+    readonly removal: (shown: readonly BaseMessage[]) => BaseMessage[];
+  }[] = [
+    { what: "it", removal: ([, response]) => [new RemoveMessage({ id: response?.id ?? "" })] },
+    {
+      what: "all messages, and sends the question again",
+      removal: ([question]) => [
+        new RemoveMessage({ id: REMOVE_ALL_MESSAGES }),
+        ...(question ? [question] : []),
+      ],
+    },
+  ];
+
+  it.each(removals)("does not come back if the next input removes $what", async ({ removal }) => {
+    const { read, send } = await deadThread();
+    const messages = [...removal(await read()), new HumanMessage("q2")];
+    expect(await send({ messages })).toEqual(["human: q1", "human: q2", "ai: later answer"]);
+    expect(await send(user("q3"))).not.toContain("ai: THE ANSWER");
+  });
+
+  it("does not come back if an update of the state removes it", async () => {
+    const { graph, read, send } = await deadThread();
+    const [, response] = await read();
+    await graph.updateState(config, { messages: [new RemoveMessage({ id: response?.id ?? "" })] });
+    expect(await send(user("q2"))).toEqual(["human: q1", "human: q2", "ai: later answer"]);
+  });
+
+  it("stays once if the client sends it with its next message", async () => {
+    const { read, send } = await deadThread();
+    const messages = [...(await read()), new HumanMessage("q2")];
+    expect(await send({ messages })).toEqual([
+      "human: q1",
+      "ai: THE ANSWER",
+      "human: q2",
+      "ai: later answer",
+    ]);
+  });
+
+  it("is found if the client names the latest checkpoint, as LangGraph's SDK does", async () => {
+    const { graph, send } = await deadThread();
+    const { config: head } = await graph.getState(config);
+    expect(await send(user("q2"), head)).toContain("ai: THE ANSWER");
+  });
+
+  it("is not taken into another branch of the thread", async () => {
+    const { graph, send } = await deadThread();
+    const { config: asked } = await graph.getState(config);
+    await send(null);
+    const fork = await graph.invoke(user("q2"), asked);
+    expect(pairedScript(fork)).toEqual(["human: q1", "human: q2", "ai: later answer"]);
+    expect(await send(user("q3"))).toEqual([...pairedScript(fork), "human: q3", "ai: later answer"]);
+  });
+
+  it("is not taken into a branch whose first run died", async () => {
+    const { graph, send } = await deadThread();
+    const { config: asked } = await graph.getState(config);
+    await send(null);
+    await graph.invoke(user("q2"), { ...asked, interruptBefore: ["model", "patch"] });
+    expect(await send(user("q3"))).toEqual(["human: q1", "human: q2", "human: q3", "ai: later answer"]);
+  });
+});
+
+const noteSchema = z.object({ label: z.string().default("-") });
+
+/** A tool that returns its result with other messages. */
+function writing(name: string, others: (label: string) => BaseMessage[]) {
+  return tool(
+    async ({ label }: z.infer<typeof noteSchema>, { toolCallId }: ToolRuntime) =>
+      new Command({
+        update: {
+          messages: [
+            new ToolMessage({ content: `${name} ${label}`, tool_call_id: toolCallId }),
+            ...others(label),
+          ],
+        },
+      }),
+    { name, description: name, schema: noteSchema },
+  );
+}
+
+describe("the other messages of a tool's Command, if a sibling was slow and the run was cancelled,", () => {
+  async function cancelled(tools: ReturnType<typeof writing>[], ...wanted: [string, object?, string?][]) {
+    const probe = createProbe();
+    const steps = ["hello there", calls(...wanted, ["heedful", {}, "slow"])];
+    const model = new FunctionModel(() => steps.shift() ?? "fine");
+    const graph = createAgentGraph({
+      model,
+      tools: [...tools, probe.heedful],
+      checkpointer: new MemorySaver(),
+    });
+    await graph.invoke(user("hello", "hello"), config);
+    const abort = new AbortController();
+    const run = graph.invoke(user("go"), { ...config, signal: abort.signal });
+    await probe.hasBegun(1);
+    const unfinished = async () => (await graph.getState(config)).next;
+    await expect.poll(unfinished).toEqual(["tools"]);
+    abort.abort();
+    await expect(run).rejects.toThrow(/abort/i);
+    const shown = messagesOf((await graph.getState(config)).values);
+    const lines = pairedScript(await graph.invoke(user("next"), config));
+    return { shown: script(shown), lines, refused: model.refused };
+  }
+
+  it("are in the thread, after the group of their calls and in their order", async () => {
+    const note = writing("note", (label) => [
+      new HumanMessage(`NOTE ${label}`),
+      new HumanMessage(`${label} again`),
+    ]);
+    const { lines, refused } = await cancelled([note], ["note", { label: "1" }], ["note", { label: "2" }]);
+    expect(lines.slice(3)).toEqual([
+      "ai> note note heedful",
+      "tool: note 1",
+      "tool: note 2",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "human: NOTE 1",
+      "human: 1 again",
+      "human: NOTE 2",
+      "human: 2 again",
+      "human: next",
+      "ai: fine",
+    ]);
+    expect(refused).toEqual([]);
+  });
+
+  it("are removals too", async () => {
+    const forget = writing("forget", () => [new RemoveMessage({ id: "hello" })]);
+    const { shown, lines } = await cancelled([forget], ["forget"]);
+    expect(shown[0]).toBe("ai: hello there");
+    expect(lines.slice(0, 2)).toEqual(["ai: hello there", "human: go"]);
+  });
+
+  it("remove all messages but those that came later", async () => {
+    const clear = writing("clear", () => [
+      new RemoveMessage({ id: REMOVE_ALL_MESSAGES }),
+      new HumanMessage("a clean start"),
+    ]);
+    const { shown, lines } = await cancelled([clear], ["clear"]);
+    expect(shown).toEqual(["human: a clean start"]);
+    expect(lines).toEqual(["human: a clean start", "human: next", "ai: fine"]);
+  });
+
+  it("replace a message, unless it was changed since", async () => {
+    const edit = writing("edit", () => [new HumanMessage({ content: "edited", id: "hello" })]);
+    const { lines } = await cancelled([edit], ["edit"]);
+    expect(lines[0]).toBe("human: edited");
+  });
+});
