@@ -10,6 +10,7 @@ import {
   HumanMessageChunk,
   RemoveMessage,
   SystemMessage,
+  SystemMessageChunk,
   ToolMessage,
   ToolMessageChunk,
 } from "@langchain/core/messages";
@@ -18,6 +19,7 @@ import fc from "fast-check";
 import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
 import { createSummary } from "../../src/history/messages/summary.js";
 import { messageLike, noMessage } from "./foreign-values.js";
+import { second } from "./second-copy.js";
 
 type Coverage = Parameters<typeof createSummary>[1];
 
@@ -34,8 +36,8 @@ interface CallEntry {
 
 type Id = string | undefined;
 
-/** The form of a message: a message, a chunk, or an object with `role` or `type`. */
-type Form = "message" | "chunk" | "role" | "type";
+/** The form of a message: a message or a chunk, of this copy of LangChain or of a second one, or an object with `role` or `type`. */
+type Form = "message" | "chunk" | "second-message" | "second-chunk" | "role" | "type";
 
 export type Entry =
   | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
@@ -80,7 +82,7 @@ const callId = fc.oneof(
 const text = fc.constantFrom("", "x", "y");
 const form = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Form>("message") },
-  { weight: 1, arbitrary: fc.constantFrom<Form>("chunk", "role", "type") },
+  { weight: 1, arbitrary: fc.constantFrom<Form>("chunk", "second-message", "second-chunk", "role", "type") },
 );
 const call = fc.record({
   id: callId,
@@ -156,7 +158,7 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
     case "human":
       return inForm(one.form, "human", fieldsOf(one));
     case "system":
-      return inForm(one.form === "chunk" ? "message" : one.form, "system", fieldsOf(one));
+      return inForm(one.form, "system", fieldsOf(one));
     case "ai":
       return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) });
     case "result":
@@ -196,10 +198,30 @@ function fieldsOf({ id, text }: { readonly id: Id; readonly text: string }): Fie
 }
 
 const CLASSES = {
-  human: { message: HumanMessage, chunk: HumanMessageChunk },
-  system: { message: SystemMessage, chunk: SystemMessage },
-  ai: { message: AIMessage, chunk: AIMessageChunk },
-  tool: { message: ToolMessage, chunk: ToolMessageChunk },
+  human: {
+    message: HumanMessage,
+    chunk: HumanMessageChunk,
+    "second-message": second.messages.HumanMessage,
+    "second-chunk": second.messages.HumanMessageChunk,
+  },
+  system: {
+    message: SystemMessage,
+    chunk: SystemMessageChunk,
+    "second-message": second.messages.SystemMessage,
+    "second-chunk": second.messages.SystemMessageChunk,
+  },
+  ai: {
+    message: AIMessage,
+    chunk: AIMessageChunk,
+    "second-message": second.messages.AIMessage,
+    "second-chunk": second.messages.AIMessageChunk,
+  },
+  tool: {
+    message: ToolMessage,
+    chunk: ToolMessageChunk,
+    "second-message": second.messages.ToolMessage,
+    "second-chunk": second.messages.ToolMessageChunk,
+  },
 } as const;
 
 function inForm(form: Form, type: keyof typeof CLASSES, fields: object): unknown {
