@@ -24,7 +24,11 @@ import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
 import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { describeFailure } from "../../providers/failure/model-failure.js";
-import { type ModelInputOptions, toModelInput } from "../../providers/input/to-model-input.js";
+import {
+  type PreparedInputOptions,
+  prepareModelInput,
+  toModelInput,
+} from "../../providers/input/to-model-input.js";
 import { toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
 import {
@@ -39,7 +43,7 @@ import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
 export interface ModelRequest {
   readonly model: BaseChatModel;
   readonly history: readonly BaseMessage[];
-  readonly input: Omit<ModelInputOptions, "dialect" | "modelId">;
+  readonly input: Omit<PreparedInputOptions, "dialect" | "modelId">;
   readonly tools: readonly BindToolsInput[];
   readonly toolChoice: ToolChoice;
   /** How often a broken response is requested again, without streaming. */
@@ -58,7 +62,7 @@ export async function askModel(
 ): Promise<ModelAnswer> {
   const { model, history, tools, toolChoice } = request;
   const identity = identityOf(model);
-  const messages = toModelInput(history, { ...request.input, ...identity });
+  const messages = prepareModelInput(history, { ...request.input, ...identity }).messages as BaseMessage[];
   const layers = runInputsOf(config)?.middleware.chat ?? [];
   if (layers.length === 0) {
     const message = await streamAnswer(request, { messages, toolChoice, parameters: {} }, undefined, config);

@@ -164,6 +164,6 @@ function inputOptions(
   return {
     systemPrompt: context.systemPrompt ?? systemPrompt,
     maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
-    maxTokens: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+    budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
   };
 }
