@@ -61,6 +61,7 @@ export function createModelNode(options: ModelNodeOptions) {
         model,
         history: state.messages,
         input: inputOptions(options, context, policy),
+        toolTokens: policy.toolTokens,
         tools: options.offered,
         toolChoice: toolsOff === undefined ? toolChoice : "none",
         maxFallbackAttempts: options.maxStreamFallbackAttempts,
