@@ -1,7 +1,8 @@
 /**
  * Checks the peer range of LangGraph and LangChain core: `npm run check:peers`. It installs the oldest versions that
  * `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of what
- * LangGraph does not promise, and of the graph. `--pins` runs the first ones alone. It ends with 1 where a test fails.
+ * LangGraph does not promise, of the graph, and of a second copy of LangChain. The second copy is another version.
+ * `--pins` runs the first ones alone. It ends with 1 where a test fails.
  */
 
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,6 +11,7 @@ import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
 const PEERS = ["@langchain/langgraph", "@langchain/core"] as const;
+const SECOND_CORE = { name: "second-core", version: "1.1.0" } as const;
 const PINS = ["test/langgraph"];
 const COPIED = [
   "node_modules",
@@ -49,11 +51,12 @@ async function newestVersions(oldest: Versions): Promise<Versions> {
 
 async function check(versions: Versions, tests: readonly string[]): Promise<void> {
   const specifiers = PEERS.map((name, index) => `${name}@${versions[index]}`);
+  const second = `${SECOND_CORE.name}@npm:@langchain/core@${SECOND_CORE.version}`;
   const folder = await mkdtemp(join(tmpdir(), "tether-peers-"));
   try {
     for (const name of COPIED)
       await cp(join(REPOSITORY, name), join(folder, name), { recursive: true, verbatimSymlinks: true });
-    await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers]);
+    await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers, second]);
     await assertInstalled(folder, versions);
     await runCommand(folder, process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...tests]);
     console.log(`ok  ${specifiers.join(" ")}`);
@@ -71,7 +74,9 @@ async function assertInstalled(folder: string, versions: Versions): Promise<void
   }
 }
 
-const tests = process.argv.includes("--pins") ? PINS : [...PINS, "test/graph"];
+// `test/support/second-copy.ts` reads it.
+process.env["SECOND_CORE"] = SECOND_CORE.name;
+const tests = process.argv.includes("--pins") ? PINS : [...PINS, "test/graph", "test/copies"];
 const oldest = await oldestVersions();
 const newest = await newestVersions(oldest);
 await check(oldest, tests);

@@ -15,6 +15,8 @@ export const SERVED_DEFAULTS = {
   model: "offline:",
   /** The errors of these tools are written for the model to read. */
   includeDetailedErrors: true,
+  /** Otherwise one message could start hundreds of calls at once. */
+  maxToolCalls: 64,
 } as const satisfies EnvironmentOptions;
 
 /** The variables for paid plans of Open-Meteo and for its self-hosted servers. */

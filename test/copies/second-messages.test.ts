@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { reduceMessages, repairHistory } from "../../src/history.js";
 import { human } from "../support/make-messages.js";
-import { secondMessages as second } from "../support/second-copy.js";
+import { second } from "../support/second-copy.js";
 import { strictViolations } from "../support/strict-check.js";
 import { script } from "../support/thread.js";
 
@@ -21,11 +21,11 @@ const call = { id: "c1", name: "look", args: { city: "Rome" } };
 describe("a chunk is stored as the class of this copy without chunks:", () => {
   const fields = { content: "hi", id: "x" };
   const chunks: readonly (readonly [title: string, chunk: BaseMessage, stored: unknown])[] = [
-    ["AI", new second.AIMessageChunk(fields), AIMessage],
-    ["human", new second.HumanMessageChunk(fields), HumanMessage],
-    ["system", new second.SystemMessageChunk(fields), SystemMessage],
-    ["function", new second.FunctionMessageChunk({ ...fields, name: "f" }), FunctionMessage],
-    ["other", new second.ChatMessageChunk({ ...fields, role: "critic" }), ChatMessage],
+    ["AI", new second.messages.AIMessageChunk(fields), AIMessage],
+    ["human", new second.messages.HumanMessageChunk(fields), HumanMessage],
+    ["system", new second.messages.SystemMessageChunk(fields), SystemMessage],
+    ["function", new second.messages.FunctionMessageChunk({ ...fields, name: "f" }), FunctionMessage],
+    ["other", new second.messages.ChatMessageChunk({ ...fields, role: "critic" }), ChatMessage],
   ];
 
   it.each(chunks)("%s, in an update", (_title, chunk, stored) => {
@@ -37,14 +37,14 @@ describe("a chunk is stored as the class of this copy without chunks:", () => {
   });
 
   it("a result, with its call", () => {
-    const streamed = new second.AIMessageChunk({
+    const streamed = new second.messages.AIMessageChunk({
       content: "",
       id: "a",
       tool_call_chunks: [
         { type: "tool_call_chunk", index: 0, id: "c1", name: "look", args: '{"city":"Rome"}' },
       ],
     });
-    const answer = new second.ToolMessageChunk({ content: "sunny", id: "r", tool_call_id: "c1" });
+    const answer = new second.messages.ToolMessageChunk({ content: "sunny", id: "r", tool_call_id: "c1" });
     const { messages, repairs } = reduceMessages([], [streamed, answer]);
     expect(messages.map((message) => message.constructor)).toEqual([AIMessage, ToolMessage]);
     expect(messages[0]).toMatchObject({ tool_calls: [call] });
@@ -56,10 +56,10 @@ describe("a chunk is stored as the class of this copy without chunks:", () => {
 describe("a message", () => {
   it("is stored as it is", () => {
     const given = [
-      new second.SystemMessage({ content: "s", id: "s" }),
-      new second.HumanMessage({ content: "h", id: "h" }),
-      new second.AIMessage({ content: "", id: "a", tool_calls: [call] }),
-      new second.ToolMessage({ content: "sunny", id: "r", tool_call_id: "c1" }),
+      new second.messages.SystemMessage({ content: "s", id: "s" }),
+      new second.messages.HumanMessage({ content: "h", id: "h" }),
+      new second.messages.AIMessage({ content: "", id: "a", tool_calls: [call] }),
+      new second.messages.ToolMessage({ content: "sunny", id: "r", tool_call_id: "c1" }),
     ];
     const { messages } = reduceMessages([], given);
     for (const [index, message] of messages.entries()) expect(message).toBe(given[index]);
@@ -68,14 +68,14 @@ describe("a message", () => {
 
   it("that removes another one removes it", () => {
     const history = [human("h1"), human("h2")];
-    const { messages } = reduceMessages(history, new second.RemoveMessage({ id: "h1" }));
+    const { messages } = reduceMessages(history, new second.messages.RemoveMessage({ id: "h1" }));
     expect(messages.map(({ id }) => id)).toEqual(["h2"]);
   });
 
   it("with a call and without a result is closed in a repaired list", () => {
     const given = [
-      new second.AIMessage({ content: "", tool_calls: [call] }),
-      new second.HumanMessage("And now?"),
+      new second.messages.AIMessage({ content: "", tool_calls: [call] }),
+      new second.messages.HumanMessage("And now?"),
     ];
     const { messages } = repairHistory(given);
     expect(strictViolations(messages)).toEqual([]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { chatMiddleware, createAgentGraph } from "../../src/index.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
-import { secondChatModels, secondMessages, secondOpenAI, secondOutputs } from "../support/second-copy.js";
+import { second } from "../support/second-copy.js";
 import { PlainClient } from "../support/stream-faults.js";
 import { pairedScript, script, user } from "../support/thread.js";
 
@@ -23,14 +23,14 @@ const look = tool(({ city }) => `${city}: sunny`, {
 function respondTo(messages: readonly BaseMessage[]): AIMessage {
   const result = messages.find(({ type }) => type === "tool");
   return result === undefined && messages.at(-1)?.text === QUESTION
-    ? new secondMessages.AIMessage({
+    ? new second.messages.AIMessage({
         content: "",
         tool_calls: [{ id: "c1", name: "look", args: { city: "Rome" } }],
       })
-    : new secondMessages.AIMessage(`It says: ${result?.text}`);
+    : new second.messages.AIMessage(`It says: ${result?.text}`);
 }
 
-class WholeModel extends secondChatModels.BaseChatModel {
+class WholeModel extends second.chatModels.BaseChatModel {
   override _llmType() {
     return "second";
   }
@@ -49,17 +49,17 @@ class StreamingModel extends WholeModel {
   override async *_streamResponseChunks(messages: BaseMessage[]) {
     const { content, tool_calls = [] } = respondTo(messages);
     for (const piece of String(content).split(/(?<= )/)) {
-      const message = new secondMessages.AIMessageChunk({ content: piece });
-      yield new secondOutputs.ChatGenerationChunk({ text: piece, message });
+      const message = new second.messages.AIMessageChunk({ content: piece });
+      yield new second.outputs.ChatGenerationChunk({ text: piece, message });
     }
     for (const [index, { id = "", name, args }] of tool_calls.entries()) {
       const parts = [{ id, name }, { args: JSON.stringify(args) }];
       for (const part of parts) {
-        const message = new secondMessages.AIMessageChunk({
+        const message = new second.messages.AIMessageChunk({
           content: "",
           tool_call_chunks: [{ type: "tool_call_chunk", index, ...part }],
         });
-        yield new secondOutputs.ChatGenerationChunk({ text: "", message });
+        yield new second.outputs.ChatGenerationChunk({ text: "", message });
       }
     }
   }
@@ -77,7 +77,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const openAI = (fields: object = {}) =>
-  new secondOpenAI.ChatOpenAI({
+  new second.openAI.ChatOpenAI({
     model: "gpt-4o",
     apiKey: "test-key",
     maxRetries: 0,

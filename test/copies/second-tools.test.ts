@@ -5,13 +5,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { calls, scripted } from "../support/scripted-model.js";
-import { secondLangGraph, secondMessages, secondTools } from "../support/second-copy.js";
+import { second } from "../support/second-copy.js";
 import { inThread, messagesOf, pairedMessagesOf, pairedScript, user } from "../support/thread.js";
 
 const schema = z.object({ city: z.string() });
 
 function secondTool(run: (city: string, callId: string) => unknown) {
-  return secondTools.tool(
+  return second.tools.tool(
     async ({ city }: { city: string }, config) => run(city, String(config.toolCall?.id)),
     {
       name: "look",
@@ -48,15 +48,15 @@ describe("A tool of a second copy", () => {
     [
       "a result",
       (id: string) =>
-        new secondMessages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
+        new second.messages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
     ],
     [
       "a command with its result",
       (id: string) =>
-        new secondLangGraph.Command({
+        new second.langGraph.Command({
           update: {
             messages: [
-              new secondMessages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
+              new second.messages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
             ],
           },
         }),
@@ -70,9 +70,9 @@ describe("A tool of a second copy", () => {
   it("can send work to a node of a parent graph", async () => {
     const handOff = secondTool(
       (city) =>
-        new secondLangGraph.Command({
-          graph: secondLangGraph.Command.PARENT,
-          goto: [new secondLangGraph.Send("worker", { city })],
+        new second.langGraph.Command({
+          graph: second.langGraph.Command.PARENT,
+          goto: [new second.langGraph.Send("worker", { city })],
         }),
     );
     const State = Annotation.Root({
@@ -96,7 +96,7 @@ describe("A tool of a second copy", () => {
   });
 
   it("can ask a human, and goes on with the decision", async () => {
-    const ask = secondTool((city) => `${city}: ${secondLangGraph.interrupt("Which day?")}`);
+    const ask = secondTool((city) => `${city}: ${second.langGraph.interrupt("Which day?")}`);
     const graph = createAgentGraph({ model: asked(), tools: [ask], checkpointer: new MemorySaver() });
     const waiting = await graph.invoke(user("look"), inThread("1"));
     expect(messagesOf(waiting).at(-1)?.type).toBe("ai");
@@ -107,7 +107,7 @@ describe("A tool of a second copy", () => {
 
   it("lets LangGraph's own signals through", async () => {
     const signal = secondTool(() => {
-      throw new secondLangGraph.GraphInterrupt([{ id: "i1", value: "Which day?" }]);
+      throw new second.langGraph.GraphInterrupt([{ id: "i1", value: "Which day?" }]);
     });
     const graph = createAgentGraph({
       model: scripted(calls(["look", { city: "Rome" }])),
@@ -122,17 +122,17 @@ describe("A tool of a second copy", () => {
 
 describe("A client's command of a second copy", () => {
   it("resumes a run", async () => {
-    const ask = secondTool((city) => `${city}: ${secondLangGraph.interrupt("Which day?")}`);
+    const ask = secondTool((city) => `${city}: ${second.langGraph.interrupt("Which day?")}`);
     const graph = createAgentGraph({ model: asked(), tools: [ask], checkpointer: new MemorySaver() });
     await graph.invoke(user("look"), inThread("1"));
-    const done = await graph.invoke(new secondLangGraph.Command({ resume: "Monday" }), inThread("1"));
+    const done = await graph.invoke(new second.langGraph.Command({ resume: "Monday" }), inThread("1"));
     expect(pairedScript(done)).toContain("tool: Rome: Monday");
   });
 
   it("cannot send work to the tools", async () => {
     const graph = createAgentGraph({ model: "offline:", tools: [secondTool(() => "not run")] });
-    const send = new secondLangGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
-    await expect(graph.invoke(new secondLangGraph.Command({ goto: send }))).rejects.toThrow(
+    const send = new second.langGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
+    await expect(graph.invoke(new second.langGraph.Command({ goto: send }))).rejects.toThrow(
       "only calls that the model makes are run",
     );
   });
@@ -143,7 +143,7 @@ describe("A client's command of a second copy", () => {
       tools: [secondTool(() => "not run")],
       checkpointer: new MemorySaver(),
     });
-    const send = new secondLangGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
+    const send = new second.langGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
     await expect(graph.updateState(inThread("1"), send as never)).rejects.toThrow(
       "only calls that the model makes are run",
     );

@@ -103,7 +103,7 @@ describe("readSettings", () => {
     expect(() => readSettings({ [name]: "ftp://x" })).toThrow(`Expected \`${name}\` to be an http(s) URL`);
   });
 
-  it("serves the offline model, whose tools write their errors for it", () => {
-    expect(SERVED_DEFAULTS).toEqual({ model: "offline:", includeDetailedErrors: true });
+  it("serves the offline model, tools that write their errors for it, and a limit of tool calls", () => {
+    expect(SERVED_DEFAULTS).toEqual({ model: "offline:", includeDetailedErrors: true, maxToolCalls: 64 });
   });
 });

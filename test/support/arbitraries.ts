@@ -10,6 +10,7 @@ import {
   HumanMessageChunk,
   RemoveMessage,
   SystemMessage,
+  SystemMessageChunk,
   ToolMessage,
   ToolMessageChunk,
 } from "@langchain/core/messages";
@@ -19,6 +20,7 @@ import { markRecovered } from "../../src/history/messages/recovered.js";
 import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
 import { createSummary } from "../../src/history/messages/summary.js";
 import { messageLike, noMessage } from "./foreign-values.js";
+import { second } from "./second-copy.js";
 
 type Coverage = Parameters<typeof createSummary>[1];
 
@@ -35,8 +37,11 @@ interface CallEntry {
 
 type Id = string | undefined;
 
-/** The form of a message: a message, one that cannot be changed, a chunk, or an object with `role` or `type`. */
-type Form = "message" | "frozen" | "chunk" | "role" | "type";
+/**
+ * The form of a message: a message, one that cannot be changed, a chunk, a message or chunk of a second copy of
+ * LangChain, or an object with `role` or `type`.
+ */
+type Form = "message" | "frozen" | "chunk" | "second-message" | "second-chunk" | "role" | "type";
 
 export type Entry =
   | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
@@ -88,7 +93,10 @@ const callId = fc.oneof(
 const text = fc.constantFrom("", "x", "y");
 const form = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Form>("message") },
-  { weight: 1, arbitrary: fc.constantFrom<Form>("frozen", "chunk", "role", "type") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Form>("frozen", "chunk", "second-message", "second-chunk", "role", "type"),
+  },
 );
 const call = fc.record({
   id: callId,
@@ -175,7 +183,7 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
     case "human":
       return inForm(one.form, "human", fieldsOf(one));
     case "system":
-      return inForm(one.form === "chunk" ? "message" : one.form, "system", fieldsOf(one));
+      return inForm(one.form, "system", fieldsOf(one));
     case "ai":
       return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) });
     case "recovered": {
@@ -219,10 +227,30 @@ function fieldsOf({ id, text }: { readonly id: Id; readonly text: string }): Fie
 }
 
 const CLASSES = {
-  human: { message: HumanMessage, chunk: HumanMessageChunk },
-  system: { message: SystemMessage, chunk: SystemMessage },
-  ai: { message: AIMessage, chunk: AIMessageChunk },
-  tool: { message: ToolMessage, chunk: ToolMessageChunk },
+  human: {
+    message: HumanMessage,
+    chunk: HumanMessageChunk,
+    "second-message": second.messages.HumanMessage,
+    "second-chunk": second.messages.HumanMessageChunk,
+  },
+  system: {
+    message: SystemMessage,
+    chunk: SystemMessageChunk,
+    "second-message": second.messages.SystemMessage,
+    "second-chunk": second.messages.SystemMessageChunk,
+  },
+  ai: {
+    message: AIMessage,
+    chunk: AIMessageChunk,
+    "second-message": second.messages.AIMessage,
+    "second-chunk": second.messages.AIMessageChunk,
+  },
+  tool: {
+    message: ToolMessage,
+    chunk: ToolMessageChunk,
+    "second-message": second.messages.ToolMessage,
+    "second-chunk": second.messages.ToolMessageChunk,
+  },
 } as const;
 
 function inForm(form: Form, type: keyof typeof CLASSES, fields: object): unknown {

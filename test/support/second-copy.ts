@@ -10,11 +10,24 @@ import { createRequire } from "node:module";
 const load = createRequire(import.meta.url);
 const core = process.env["SECOND_CORE"] ?? "@langchain/core";
 
-export const secondMessages: typeof import("@langchain/core/messages") = load(`${core}/messages`);
-export const secondOutputs: typeof import("@langchain/core/outputs") = load(`${core}/outputs`);
-export const secondTools: typeof import("@langchain/core/tools") = load(`${core}/tools`);
-export const secondChatModels: typeof import("@langchain/core/language_models/chat_models") = load(
-  `${core}/language_models/chat_models`,
-);
-export const secondLangGraph: typeof import("@langchain/langgraph") = load("@langchain/langgraph");
-export const secondOpenAI: typeof import("@langchain/openai") = load("@langchain/openai");
+/** Each package is loaded when it is first used. */
+export const second = {
+  get messages(): typeof import("@langchain/core/messages") {
+    return load(`${core}/messages`);
+  },
+  get outputs(): typeof import("@langchain/core/outputs") {
+    return load(`${core}/outputs`);
+  },
+  get tools(): typeof import("@langchain/core/tools") {
+    return load(`${core}/tools`);
+  },
+  get chatModels(): typeof import("@langchain/core/language_models/chat_models") {
+    return load(`${core}/language_models/chat_models`);
+  },
+  get langGraph(): typeof import("@langchain/langgraph") {
+    return load("@langchain/langgraph");
+  },
+  get openAI(): typeof import("@langchain/openai") {
+    return load("@langchain/openai");
+  },
+};

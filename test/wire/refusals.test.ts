@@ -150,4 +150,15 @@ describe.each(PROVIDERS)("the refusal of %s", (provider) => {
     expect(error.message).toContain("The model is not there. Really. Really.");
     expect(error.message.length).toBeLessThan(600);
   });
+
+  it("reaches the caller of a run, with its status and the provider's text", async () => {
+    const graph = createAgentGraph({ model: await clientOf(provider, strict) });
+    const words = "The model is not there.";
+    strict.failNext({
+      status: 404,
+      body: { code: "ModelNotFound", message: words, error: { message: words } },
+    });
+    const error = await failureOf(graph.invoke(user("Are you there?")));
+    expect(error).toMatchObject({ status: 404, message: expect.stringContaining(words) });
+  });
 });

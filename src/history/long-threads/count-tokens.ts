@@ -8,7 +8,7 @@ import { callsOf, isAIMessage } from "../messages/call.js";
 const TOKENS_PER_MESSAGE = 4;
 /** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
 const TOKENS_PER_BINARY_BLOCK = 800;
-const LATIN_CHARACTERS_PER_TOKEN = 4;
+export const LATIN_CHARACTERS_PER_TOKEN = 4;
 
 const counts = new WeakMap<BaseMessage, number>();
 
@@ -26,8 +26,13 @@ export function countTokens(message: BaseMessage): number {
 
 export function countTextTokens(text: string): number {
   let other = 0;
-  for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 0x2e7f) other += 1;
+  for (let index = 0; index < text.length; index += 1) if (isDense(text.charCodeAt(index))) other += 1;
   return other + Math.ceil((text.length - other) / LATIN_CHARACTERS_PER_TOKEN);
+}
+
+/** Whether a character counts as a token of its own. */
+export function isDense(code: number): boolean {
+  return code > 0x2e7f;
 }
 
 function countContent(content: unknown): number {
@@ -36,7 +41,7 @@ function countContent(content: unknown): number {
   return content.reduce((sum: number, block: unknown) => sum + countBlock(block), 0);
 }
 
-function countBlock(block: unknown): number {
+export function countBlock(block: unknown): number {
   if (typeof block === "string") return countTextTokens(block);
   if (typeof block !== "object" || block === null) return 0;
   if ("text" in block && typeof block.text === "string") return countTextTokens(block.text);

@@ -5,5 +5,5 @@ import type { BaseMessage, BaseMessageChunk } from "@langchain/core/messages";
  * compares prototypes, so it is false for chunks of another copy of LangChain.
  */
 export function isChunk(message: BaseMessage): message is BaseMessageChunk {
-  return message[Symbol.toStringTag].endsWith("Chunk");
+  return /Chunk$/.test(message[Symbol.toStringTag]);
 }

@@ -22,9 +22,9 @@ import { finishHabitOf } from "../../providers/answer/finish-habit.js";
 import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
-import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { describeFailure } from "../../providers/failure/model-failure.js";
-import { type ModelInputOptions, toModelInput } from "../../providers/input/to-model-input.js";
+import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
+import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
 import { bindTools } from "../../providers/models/bind-tools.js";
 import { toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
@@ -36,11 +36,14 @@ import {
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
 import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
+import { askWithinWindow, formFor, type InputForm, reportChanges } from "./ask-within-window.js";
 
 export interface ModelRequest {
   readonly model: BaseChatModel;
   readonly history: readonly BaseMessage[];
-  readonly input: Omit<ModelInputOptions, "dialect" | "modelId">;
+  readonly input: Omit<PreparedInputOptions, keyof InputForm>;
+  /** The tokens of the tools' schemas. */
+  readonly toolTokens: number;
   readonly tools: readonly BindToolsInput[];
   readonly toolChoice: ToolChoice;
   /** How often a broken response is requested again, without streaming. */
@@ -58,16 +61,19 @@ export async function askModel(
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ModelAnswer> {
   const { model, history, tools, toolChoice } = request;
-  const identity = identityOf(model);
-  const messages = toModelInput(history, { ...request.input, ...identity });
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
   const layers = runInputsOf(config)?.middleware.chat ?? [];
   if (layers.length === 0) {
-    const message = await streamAnswer(request, { messages, toolChoice, parameters: {} }, undefined, config);
+    const sent = { prepare, toolChoice, parameters: {} };
+    const message = await streamAnswer(request, sent, undefined, config);
     return { message, isTerminated: false, toolChoice };
   }
+  const form = formFor(model, request.toolTokens);
+  const input = prepare(form);
+  reportChanges(input, form, "window", config);
   const context = new ChatContext({
     // Copies, so that changes of a middleware do not reach the history.
-    messages: messages.map(cloneMessage),
+    messages: input.messages.map(cloneMessage),
     options: { toolChoice, parameters: {} },
     model,
     tools,
@@ -82,9 +88,13 @@ export async function askModel(
     // A middleware that replaces all options can leave out those that it does not change.
     const { parameters: given = {} } = options;
     const parameters = asObject("context.options.parameters", given);
-    // Projected again: messages of a middleware must keep the provider's rules too.
-    const input = toModelInput(parseMessages(changed.messages), identity);
-    const sent = { messages: input, toolChoice: chosen, parameters };
+    const left = parseMessages(changed.messages);
+    const sent = {
+      // Projected again: messages of a middleware must keep the provider's rules and the bound too.
+      prepare: (form: InputForm) => prepareModelInput(left, form),
+      toolChoice: chosen,
+      parameters,
+    };
     return streamAnswer(request, sent, settle, config);
   };
   const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
@@ -92,7 +102,7 @@ export async function askModel(
 }
 
 interface Sent {
-  readonly messages: BaseMessage[];
+  readonly prepare: (form: InputForm) => FittedInput;
   readonly toolChoice: ToolChoice;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
@@ -100,14 +110,18 @@ interface Sent {
 /** Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer. */
 async function streamAnswer(
   request: ModelRequest,
-  { messages, toolChoice, parameters }: Sent,
+  { prepare, toolChoice, parameters }: Sent,
   settle: Settle | undefined,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const offered = offerTools(request.model, request.tools, toolChoice);
-  const guarded = await guardModel(offered, createGuard(request, settle, config), config, parameters);
-  const chunks = await guarded.stream(messages, { ...parameters, ...config });
-  const message = coerceMessage(await joinChunks(chunks));
+  const { model, tools, toolTokens } = request;
+  const offered = offerTools(model, tools, toolChoice);
+  const guard = createGuard(request, settle, config);
+  const send = async (messages: BaseMessage[]) => {
+    const guarded = await guardModel(offered, guard, config, parameters);
+    return joinChunks(await guarded.stream(messages, { ...parameters, ...config }));
+  };
+  const message = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
   if (
     message === undefined ||
     !isAIMessage(message) ||

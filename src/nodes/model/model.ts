@@ -61,6 +61,7 @@ export function createModelNode(options: ModelNodeOptions) {
         model,
         history: state.messages,
         input: inputOptions(options, context, policy),
+        toolTokens: policy.toolTokens,
         tools: options.offered,
         toolChoice: toolsOff === undefined ? toolChoice : "none",
         maxFallbackAttempts: options.maxStreamFallbackAttempts,
@@ -164,6 +165,6 @@ function inputOptions(
   return {
     systemPrompt: context.systemPrompt ?? systemPrompt,
     maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
-    maxTokens: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+    budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
   };
 }

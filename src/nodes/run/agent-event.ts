@@ -3,6 +3,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
+import type { DialectName } from "../../providers/dialects/dialects.js";
 import type { ClosingReason } from "./agent-state.js";
 
 /**
@@ -77,6 +78,8 @@ export type AgentEvent =
       readonly type: "summary-failed";
       /** The message of the error. */
       readonly reason: string;
+      /** After how many turns the next summary is tried. It doubles with each failure in a row, up to 8. */
+      readonly retryAfterTurns: number;
     }
   /**
    * The turn has reached a limit. Emitted before the model is asked for a final response without tools. A graph
@@ -103,6 +106,34 @@ export type AgentEvent =
       readonly attempt: number;
       /** How many attempts the client makes at most. If the last one fails, the run fails. */
       readonly maxAttempts: number;
+      /** The error of the provider, without keys. */
+      readonly reason: string;
+    }
+  /**
+   * The model input was longer than the model's input window, so a shorter one is sent. The history stays as it is.
+   * Emitted before the request.
+   */
+  | {
+      readonly type: "input-shortened";
+      /** `window`: the window was known before the request. `overflow`: the model has just refused a longer input. */
+      readonly reason: "window" | "overflow";
+      /** How many tokens the messages may have, by our estimate. */
+      readonly maxTokens: number;
+      /** The ids of the messages of which a part is sent. */
+      readonly shortened: readonly string[];
+      /** The ids of the messages that are not sent. */
+      readonly leftOut: readonly string[];
+    }
+  /**
+   * The model refused its input by a rule of some provider, so it gets the input in the form that every provider
+   * accepts. Emitted before the request.
+   */
+  | {
+      readonly type: "dialect-changed";
+      /** The dialect of the refused input. */
+      readonly from: DialectName;
+      /** The dialect of the next input. */
+      readonly to: DialectName;
       /** The error of the provider, without keys. */
       readonly reason: string;
     }

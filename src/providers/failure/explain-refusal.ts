@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
 import { DIALECTS, type DialectName } from "../dialects/dialects.js";
+import type { Dialect } from "../dialects/rule.js";
 import { validateHistory } from "../dialects/validate-history.js";
 
 /** Statuses with which providers refuse the content of a request. */
@@ -53,6 +54,22 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
     ofProviders.find(({ message, index }) => message === possible.message && index === possible.index) ??
     possible
   );
+}
+
+/** Whether the text has the words of a rule of any provider. The rules that nobody has stated have no such words. */
+export function namesKnownRule(text: string): boolean {
+  const answered = comparable(text);
+  return Object.values<Dialect>(DIALECTS).some(({ rules }) =>
+    Object.values(rules).some((rule) => rule.grade !== "inferred" && patternOf(rule.text).test(answered)),
+  );
+}
+
+/** A text with its fields in braces as a pattern. */
+function patternOf(text: string): RegExp {
+  const parts = text
+    .split(/\{\w+\}/)
+    .map((part) => comparable(part).replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(parts.join(".*?"));
 }
 
 /** Providers count positions differently, so numbers are ignored. */

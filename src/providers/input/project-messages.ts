@@ -13,11 +13,8 @@ import { passReasoning } from "./projection/pass-reasoning.js";
 import { renameCalls } from "./projection/rename-calls.js";
 import type { Step } from "./projection/step.js";
 
-/**
- * The order matters: first the form of each message, then their sequence. Each step reads from the dialect what to
- * do.
- */
-const STEPS: readonly Step[] = [
+/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
+const FORM_STEPS: readonly Step[] = [
   listCalls,
   keepOwnState,
   carryMedia,
@@ -26,10 +23,11 @@ const STEPS: readonly Step[] = [
   fillBlanks,
   renameCalls,
   fitStoredItems,
-  mergeTurns,
-  bridgeRoles,
   passReasoning,
 ];
+
+/** These change the sequence of messages, and what depends on it. */
+const SEQUENCE_STEPS: readonly Step[] = [mergeTurns, bridgeRoles, passReasoning];
 
 /**
  * Rewrites paired messages, with the system message first, into a form that a provider of this dialect accepts.
@@ -37,5 +35,10 @@ const STEPS: readonly Step[] = [
  * @returns The given array if it needs no change.
  */
 export function projectMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return STEPS.reduce((projected, step) => step(projected, target), messages);
+  return SEQUENCE_STEPS.reduce((projected, step) => step(projected, target), formMessages(messages, target));
+}
+
+/** Rewrites each message alone. Messages can still stand in a sequence that a provider refuses. */
+export function formMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
+  return FORM_STEPS.reduce((formed, step) => step(formed, target), messages);
 }

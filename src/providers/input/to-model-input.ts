@@ -1,13 +1,11 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import { countTextTokens } from "../../history/long-threads/count-tokens.js";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
-import { shortenResults } from "../../history/long-threads/shorten-results.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
-import { reasoningOf } from "../dialects/reasoning-field.js";
-import { projectMessages } from "./project-messages.js";
+import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";
+import { type Bound, type FittedInput, fitInput } from "./bounds/fit-input.js";
 import { plainRoles } from "./projection/plain-roles.js";
 
 /** The options of `toModelInput`. */
@@ -16,7 +14,12 @@ export interface ModelInputOptions {
   readonly systemPrompt?: string | undefined;
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: number | undefined;
-  /** Tool results are shortened until the messages have at most this many estimated tokens. @default no limit */
+  /**
+   * How many tokens the messages may have, by our estimate. If they have more, long results and arguments of
+   * earlier turns are shortened first. Then the oldest messages are left out, and a note says how many. Then
+   * the current turn is shortened. The user's latest message is shortened last, if it alone is too long. The
+   * system prompt is never shortened. @default no limit
+   */
   readonly maxTokens?: number | undefined;
   /** The rules of the provider that gets the request. @default "strict", which every provider accepts */
   readonly dialect?: DialectName | undefined;
@@ -28,8 +31,8 @@ export interface ModelInputOptions {
  * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
  * Every tool call has its result. Calls of earlier turns are left out beyond the limit. All system messages
  * are joined into one at the front. Anything that a provider of the dialect would refuse is changed to a form
- * that it accepts, so {@link validateHistory} finds nothing in it. Long results are shortened if a budget
- * requires it. The history is not changed.
+ * that it accepts, so {@link validateHistory} finds nothing in it. If it is longer than `maxTokens`, it is
+ * shortened. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown dialect.
  * @example
@@ -49,22 +52,36 @@ export function toModelInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): BaseMessage[] {
-  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect = "strict", modelId } = options;
+  return prepareModelInput(history, options).messages as BaseMessage[];
+}
+
+export interface PreparedInputOptions extends ModelInputOptions {
+  /** Above this many tokens, results and arguments are shortened, and nothing else is changed. */
+  readonly budget?: number | undefined;
+}
+
+/** The messages of {@link toModelInput}, and what the bounds changed in them. */
+export function prepareModelInput(
+  history: readonly BaseMessage[],
+  {
+    systemPrompt,
+    maxToolCallsFromHistory,
+    maxTokens,
+    budget,
+    dialect = "strict",
+    modelId,
+  }: PreparedInputOptions,
+): FittedInput {
   const visible = hasSummary(history) ? flattenVisible(visibleHistory(history)) : history;
   const paired = repairHistory(plainRoles(visible)).messages;
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
   const input = withSystemFirst(filtered, systemPrompt);
-  const projected = projectMessages(input, { dialect: dialectNamed(dialect), modelId }) as BaseMessage[];
-  // Last, so that the texts that the projection adds count too.
-  return maxTokens === undefined
-    ? projected
-    : shortenResults(projected, maxTokens - reasoningTokens(projected));
-}
-
-/** The tokens of reasoning that is sent back in its own field. */
-function reasoningTokens(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => sum + countTextTokens(reasoningOf(message) ?? ""), 0);
+  const bounds: Bound[] = [
+    ...(budget === undefined ? [] : [{ tokens: budget, steps: SHORTEN_WORK }]),
+    ...(maxTokens === undefined ? [] : [{ tokens: maxTokens, steps: ALL_STEPS }]),
+  ];
+  return fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {

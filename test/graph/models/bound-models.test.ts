@@ -2,11 +2,14 @@
 
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { initChatModel } from "langchain/chat_models/universal";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { createAgentGraph, InvalidSettingError } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
+import { type ModelServer, startModelServer } from "../../support/model-server.js";
 import { pairedScript, user } from "../../support/thread.js";
 
 const openAI = new ChatOpenAI({ model: "gpt-5", apiKey: "sk-secret-of-the-test" });
@@ -58,6 +61,52 @@ describe.each(["model", "summaryModel"] as const)("As `%s`", (setting) => {
     expect(() => build(model)).toThrow(
       `Expected \`${setting}\` to be a chat model or the name of one, got ${got}. Pass the model itself, and its tools as \`tools\`.`,
     );
+  });
+});
+
+describe("A model with a config is asked with the tools of the graph:", () => {
+  const look = tool(async ({ city }: { city: string }) => `${city}: clear`, {
+    name: "look",
+    description: "Looks at the sky.",
+    schema: z.object({ city: z.string() }),
+  });
+  let server: ModelServer;
+  beforeAll(async () => {
+    server = await startModelServer(({ messages, tools }) =>
+      tools.length > 0 && messages.at(-1)?.role === "user"
+        ? { calls: [{ name: "look", args: { city: "Rome" } }] }
+        : { text: "Done." },
+    );
+  });
+  afterAll(() => server.stop());
+  const fields = () => ({
+    model: "gpt-4o",
+    apiKey: "test-key",
+    maxRetries: 0,
+    configuration: { baseURL: server.url },
+  });
+
+  it.each<[title: string, make: () => unknown]>([
+    ["tags", () => new ChatOpenAI(fields()).withConfig({ tags: ["a"] })],
+    [
+      "a config around a config",
+      () => new ChatOpenAI(fields()).withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }),
+    ],
+    ["an option of the request", () => new ChatOpenAI(fields()).withConfig({ stop: ["END"] })],
+  ])("%s", async (_title, make) => {
+    const graph = createAgentGraph({ model: asModel(make()), tools: [look] });
+    expect(pairedScript(await graph.invoke(user("How is Rome?")))).toEqual([
+      "human: How is Rome?",
+      "ai> look",
+      "tool: Rome: clear",
+      "ai: Done.",
+    ]);
+  });
+
+  it("its options reach the provider", async () => {
+    const model = new ChatOpenAI(fields()).withConfig({ stop: ["END"] }).withConfig({ tags: ["a"] });
+    await createAgentGraph({ model: asModel(model), tools: [look] }).invoke(user("How is Rome?"));
+    expect(server.bodies.at(-1)).toMatchObject({ stop: ["END"], tools: [{ function: { name: "look" } }] });
   });
 });
 

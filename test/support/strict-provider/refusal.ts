@@ -3,6 +3,8 @@
 export interface Refusal {
   readonly status: number;
   readonly body: object;
+  /** The events of a stream that begins with status 200. Undefined: a stream is refused like any request. */
+  readonly events?: readonly string[];
 }
 
 /**

@@ -13,6 +13,7 @@ import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOp
 import { checkGemini } from "./check-gemini.js";
 import { asMistralEvents, checkMistral } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
+import { checkWindow } from "./check-window.js";
 import { listOf, type RequestCheck } from "./refusal.js";
 import type { Reply, Respond, SentMessage } from "./reply.js";
 
@@ -63,12 +64,18 @@ export interface Failure {
 export const ANSWER = "All is well.";
 const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
 
+export interface StrictProviderOptions {
+  /** How many tokens a request can have. @default any number */
+  readonly window?: number;
+}
+
 /**
  * @param respond Chooses the response to a request that is not refused. If responses differ, send one request at a
  * time.
  */
 export async function startStrictProvider(
   respond: Respond = () => ({ text: ANSWER }),
+  { window = Number.POSITIVE_INFINITY }: StrictProviderOptions = {},
 ): Promise<StrictProvider> {
   let reply: Reply = {};
   const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize: 6 });
@@ -109,9 +116,14 @@ export async function startStrictProvider(
     const text = Buffer.concat(await request.toArray()).toString();
     const body: unknown = JSON.parse(text);
     if (!isHost(host)) throw new Error(`There is no strict provider ${host}.`);
-    const refusal = CHECKS[host](body, stored);
+    // A provider counts the tokens of a valid history only.
+    const refusal = CHECKS[host](body, stored) ?? checkWindow(host, body, window);
     const streams = isStreaming(request, body);
     requests.push({ host, streams, body, refusal: refusal?.body });
+    if (refusal?.events !== undefined && streams) {
+      sendEvents(response, refusal.events, {});
+      return;
+    }
     if (refusal !== undefined) {
       sendJson(response, JSON.stringify(refusal.body), refusal.status);
       return;

@@ -11,8 +11,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
 import { importOptional } from "../import-optional.js";
 import type { ModelFields } from "../model-fields.js";
-
-type Send = (request: object, signal?: AbortSignal) => Promise<Response>;
+import { viewOf } from "../model-view.js";
 
 export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatAlibabaTongyi } = await importOptional<
@@ -20,13 +19,47 @@ export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFie
   >("@langchain/community/chat_models/alibaba_tongyi");
   const apiUrl = baseURL === undefined ? {} : { apiUrl: baseURL };
   const client = new ChatAlibabaTongyi({ ...fields, alibabaApiKey: apiKey, ...apiUrl });
+  // One of them is private in the types, so neither can be overridden in a subclass.
+  for (const [name, value] of Object.entries(sendingMethods(client)))
+    Object.defineProperty(client, name, { value });
+  return client;
+}
 
+/** A view of a user's own client with the same methods. Returns any other model unchanged. */
+export function sendToDashScope(model: BaseChatModel): BaseChatModel {
+  return isTongyiClient(model) && !Object.hasOwn(model, "createTongyiStream")
+    ? viewOf(model, sendingMethods(model))
+    : model;
+}
+
+/** What is used of `ChatAlibabaTongyi`. */
+interface TongyiClient {
+  readonly apiUrl: string;
+  readonly alibabaApiKey?: string | undefined;
+  readonly caller: BaseChatModel["caller"];
+  completionWithRetry(
+    request: object,
+    streams: boolean,
+    signal?: AbortSignal,
+    ...more: never[]
+  ): Promise<unknown>;
+}
+
+function isTongyiClient(model: BaseChatModel): model is BaseChatModel & TongyiClient {
+  return model._llmType() === "alibaba_tongyi" && "apiUrl" in model && "completionWithRetry" in model;
+}
+
+function sendingMethods(client: TongyiClient) {
   const sender =
-    (headers: Record<string, string>): Send =>
-    async (request, signal) => {
+    (headers: Record<string, string>) =>
+    async (request: object, signal?: AbortSignal): Promise<Response> => {
       const response = await fetch(client.apiUrl, {
         method: "POST",
-        headers: { ...headers, Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
+        headers: {
+          ...headers,
+          Authorization: `Bearer ${client.alibabaApiKey}`,
+          "Content-Type": "application/json",
+        },
         body: JSON.stringify(request),
         ...(signal && { signal }),
       });
@@ -34,23 +67,17 @@ export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFie
       return response;
     };
   const send = sender({});
-  const collectStream = client.completionWithRetry.bind(client);
   const sendStreaming = sender({ Accept: "text/event-stream", "X-DashScope-SSE": "enable" });
-
-  // One of them is private in the types, so neither can be overridden in a subclass.
-  return Object.defineProperties(client, {
-    completionWithRetry: {
-      value: (...[request, streams, signal, onMessage]: Parameters<typeof collectStream>) =>
-        streams
-          ? collectStream(request, streams, signal, onMessage)
-          : client.caller.call(async () => (await send(request, signal)).json()),
-    },
+  const collectStream = client.completionWithRetry.bind(client);
+  return {
+    completionWithRetry: (request: object, streams: boolean, signal?: AbortSignal, ...more: never[]) =>
+      streams
+        ? collectStream(request, streams, signal, ...more)
+        : client.caller.call(async () => (await send(request, signal)).json()),
     // The client calls this within its caller, and awaits it there.
-    createTongyiStream: {
-      value: async (request: object, signal?: AbortSignal) =>
-        readEvents(await sendStreaming(request, signal)),
-    },
-  });
+    createTongyiStream: async (request: object, signal?: AbortSignal) =>
+      readEvents(await sendStreaming(request, signal)),
+  };
 }
 
 async function readRefusal(response: Response): Promise<Error> {

@@ -1,14 +1,17 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../../src/history/long-threads/count-tokens.js";
-import { shortenResults } from "../../../src/history/long-threads/shorten-results.js";
-import { runs } from "../../support/law-runs.js";
-import { humanOf, stepOf, textOf, tokensOf } from "../../support/long-histories.js";
-import { snapshot } from "../../support/plain-messages.js";
-import { strictViolations } from "../../support/strict-check.js";
+import { countTokens } from "../../../../src/history/long-threads/count-tokens.js";
+import { prepareModelInput } from "../../../../src/providers/input/to-model-input.js";
+import { runs } from "../../../support/law-runs.js";
+import { humanOf, stepOf, textOf, tokensOf } from "../../../support/long-histories.js";
+import { snapshot } from "../../../support/plain-messages.js";
+import { strictViolations } from "../../../support/strict-check.js";
 
 const resultsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type }) => type === "tool");
+/** The model input with a budget, which shortens results and arguments, and nothing else. */
+const shortenResults = (messages: readonly BaseMessage[], budget: number) =>
+  prepareModelInput(messages, { budget, dialect: "openai" }).messages;
 /** A result keeps at least this many tokens, or all of its tokens. */
 const LEAST = 40;
 

@@ -1,0 +1,132 @@
+/** Asks a model again if it refuses its input for a reason that another form of the input mends. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type ModelError, TetherError } from "../../errors.js";
+import { identityOf, type ModelIdentity } from "../../providers/dialects/dialect-of.js";
+import type { DialectName } from "../../providers/dialects/dialects.js";
+import { validateHistory } from "../../providers/dialects/validate-history.js";
+import { namesKnownRule } from "../../providers/failure/explain-refusal.js";
+import { learnWindow, windowOf } from "../../providers/failure/input-window.js";
+import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.js";
+import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
+import { type FittedInput, sizeOfInput } from "../../providers/input/bounds/fit-input.js";
+import { emitEvent } from "../run/agent-event.js";
+
+/** What an input must fit. */
+export interface InputForm extends ModelIdentity {
+  /** How many tokens the messages may have. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+}
+
+export interface WindowRequest<Answer> {
+  readonly model: object;
+  /** The tokens of the tools' schemas, which are part of the request. */
+  readonly toolTokens: number;
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  readonly send: (messages: BaseMessage[]) => Promise<Answer>;
+}
+
+/** Models that refused their own dialect in this process. */
+const strictModels = new WeakSet<object>();
+
+/** The form of a model's next input. */
+export function formFor(model: object, toolTokens: number): InputForm {
+  const identity: ModelIdentity = strictModels.has(model) ? STRICT : identityOf(model);
+  return { ...identity, maxTokens: boundFor(windowOf(model), toolTokens) };
+}
+
+const STRICT: ModelIdentity = { dialect: "strict", modelId: undefined };
+
+function boundFor(window: number | undefined, toolTokens: number): number | undefined {
+  return window === undefined ? undefined : Math.max(window - toolTokens, 1);
+}
+
+/**
+ * Sends an input that fits into the model's window. If the model refuses it as too long, a shorter one is sent, at
+ * most three times. If the model refuses it by a rule that our check did not find broken, it is sent once in the
+ * strict dialect. What helped is remembered for the model in this process.
+ *
+ * @throws The error of the last request.
+ */
+export async function askWithinWindow<Answer>(
+  request: WindowRequest<Answer>,
+  config: LangGraphRunnableConfig,
+): Promise<Answer> {
+  const { model, toolTokens, prepare, send } = request;
+  let form = formFor(model, toolTokens);
+  let window = windowOf(model);
+  let refused: { readonly size: number; readonly error: unknown } | undefined;
+  for (let overflows = 0; ; ) {
+    const input = prepare(form);
+    const size = sizeOfInput(input.messages) + toolTokens;
+    if (refused !== undefined && size >= refused.size) throw refused.error;
+    reportChanges(input, form, overflows > 0 ? "overflow" : "window", config);
+    try {
+      const answer = await send(input.messages as BaseMessage[]);
+      if (overflows > 0 && window !== undefined) learnWindow(model, window);
+      if (form.dialect === "strict") strictModels.add(model);
+      return answer;
+    } catch (error) {
+      if (config.signal?.aborted === true) throw error;
+      const overflow = overflowOf(error);
+      if (overflow !== undefined) {
+        if (overflows === MOST_OVERFLOWS) throw error;
+        window = lowerBound(overflow, size, overflows);
+        form = { ...form, maxTokens: boundFor(window, toolTokens) };
+        overflows += 1;
+        refused = { size, error };
+        continue;
+      }
+      if (!isRefusedBySurprise(error, input.messages, form.dialect)) throw error;
+      emitEvent(config, { type: "dialect-changed", from: form.dialect, to: "strict", reason: error.message });
+      form = { ...form, ...STRICT };
+      refused = undefined;
+    }
+  }
+}
+
+/** Only errors of models count. A chat middleware can throw anything. */
+function overflowOf(error: unknown): Overflow | undefined {
+  return isModelError(error) ? readOverflow(error) : undefined;
+}
+
+function isModelError(error: unknown): error is ModelError {
+  return TetherError.isInstance(error) && error.code === "MODEL_FAILED";
+}
+
+const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);
+
+function isRefusedBySurprise(
+  error: unknown,
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+): error is ModelError {
+  return (
+    dialect !== "strict" &&
+    isModelError(error) &&
+    REFUSED.has(error.status) &&
+    namesKnownRule(error.message) &&
+    validateHistory(messages, dialect).length === 0
+  );
+}
+
+/** Tells clients what the model does not get. */
+export function reportChanges(
+  { changes }: FittedInput,
+  { maxTokens = 0 }: InputForm,
+  reason: "window" | "overflow",
+  config: LangGraphRunnableConfig,
+): void {
+  if (changes.length === 0) return;
+  const idsOf = (kind: "shortened" | "left-out"): string[] =>
+    changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+  emitEvent(config, {
+    type: "input-shortened",
+    reason,
+    maxTokens,
+    shortened: idsOf("shortened"),
+    leftOut: idsOf("left-out"),
+  });
+}

@@ -1,0 +1,123 @@
+/** The steps that bring an input under its bound. Each one leaves calls with their results. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { countTextTokens } from "../../../history/long-threads/count-tokens.js";
+import { levelFor } from "../../../history/long-threads/level-for.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { isUserMessage } from "../../../history/messages/summary.js";
+import { gapNote, type InputDraft, type Places } from "./input-draft.js";
+import { shortenText, shortenWork, sizeOf } from "./shorten-message.js";
+
+/** Contract: called while the draft is too long. Shortens it, by no more than it has to and its block. */
+export type BoundStep = (draft: InputDraft) => void;
+
+/** At least this many tokens of each message stay readable. */
+const LEAST_TOKENS = 40;
+/** A request this short stays whole, even in a window that cannot be real. */
+const LEAST_OF_REQUEST = 200;
+/** What a shortened message of an earlier round has at most, as shares of the bound, one after the other. */
+const SHARES = [1 / 8, 1 / 32, 0];
+/** The tokens of a note in place of messages, with the separators of a message. */
+const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
+
+/** Shortens results and arguments. The messages that the user and the model wrote stay whole. */
+export const SHORTEN_WORK: readonly BoundStep[] = [
+  (draft) => shortenOldest(draft, draft.parts.earlier),
+  (draft) => shortenOldest(draft, draft.parts.rounds),
+  (draft) => shortenTogether(draft, draft.parts.open, LEAST_TOKENS),
+];
+
+/** Brings an input under any bound that holds the system prompt, the request and the open group in short. */
+export const ALL_STEPS: readonly BoundStep[] = [
+  (draft) => shortenOldest(draft, draft.parts.earlier),
+  (draft) => shortenLongTexts(draft, draft.parts.earlier),
+  (draft) => leaveOutOldest(draft, draft.parts.earlier),
+  (draft) => shortenOldest(draft, draft.parts.rounds),
+  (draft) => shortenTogether(draft, draft.parts.open, draft.bound * (SHARES[0] ?? 0)),
+  (draft) => leaveOutOldest(draft, draft.parts.rounds),
+  (draft) => shortenTogether(draft, draft.parts.open, LEAST_TOKENS),
+  (draft) => shortenTexts(draft, [...draft.parts.notes, ...draft.parts.open], LEAST_TOKENS),
+  (draft) => shortenTogether(draft, draft.parts.open, 1),
+  (draft) => shortenTexts(draft, draft.parts.request, LEAST_OF_REQUEST),
+];
+
+/** Rounds the excess up to blocks, so that the same messages are cut for several turns. Returns what may stay. */
+function goalOf({ excess, block }: InputDraft): number {
+  return excess - Math.ceil(excess / block) * block;
+}
+
+/** Shortens the oldest first, and no more than needed, so that newer ones and a prompt cache stay as they are. */
+function shortenOldest(draft: InputDraft, groups: readonly Places[]): void {
+  const goal = goalOf(draft);
+  for (const share of SHARES) {
+    const tokens = Math.max(Math.floor(draft.bound * share), LEAST_TOKENS);
+    for (const place of groups.flat()) {
+      if (draft.excess <= goal) return;
+      draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place)));
+    }
+  }
+}
+
+/** One long message would otherwise take all older ones with it. */
+function shortenLongTexts(draft: InputDraft, groups: readonly Places[]): void {
+  const tokens = Math.max(Math.floor(draft.bound * (SHARES[0] ?? 0)), LEAST_TOKENS);
+  for (const place of groups.flat()) {
+    if (draft.excess <= 0) return;
+    draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens));
+  }
+}
+
+/** Leaves out whole groups, and whole turns where that takes little more. */
+function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
+  if (groups.length === 0) return;
+  draft.reserve(NOTE_TOKENS);
+  const goal = goalOf(draft);
+  for (const group of groups) {
+    const [first = 0] = group;
+    const head = draft.at(first);
+    const startsTurn = head !== undefined && isUserMessage(head);
+    if (draft.excess <= goal && (startsTurn || draft.excess <= goal - draft.block)) return;
+    for (const place of group) draft.change(place, () => undefined);
+  }
+}
+
+/** A message that is shortened again is shortened from the original. Only calls and texts of a response add up. */
+function baseOf(message: BaseMessage, original: BaseMessage): BaseMessage {
+  return isAIMessage(message) ? message : original;
+}
+
+/** Cuts the longest results and arguments to one length. */
+function shortenTogether(draft: InputDraft, places: Places, least: number): void {
+  cutToLevel(draft, places, least, (place, tokens) =>
+    draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place))),
+  );
+}
+
+function shortenTexts(draft: InputDraft, places: Places, least: number): void {
+  cutToLevel(draft, places, least, (place, tokens) =>
+    draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens)),
+  );
+}
+
+/** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
+function cutToLevel(
+  draft: InputDraft,
+  places: Places,
+  least: number,
+  cut: (place: number, tokens: number) => void,
+): void {
+  const sizeAt = (place: number): number => {
+    const message = draft.at(place);
+    return message === undefined ? 0 : sizeOf(message);
+  };
+  let left = places;
+  while (left.length > 0 && draft.excess > 0) {
+    const sizes = left.map(sizeAt);
+    const room = sizes.reduce((sum, size) => sum + size, 0) - draft.excess;
+    const level = Math.max(levelFor(sizes, room), Math.floor(least));
+    for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(place, level);
+    const cuttable = left.filter((place) => sizeAt(place) <= level);
+    if (cuttable.length === left.length) return;
+    left = cuttable;
+  }
+}

@@ -1,0 +1,113 @@
+/** Shorter copies of messages. Each has about as many tokens as it is given, or is the message itself. */
+
+import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
+import { withArguments } from "../../../history/calls/with-arguments.js";
+import { countBlock, countTextTokens, countTokens } from "../../../history/long-threads/count-tokens.js";
+import { cutMiddle, excerptOf } from "../../../history/long-threads/excerpt.js";
+import { levelFor } from "../../../history/long-threads/level-for.js";
+import { isAIMessage } from "../../../history/messages/call.js";
+import { contentText } from "../../../history/messages/content-text.js";
+import { copyMessage } from "../../../history/messages/copy-message.js";
+import { isResult } from "../../../history/messages/result.js";
+import { isRecord } from "../../../shared/is-record.js";
+import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
+import { shortenObject, sizeOfJson } from "./shorten-object.js";
+
+/** The tokens of a message, with the reasoning that is sent back in its own field. */
+export function sizeOf(message: BaseMessage): number {
+  return countTokens(message) + countTextTokens(reasoningOf(message) ?? "");
+}
+
+/** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
+export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
+  if (sizeOf(message) <= tokens) return message;
+  const shorter = isResult(message)
+    ? shortenResult(message, tokens, keywords)
+    : isAIMessage(message)
+      ? shortenArguments(message, tokens)
+      : message;
+  return sizeOf(shorter) < sizeOf(message) ? shorter : message;
+}
+
+/** A result keeps its beginning, and the lines with a keyword. */
+function shortenResult(result: ToolMessage, tokens: number, keywords: readonly string[]): ToolMessage {
+  const text = contentText(result);
+  const note = `\n[… shortened from ${text.length} characters]`;
+  const frame = countTokens(copyMessage(result, { content: note }));
+  return copyMessage(result, {
+    content: `${excerptOf(text, Math.max(tokens - frame, 1), keywords)}${note}`,
+  });
+}
+
+function shortenArguments(message: AIMessage, tokens: number): AIMessage {
+  const calls = message.tool_calls ?? [];
+  const sizes = calls.map(({ args }) => sizeOfJson(args));
+  const others = sizeOf(message) - sizes.reduce((sum, size) => sum + size, 0);
+  const level = levelFor(sizes, tokens - others);
+  return calls.reduce(
+    (shorter, { args }, index) =>
+      (sizes[index] ?? 0) > level ? withArguments(shorter, index, shortenObject(args, level)) : shorter,
+    message,
+  );
+}
+
+/** Shortens what a user or the model wrote, and reasoning. Beginning and end stay. */
+export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
+  const excess = sizeOf(message) - tokens;
+  if (excess <= 0) return message;
+  const reasoning = reasoningOf(message) ?? "";
+  const sizes = [countTextTokens(reasoning), ...blocksOf(message).map((block) => countBlock(block))];
+  const level = Math.max(levelFor(sizes, sum(sizes) - excess), 1);
+  const shorter = copyMessage(message, {
+    content: shortenContent(message, level, sum(sizes) - excess),
+    ...(reasoning !== "" && {
+      additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: cut(reasoning, level) },
+    }),
+    // The client of OpenAI's Responses API sends the stored output in place of the content.
+    ...(message.response_metadata?.["output"] !== undefined && {
+      response_metadata: { ...message.response_metadata, output: undefined },
+    }),
+  });
+  return sizeOf(shorter) < sizeOf(message) ? shorter : message;
+}
+
+type Block = Exclude<MessageContent, string>[number];
+
+function blocksOf({ content }: BaseMessage): readonly (Block | string)[] {
+  return Array.isArray(content) ? content : [content];
+}
+
+/** Texts are cut to the level. A user's pictures and files go, the last first, if they have no room. */
+function shortenContent(message: BaseMessage, level: number, room: number): MessageContent {
+  const { content } = message;
+  if (typeof content === "string") return cut(content, level);
+  const isMedia = (block: Block): boolean =>
+    message.type === "human" && isRecord(block) && textOf(block) === undefined;
+  let left =
+    room -
+    sum(blocksOf(message).map((block) => (isMedia(block as Block) ? 0 : Math.min(countBlock(block), level))));
+  const kept = (Array.isArray(content) ? content : []).flatMap((block): Block[] => {
+    const text = isRecord(block) ? textOf(block) : undefined;
+    if (text !== undefined) return [{ ...block, text: cut(text, level) }];
+    if (!isMedia(block)) return [block];
+    left -= countBlock(block);
+    return left >= 0 ? [block] : [];
+  });
+  const gone = blocksOf(message).length - kept.length;
+  if (gone === 0) return kept;
+  return [...kept, { type: "text", text: `[… ${gone} pictures or files are left out …]` }];
+}
+
+function textOf(block: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof block["text"] === "string" ? block["text"] : undefined;
+}
+
+function cut(text: string, tokens: number): string {
+  if (countTextTokens(text) <= tokens) return text;
+  const note = `\n[… shortened from ${text.length} characters, because the model input would be too long …]\n`;
+  return cutMiddle(text, Math.max(tokens - countTextTokens(note), 1), note);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
