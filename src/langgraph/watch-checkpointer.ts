@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { replaceMethods } from "./replace-methods.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
@@ -18,8 +19,8 @@ export interface WatchedCheckpointer {
 }
 
 /** Remembers the first checkpoint that a run reads. An earlier run may have left it unfinished. */
-export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
-  if (!isSaver(saver)) {
+export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
+  if (saver === undefined) {
     const checkpoints = { abandoned: undefined, read: undefined };
     return { checkpoints, checkpointer: undefined, restart: () => {} };
   }
@@ -40,17 +41,5 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
     if (remembers) checkpoints.abandoned = tuple;
     return tuple;
   };
-  const checkpointer = new Proxy(saver, {
-    get(target, name) {
-      if (name === "getTuple") return getTuple;
-      const value: unknown = Reflect.get(target, name, target);
-      // Bound, because a checkpointer can have private fields.
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { checkpoints, checkpointer, restart };
-}
-
-function isSaver(value: unknown): value is BaseCheckpointSaver {
-  return typeof value === "object" && value !== null && "getTuple" in value;
+  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple }), restart };
 }
