@@ -18,6 +18,10 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   that is not a message. Raised in a run. Results that tools have returned stay.
  * - `MODEL_FAILED`: a model cannot do what a request needs, its response is empty or broken, or its provider
  *   refused the request. Raised in a run. The history does not change.
+ * - `THREAD_BUSY`: another run of the thread has not ended. Raised when a run or an update of the state starts. The
+ *   thread does not change.
+ * - `THREAD_MOVED`: another process or graph wrote to the thread while a run went on. Raised in the run. The thread
+ *   keeps what the other one wrote.
  */
 export type TetherErrorCode =
   | "INVALID_SETTING"
@@ -26,7 +30,9 @@ export type TetherErrorCode =
   | "INVALID_MESSAGE"
   | "INVALID_COMMAND"
   | "MIDDLEWARE_MISUSED"
-  | "MODEL_FAILED";
+  | "MODEL_FAILED"
+  | "THREAD_BUSY"
+  | "THREAD_MOVED";
 
 /**
  * The base class of every error of this library. Read `code` to tell them apart.
@@ -132,8 +138,8 @@ export class InvalidCommandError extends TetherError {
 }
 
 /** The LangGraph server sends this response. Without it, it would send status 500 without a reason. */
-function refusalOf({ name, message }: TetherError): Response {
-  return Response.json({ error: name, message }, { status: 422 });
+function refusalOf({ name, message }: TetherError, status = 422): Response {
+  return Response.json({ error: name, message }, { status });
 }
 
 /** A middleware that broke its contract. */
@@ -142,6 +148,31 @@ export class MiddlewareError extends TetherError {
 
   constructor(message: string) {
     super("MIDDLEWARE_MISUSED", message);
+  }
+}
+
+/** Two runs that write to one thread at the same time. This one was refused or stopped. */
+export class ThreadConflictError extends TetherError {
+  override readonly name = "ThreadConflictError";
+  readonly threadId: string;
+  /**
+   * The last checkpoint that this run has saved. It is not part of the thread any more, but `getState` can read it.
+   * Undefined if the run has saved none.
+   */
+  readonly checkpointId: string | undefined;
+
+  constructor(
+    code: "THREAD_BUSY" | "THREAD_MOVED",
+    message: string,
+    { threadId, checkpointId }: { readonly threadId: string; readonly checkpointId?: string | undefined },
+  ) {
+    super(code, message);
+    this.threadId = threadId;
+    this.checkpointId = checkpointId;
+  }
+
+  getResponse(): Response {
+    return refusalOf(this, 409);
   }
 }
 

@@ -11,6 +11,7 @@ export {
   ModelError,
   TetherError,
   type TetherErrorCode,
+  ThreadConflictError,
 } from "./errors.js";
 export type { AgentGraph } from "./graph/agent-graph.js";
 export { type AgentGraphOptions, createAgentGraph } from "./graph/create-agent-graph.js";

@@ -21,6 +21,8 @@ import type {
   StreamOptions,
   WithConfig,
 } from "./run-types.js";
+import { accessThread } from "./thread-access.js";
+import type { ConcurrentRuns } from "./thread-queue.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;
@@ -32,6 +34,7 @@ export interface RunDefaults extends RunRules {
   readonly recursionLimit: number;
   /** The graph's own middleware. It goes around that of a run. */
   readonly middleware: MiddlewareByKind;
+  readonly concurrentRuns: ConcurrentRuns;
 }
 
 /**
@@ -124,29 +127,40 @@ export class AgentGraph extends BaseGraph {
 
   /**
    * Every state update passes this method: `updateState` calls it, and so does the server for a thread that is created
-   * with a history.
+   * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
-    return super.bulkUpdateState(config, own);
+    const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
+    const graph = this.copy();
+    if (saver !== undefined) graph.checkpointer = saver;
+    return update(this.#defaults, () => graph.#bulkUpdateState(config, own));
+  }
+
+  #bulkUpdateState(...given: Parameters<BaseGraph["bulkUpdateState"]>) {
+    return super.bulkUpdateState(...given);
   }
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { run, start } = this.#begin({});
-    const watched = watchCheckpointer(run.checkpointer);
-    if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
     const bound = withBound(options, this.config);
-    const { streamMode } = bound;
+    const { saver, stream } = accessThread(run.checkpointer, bound);
+    const watched = watchCheckpointer(saver);
+    if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
+    const { streamMode, signal } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
-    const chunks = runAgent<Chunk>({
-      ...this.#defaults,
-      ...start,
-      received,
-      options: withPublicParentStream(bound),
-      watched,
-      store: run.store,
-      stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
-    });
+    const { concurrentRuns } = this.#defaults;
+    const chunks = stream({ concurrentRuns, signal }, () =>
+      runAgent<Chunk>({
+        ...this.#defaults,
+        ...start,
+        received,
+        options: withPublicParentStream(bound),
+        watched,
+        store: run.store,
+        stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
+      }),
+    );
     for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
   }
 

@@ -85,6 +85,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const asksHumans = typeof requireApproval === "function" || requireApproval.length > 0;
   return AgentGraph.from(compiled, {
     middleware,
+    concurrentRuns: settings.concurrentRuns,
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,

@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { replaceMethods } from "./replace-methods.js";
 import { saveResumeValue } from "./resume-values.js";
 
 /** What a run can know about its thread besides the state. */
@@ -27,8 +28,8 @@ export interface WatchedCheckpointer {
 }
 
 /** Remembers the first checkpoint that a run reads. An earlier run may have left it unfinished. */
-export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
-  if (!isSaver(saver)) {
+export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
+  if (saver === undefined) {
     const checkpoints = { abandoned: undefined, isFork: false, read: undefined, readBefore: undefined };
     return { checkpoints, checkpointer: undefined, restart: () => {} };
   }
@@ -61,15 +62,7 @@ export function watchCheckpointer(saver: unknown): WatchedCheckpointer {
       await saveResumeValue(saver, tuple, toSave);
     return tuple;
   };
-  const checkpointer = new Proxy(saver, {
-    get(target, name) {
-      if (name === "getTuple") return getTuple;
-      const value: unknown = Reflect.get(target, name, target);
-      // Bound, because a checkpointer can have private fields.
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { checkpoints, checkpointer, restart };
+  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple }), restart };
 }
 
 /** A client can name the thread's latest checkpoint too. */
@@ -82,8 +75,4 @@ async function isSuperseded(
   if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
   const latest = await saver.getTuple({ ...config, configurable });
   return latest?.checkpoint.id !== tuple.checkpoint.id;
-}
-
-function isSaver(value: unknown): value is BaseCheckpointSaver {
-  return typeof value === "object" && value !== null && "getTuple" in value;
 }

@@ -1,7 +1,7 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { listOf, objectWith } from "./rule.js";
+import { listOf, objectWith, oneOf } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const SERVICE_SETTINGS = {
@@ -19,6 +19,15 @@ export const SERVICE_SETTINGS = {
     ...objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer"),
     help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. Default: none.",
     default: undefined,
+  },
+  /**
+   * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits
+   * until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.
+   */
+  concurrentRuns: {
+    ...oneOf(["enqueue", "reject"]),
+    help: "What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.",
+    default: "enqueue",
   },
   /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
   store: {

@@ -37,6 +37,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   coveredMessages: ["Default: `keep`", "keep"],
   middleware: ["Default: none", []],
   checkpointer: ["Default: none", undefined],
+  concurrentRuns: ["Default: `enqueue`", "enqueue"],
   store: ["Default: none", undefined],
 };
 

@@ -1,3 +1,5 @@
+import { untilAborted } from "../../shared/until-aborted.js";
+
 export interface Deadline {
   /** The run's own signal. */
   readonly signal: AbortSignal | undefined;
@@ -20,21 +22,12 @@ export async function withDeadline<T>(
   const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
-  let stopListening = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    const fail = () => reject(joined.reason);
-    if (joined.aborted) fail();
-    else joined.addEventListener("abort", fail, { once: true });
-    stopListening = () => joined.removeEventListener("abort", fail);
-  });
   try {
-    return await Promise.race([work(joined), aborted]);
+    return await untilAborted(work(joined), joined);
   } catch (error) {
     // After a timeout, an error of the work is only a consequence of the abort.
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
-    // A listener keeps the joined signal alive, with everything that it closes over.
-    stopListening();
   }
 }

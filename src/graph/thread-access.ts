@@ -1,0 +1,42 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { guardHead } from "../langgraph/guard-head.js";
+import { isSaver } from "../langgraph/replace-methods.js";
+import { isServedRun, isSubgraphRun } from "../langgraph/run-host.js";
+import { withUniqueVersions } from "../langgraph/unique-versions.js";
+import { inTurn, streamInTurn, type Thread, type TurnOptions } from "./thread-queue.js";
+
+/** How one run or update of the state reads and writes its thread. */
+export interface ThreadAccess {
+  /** Use it in place of the graph's checkpointer. Undefined if there is none. */
+  readonly saver: BaseCheckpointSaver | undefined;
+  /** Contract: does an update when the earlier runs of the thread have ended. */
+  readonly update: <Result>(options: TurnOptions, work: () => Promise<Result>) => Promise<Result>;
+  /** Contract: streams a run when the earlier runs of the thread have ended. */
+  readonly stream: <Chunk>(options: TurnOptions, start: () => AsyncGenerator<Chunk>) => AsyncGenerator<Chunk>;
+}
+
+/**
+ * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
+ * of them waits here, and neither does a run that saves nothing.
+ */
+export function accessThread(saver: unknown, options: RunnableConfig): ThreadAccess {
+  if (!isSaver(saver))
+    return { saver: undefined, update: (_, work) => work(), stream: (_, start) => start() };
+  const versioned = withUniqueVersions(saver);
+  const threadId: unknown = options.configurable?.["thread_id"];
+  if (typeof threadId !== "string" || isSubgraphRun(options) || isServedRun(options)) {
+    return { saver: versioned, update: (_, work) => work(), stream: (_, start) => start() };
+  }
+  const thread: Thread = { saver, threadId };
+  const guarded = guardHead(versioned, threadId);
+  return {
+    saver: guarded.saver,
+    update: (turn, work) => inTurn(thread, turn, work),
+    stream: (turn, start) =>
+      streamInTurn(thread, turn, async function* () {
+        yield* start();
+        await guarded.assertKept();
+      }),
+  };
+}

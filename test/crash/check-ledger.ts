@@ -1,0 +1,92 @@
+import type { Entry, Noted } from "./job.js";
+
+export interface Crashes {
+  /** Processes that were killed. */
+  readonly kills: number;
+  /** Runs that ended by themselves. */
+  readonly finishedRuns: number;
+  readonly finishedTools: number;
+  /** Results that LangGraph had not saved when the process was killed. They are lost, and it is not our loss. */
+  readonly unsavedResults: number;
+  /** Results that were saved only beside a checkpoint, because their run was killed before the next checkpoint. */
+  readonly resultsBesideCheckpoint: number;
+  /** What must never be. Empty if all is well. */
+  readonly faults: readonly string[];
+}
+
+/** Errors that a run may end with: there is nothing to go on with. */
+const ALLOWED_ERRORS = ["EmptyInputError"];
+
+/** Checks what the processes of one thread wrote into its ledger. */
+export function checkLedger(entries: readonly Entry[]): Crashes {
+  const faults: string[] = [];
+  const checkpoints = new Set(
+    entries.flatMap((entry) => (entry.kind === "put-end" ? entry.checkpointId : [])),
+  );
+  /** What a reader of the thread must find from now on. */
+  const kept = new Map<string, number>();
+  const applied = new Set<string>();
+  const written = new Set<string>();
+  const finishedTools = new Set<string>();
+  let finishedRuns = 0;
+
+  const keep = (messages: readonly Noted[], boot: number) => {
+    for (const { key } of messages) if (key !== undefined && !kept.has(key)) kept.set(key, boot);
+  };
+  const demand = (messages: readonly Noted[], where: string) => {
+    const there = new Set(messages.map(({ key }) => key));
+    for (const [key, since] of kept) {
+      if (!there.has(key)) faults.push(`${where}: \`${key}\`, which process ${since} had saved, is lost`);
+    }
+  };
+
+  for (const entry of entries) {
+    const where = `process ${entry.boot}`;
+    if (entry.kind === "model" || entry.kind === "result" || entry.kind === "state") {
+      faults.push(...entry.faults.map((fault) => `${where}, ${entry.kind}: ${fault}`));
+    }
+    if (entry.kind === "put-end") {
+      keep(entry.messages, entry.boot);
+      for (const { key } of entry.messages) if (key !== undefined) applied.add(key);
+    }
+    if (entry.kind === "writes-end" && checkpoints.has(entry.checkpointId)) {
+      const results = entry.messages.filter(({ key }) => key?.startsWith("result "));
+      keep(results, entry.boot);
+      for (const { key } of results) if (key !== undefined) written.add(key);
+    }
+    if (entry.kind === "tool-start" && kept.has(`result ${entry.callId}`)) {
+      faults.push(`${where}: the tool of ${entry.callId} ran again, although its result was saved`);
+    }
+    if (entry.kind === "tool-end") finishedTools.add(`result ${entry.callId}`);
+    if (entry.kind === "result") {
+      finishedRuns += 1;
+      demand(entry.messages, where);
+    }
+    if (entry.kind === "error" && !ALLOWED_ERRORS.includes(entry.name)) {
+      faults.push(`${where}: ${entry.name}: ${entry.message}`);
+    }
+  }
+  const boots = entries.filter(({ kind }) => kind === "boot").length;
+  const ended = entries.filter(({ kind }) => kind === "result" || kind === "error").length;
+  return {
+    kills: boots - ended,
+    finishedRuns,
+    finishedTools: finishedTools.size,
+    unsavedResults: [...finishedTools].filter((key) => !kept.has(key)).length,
+    resultsBesideCheckpoint: [...written].filter((key) => !appliedBefore(entries, key)).length,
+    faults,
+  };
+}
+
+/** Whether a result was in a checkpoint of the process that wrote it. */
+function appliedBefore(entries: readonly Entry[], key: string): boolean {
+  const writer = entries.find(
+    (entry) => entry.kind === "writes-end" && entry.messages.some((message) => message.key === key),
+  );
+  return entries.some(
+    (entry) =>
+      entry.kind === "put-end" &&
+      entry.boot === writer?.boot &&
+      entry.messages.some((message) => message.key === key),
+  );
+}

@@ -1,0 +1,66 @@
+/** What a child process is told to do, and what it writes into the ledger of its thread. */
+
+/** A moment of a run at which a child can kill itself. */
+export const OPERATIONS = [
+  "model",
+  "tool-start",
+  "tool-end",
+  "put-start",
+  "put-end",
+  "writes-start",
+  "writes-end",
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+export type Durability = "sync" | "async" | "exit";
+
+/** Where threads are saved: a file for SQLite, or the URL of a PostgreSQL database and a schema. */
+export type Database =
+  | { readonly kind: "sqlite"; readonly file: string }
+  | { readonly kind: "postgres"; readonly url: string; readonly schema: string };
+
+export interface Job {
+  readonly database: Database;
+  readonly durability: Durability;
+  readonly threadId: string;
+  /** The number of this process in its thread. Ids of tool calls begin with it. */
+  readonly boot: number;
+  /** The message of the user; null to go on with what the process before has left. */
+  readonly text: string | null;
+  /** How many times the model calls three tools before it answers. */
+  readonly rounds: number;
+  /** The child kills itself at the n-th of these operations. */
+  readonly killAt: { readonly operation: Operation; readonly count: number } | undefined;
+  /** A file to which the child appends one entry a line. */
+  readonly ledger: string;
+}
+
+/** A message, as far as the ledger needs it. */
+export interface Noted {
+  /** The same for a message in every list that has it. A placeholder has none: a result can replace it. */
+  readonly key: string | undefined;
+  readonly line: string;
+}
+
+export type Entry = { readonly boot: number } & (
+  | { readonly kind: "boot"; readonly text: string | null }
+  | {
+      readonly kind: "state" | "result";
+      readonly messages: readonly Noted[];
+      readonly faults: readonly string[];
+    }
+  | { readonly kind: "model"; readonly faults: readonly string[] }
+  | { readonly kind: "tool-start" | "tool-end"; readonly callId: string }
+  | { readonly kind: "put-start" | "writes-start" }
+  | {
+      readonly kind: "put-end";
+      readonly checkpointId: string;
+      readonly parentId: string | undefined;
+      readonly versions: Readonly<Record<string, unknown>>;
+      readonly messages: readonly Noted[];
+    }
+  | { readonly kind: "writes-end"; readonly checkpointId: string; readonly messages: readonly Noted[] }
+  | { readonly kind: "error"; readonly name: string; readonly message: string }
+);
+/** An entry without the number of its process. */
+export type EntryOf<Kind extends Entry["kind"]> = Extract<Entry, { readonly kind: Kind }>;
