@@ -9,7 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, MemorySaver, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { FunctionModel } from "../../support/function-model.js";
@@ -33,13 +33,15 @@ async function deadThread({
   const model = new FunctionModel(() => answers.shift() ?? "later answer");
   const graph = createAgentGraph({ model, checkpointer: saver, ...options });
   for (const text of before) await graph.invoke(user(text), config);
-  const doomedModel = new FunctionModel(() => {
+  const read = async (): Promise<BaseMessage[]> => messagesOf((await graph.getState(config)).values);
+  const doomedModel = new FunctionModel(async () => {
+    // With the durability async, the checkpoint before the model can still be on its way.
+    await vi.waitFor(async () => expect(script(await read())).toContain("human: q1"));
     die();
     return response;
   });
   const doomed = createAgentGraph({ ...options, model: doomedModel, checkpointer: mortal });
   await expect(doomed.invoke(user("q1"), { ...config, durability })).rejects.toThrow("died");
-  const read = async (): Promise<BaseMessage[]> => messagesOf((await graph.getState(config)).values);
   const send = async (input: unknown, more: object = {}): Promise<string[]> =>
     pairedScript(await graph.invoke(input as null, { ...config, ...more }));
   return { graph, model, read, send };
@@ -72,7 +74,7 @@ describe("a response that was shown and not stored", () => {
       { type: "response-recovered", messageId: response?.id },
       expect.objectContaining({ type: "run-end" }),
     ]);
-    expect((await read())[1]?.additional_kwargs["tether_recovered"]).toEqual({ after: question?.id });
+    expect((await read())[1]?.additional_kwargs["tether_recovered"]).toEqual({});
   });
 
   it("has its calls closed, and they are not run", async () => {
