@@ -66,7 +66,7 @@ describe.each(SAVERS)("a response that was shown and not stored, with a $name", 
 describe("a response that was shown and not stored", () => {
   it("is marked with its place, and reported", async () => {
     const { graph, read } = await deadThread();
-    const [question, response] = await read();
+    const [, response] = await read();
     const events: AgentEvent[] = [];
     for await (const event of await graph.stream(user("q2"), { ...config, streamMode: "custom" }))
       events.push(event as AgentEvent);
