@@ -4,6 +4,7 @@ import { placeOfCall } from "../../history/calls/group.js";
 import { type UnansweredCall, unansweredCalls } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { causeInHistory, createPlaceholder } from "../../history/messages/result.js";
+import { toPlain } from "../../history/messages/to-plain.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
@@ -61,10 +62,18 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
         emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
       }
     }
-    const written = [...recovered, ...closing];
+    const written = [...recovered.map(asQuietUpdate), ...closing];
     const update = written.length === 0 ? {} : { messages: written };
     const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
     const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
     return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
   };
+}
+
+/**
+ * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
+ * join them with it.
+ */
+function asQuietUpdate(message: BaseMessage) {
+  return isAIMessage(message) ? toPlain(message) : message;
 }

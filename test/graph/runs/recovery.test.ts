@@ -12,6 +12,7 @@ import { type BaseCheckpointSaver, Command, MemorySaver, REMOVE_ALL_MESSAGES } f
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -77,6 +78,14 @@ describe("a response that was shown and not stored", () => {
     expect((await read())[1]?.additional_kwargs["tether_recovered"]).toEqual({});
   });
 
+  it("is not streamed again to clients, which would join it with what they have", async () => {
+    const { graph } = await deadThread();
+    const streamed: string[] = [];
+    for await (const [message] of await graph.stream(user("q2"), { ...config, streamMode: "messages" }))
+      streamed.push((message as BaseMessage).text);
+    expect(streamed.join("")).toBe("later answer");
+  });
+
   it("has its calls closed, and they are not run", async () => {
     const { fast, runs } = createProbe();
     const { send } = await deadThread({ response: calls(["fast", {}, "a"]), options: { tools: [fast] } });
@@ -102,19 +111,22 @@ describe("a response that was shown and not stored", () => {
     expect(await send(user("q4"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q4", "ai: later answer"]);
   });
 
-  it("is found after runs that ended before they could recover it", async () => {
-    const { graph, send } = await deadThread();
-    for (const text of ["q2", "q3"])
-      await graph.invoke(user(text), { ...config, interruptBefore: ["patch"] });
-    expect(await send(user("q4"))).toEqual([
-      "human: q1",
-      "ai: THE ANSWER",
-      "human: q2",
-      "human: q3",
-      "human: q4",
-      "ai: later answer",
-    ]);
-  });
+  it.each(DURABILITIES)(
+    "is found after runs that ended before they could recover it (%s)",
+    async (durability) => {
+      const { graph, send } = await deadThread();
+      for (const text of ["q2", "q3"])
+        await graph.invoke(user(text), { ...config, durability, interruptBefore: ["patch"] });
+      expect(await send(user("q4"))).toEqual([
+        "human: q1",
+        "ai: THE ANSWER",
+        "human: q2",
+        "human: q3",
+        "human: q4",
+        "ai: later answer",
+      ]);
+    },
+  );
 
   it("stays with an update of the state, and is not doubled after it", async () => {
     const { graph, send } = await deadThread();
