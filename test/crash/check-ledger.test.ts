@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { checkLedger } from "./check-ledger.js";
+import type { Entry, Noted } from "./job.js";
+
+const human: Noted = { key: "human hi", line: "human" };
+const result: Noted = { key: "result c0_0_0", line: "tool" };
+
+const boot: Entry = { boot: 0, kind: "boot", text: "hi" };
+const saved = (boot: number, checkpointId: string, messages: readonly Noted[]): Entry => ({
+  boot,
+  kind: "put-end",
+  checkpointId,
+  parentId: undefined,
+  versions: {},
+  messages,
+});
+const written: Entry = { boot: 0, kind: "writes-end", checkpointId: "1", messages: [result] };
+const ended: Entry = { boot: 0, kind: "tool-end", callId: "c0_0_0" };
+const again: Entry = { boot: 1, kind: "boot", text: null };
+const returned = (messages: readonly Noted[], faults: readonly string[] = []): Entry => ({
+  boot: 1,
+  kind: "result",
+  messages,
+  faults,
+});
+
+const killed: readonly Entry[] = [boot, saved(0, "1", [human]), ended, written];
+
+describe("The check of a ledger", () => {
+  it("finds nothing in a thread that kept everything", () => {
+    const crashes = checkLedger([...killed, again, returned([human, result])]);
+    expect(crashes).toEqual({
+      kills: 1,
+      finishedRuns: 1,
+      finishedTools: 1,
+      unsavedResults: 0,
+      resultsBesideCheckpoint: 1,
+      faults: [],
+    });
+  });
+
+  it("counts a result apart that was saved beside no checkpoint", () => {
+    const entries = [boot, ended, { ...written, checkpointId: "2" }, again, returned([])];
+    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, faults: [] });
+  });
+
+  it.each<{ fault: RegExp; entries: readonly Entry[] }>([
+    { fault: /`human hi`.* is lost/, entries: [returned([result])] },
+    { fault: /`result c0_0_0`.* is lost/, entries: [returned([human])] },
+    { fault: /no result/, entries: [returned([human, result], ["no result"])] },
+    { fault: /ran again/, entries: [{ boot: 1, kind: "tool-start", callId: "c0_0_0" }] },
+    { fault: /bad history/, entries: [{ boot: 1, kind: "model", faults: ["bad history"] }] },
+    { fault: /TypeError/, entries: [{ boot: 1, kind: "error", name: "TypeError", message: "x" }] },
+  ])("finds $fault", ({ fault, entries }) => {
+    expect(checkLedger([...killed, again, ...entries]).faults).toEqual([expect.stringMatching(fault)]);
+  });
+});
