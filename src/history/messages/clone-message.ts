@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
+import { MOST_LEVELS } from "./storable.js";
 
 /**
  * A deep copy of a message that can be changed freely. All current fields of the message are serialized with
@@ -23,12 +24,14 @@ function fieldsOf(message: BaseMessage): object {
 
 /**
  * Values that are not plain data (a client's raw response, a function) are kept as they are:
- * `structuredClone` would throw.
+ * `structuredClone` would throw. So is what is nested deeper than a message can store.
  */
-function clonePlain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(clonePlain);
-  if (typeof value !== "object" || value === null) return value;
+function clonePlain(value: unknown, levels = MOST_LEVELS + 2): unknown {
+  if (typeof value !== "object" || value === null || levels === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => clonePlain(item, levels - 1));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, clonePlain(field)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
+  );
 }

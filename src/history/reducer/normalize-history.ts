@@ -7,6 +7,7 @@ import { BaseMessage, BaseMessageChunk, RemoveMessage } from "@langchain/core/me
 import { callsAnsweredAfter, flattenGroups } from "../calls/group.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { deriveUnusedId } from "../messages/message-id.js";
+import { mendMessage } from "../messages/message-shape.js";
 import { readMessages } from "../messages/read-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isResult } from "../messages/result.js";
@@ -65,7 +66,11 @@ function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | un
 
 function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
   return (
-    BaseMessage.isInstance(value) && typeof value.id === "string" && value.id !== "" && isOfStoredClass(value)
+    BaseMessage.isInstance(value) &&
+    typeof value.id === "string" &&
+    value.id !== "" &&
+    isOfStoredClass(value) &&
+    mendMessage(value) === value
   );
 }
 

@@ -28,10 +28,9 @@
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
 import type { Call } from "../messages/call.js";
-import { coerceMessage } from "../messages/coerce-message.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { deriveUnusedId } from "../messages/message-id.js";
-import { listOf } from "../messages/read-messages.js";
+import { listOf, readMessage } from "../messages/read-messages.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
@@ -75,9 +74,8 @@ export function reduceMessages(history: unknown, update: unknown): ReducedMessag
   const report: Report = (repair) => repairs.push(repair);
   const draft = new Draft(normalizeHistory(listOf(history), report));
   for (const value of listOf(update)) {
-    const message = coerceMessage(value);
-    if (message === undefined) report(createRepair({ kind: "value-refused", value }));
-    else applyMessage(draft, message, report);
+    const message = readMessage(value, report);
+    if (message !== undefined) applyMessage(draft, message, report);
   }
   return { messages: draft.finish(), repairs };
 }
