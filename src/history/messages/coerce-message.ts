@@ -49,7 +49,7 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
     const message = isStoredForm(value)
       ? mapStoredMessageToChatMessage({ ...value, data: { ...value.data } })
       : convertLike(value);
-    if (!BaseMessage.isInstance(message)) return undefined;
+    if (!isMarked(message)) return undefined;
     assertReadable(message);
     return BaseMessageChunk.isInstance(message) ? fromChunk(message) : message;
   } catch {
@@ -92,6 +92,11 @@ function convertCall(call: unknown): unknown {
   }
 }
 
+/** LangChain's own check also wants content that is a text or a list. */
+function isMarked(message: object): boolean {
+  return Reflect.get(message, Symbol.for("langchain.message")) === true;
+}
+
 /** Throws if reading a field of the message throws, so that no later code meets such a message. */
 function assertReadable(message: BaseMessage): void {
   for (const field of Object.keys(message)) Reflect.get(message, field);
@@ -114,7 +119,7 @@ function isStoredForm(value: unknown): value is StoredMessage {
 
 /** Message constructors mutate their argument, so plain objects are copied first. */
 function ownedCopy(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || BaseMessage.isInstance(value)) {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || isMarked(value)) {
     return value;
   }
   return "lc" in value && "kwargs" in value

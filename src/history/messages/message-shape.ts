@@ -60,7 +60,7 @@ const CALL: Shape = {
   },
 };
 
-const orNone: Mend = (list) => (isMissing(list) ? list : []);
+const orNone: Mend = (list) => (list === undefined ? list : []);
 const CALLS = listOf(CALL, "a list of tool calls", orNone);
 const RAW_CALLS = listOf(ENTRY, "a list of tool calls", orNone);
 
@@ -120,7 +120,8 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
     const index = [...value].findIndex((one) => one === undefined || item.mend(one) !== one);
     return { path: `${path}[${index}]`, expectation: item.expectation, value: value[index] };
   }
-  for (const [index, { args }] of recordsIn(Reflect.get(message, "tool_calls")).entries()) {
+  const calls = isAI(message) ? recordsIn(Reflect.get(message, "tool_calls")) : [];
+  for (const [index, { args }] of calls.entries()) {
     const expectation = demandOnArguments(args, false);
     if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
   }
@@ -147,7 +148,7 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
     if (sound !== value) changes[name] = sound;
   }
   const isStorable = storable.has(message);
-  if (hasItems(changes["tool_calls"] ?? Reflect.get(message, "tool_calls")))
+  if (isAI(message) && hasItems(changes["tool_calls"] ?? Reflect.get(message, "tool_calls")))
     Object.assign(changes, refuseArguments({ ...message, ...changes }, isStorable));
   if (!isStorable) {
     for (const [name, value] of storedFields({ ...message, ...changes }))
@@ -178,6 +179,10 @@ function refuseArguments(message: object, isStorable: boolean): object {
       ...refused.filter((_, index) => demands[index] !== undefined),
     ],
   };
+}
+
+function isAI(message: object): boolean {
+  return Reflect.get(message, "type") === "ai";
 }
 
 function hasItems(list: unknown): boolean {
@@ -218,11 +223,10 @@ function flattened(value: unknown): unknown {
 /** The value, with the parts below its second level that cannot be stored as JSON texts. */
 function flatten(value: unknown, levels = 2): unknown {
   if (storageDemand(value, MOST_LEVELS - 2 + levels) === undefined) return value;
-  if (levels === 0 || isSerializedForm(value)) return textOf(value);
+  if (levels === 0) return textOf(value);
   if (Array.isArray(value)) return value.map((item) => flatten(item, levels - 1));
-  return Object.fromEntries(
-    Object.entries(Object(value)).map(([name, item]) => [name, flatten(item, levels - 1)]),
-  );
+  const fields = Object.entries(Object(value)).filter(([name]) => name !== "lc" || !isSerializedForm(value));
+  return Object.fromEntries(fields.map(([name, item]) => [name, flatten(item, levels - 1)]));
 }
 
 function textOf(value: unknown): string {

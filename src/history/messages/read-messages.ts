@@ -1,5 +1,6 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { convertMessage } from "./coerce-message.js";
+import { InvalidMessageError } from "../../errors.js";
+import { coerceMessage, convertMessage, isMessage } from "./coerce-message.js";
 import { mendMessage } from "./message-shape.js";
 import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createRepair, type Repair } from "./repair.js";
@@ -36,4 +37,24 @@ export function readMessage(value: unknown, report: (repair: Repair) => void): B
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];
+}
+
+/**
+ * The list with every message in a sound form; the same array if they all are.
+ *
+ * @throws InvalidMessageError for a value that is not a list, or a list with a value that is not a message.
+ */
+export function soundMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  assertList(messages);
+  if ([...messages].every(isMessage)) return messages;
+  return [...messages].map((value, index) => {
+    const message = isMessage(value) ? value : coerceMessage(value);
+    if (message === undefined) throw new InvalidMessageError(`messages[${index}]`, value);
+    return message;
+  });
+}
+
+/** @throws InvalidMessageError for a value that is not a list. */
+export function assertList(messages: unknown): void {
+  if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
 }

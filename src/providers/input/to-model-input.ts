@@ -3,6 +3,8 @@ import { countTextTokens } from "../../history/long-threads/count-tokens.js";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
 import { shortenResults } from "../../history/long-threads/shorten-results.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
+import { isMessage } from "../../history/messages/coerce-message.js";
+import { assertList, readMessages } from "../../history/messages/read-messages.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
@@ -32,6 +34,7 @@ export interface ModelInputOptions {
  * requires it. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -50,7 +53,9 @@ export function toModelInput(
   options: ModelInputOptions = {},
 ): BaseMessage[] {
   const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect = "strict", modelId } = options;
-  const visible = hasSummary(history) ? flattenVisible(visibleHistory(history)) : history;
+  assertList(history);
+  const messages = readable(history);
+  const visible = hasSummary(messages) ? flattenVisible(visibleHistory(messages)) : messages;
   const paired = repairHistory(plainRoles(visible)).messages;
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
@@ -65,6 +70,11 @@ export function toModelInput(
 /** The tokens of reasoning that is sent back in its own field. */
 function reasoningTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTextTokens(reasoningOf(message) ?? ""), 0);
+}
+
+/** Values that are not messages are left out. */
+function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
+  return [...history].every(isMessage) ? history : readMessages(history, () => {});
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {
