@@ -42,6 +42,8 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "limit-reached": { limit: true },
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true },
+  "result-refused": { tool: true, callId: true },
+  "role-changed": { messageId: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

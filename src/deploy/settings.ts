@@ -15,6 +15,8 @@ export const SERVED_DEFAULTS = {
   model: "offline:",
   /** The errors of these tools are written for the model to read. */
   includeDetailedErrors: true,
+  /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
+  acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;
 
 /** The variables for paid plans of Open-Meteo and for its self-hosted servers. */

@@ -3,9 +3,12 @@
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
+import { trustMarked } from "../history/messages/marks.js";
+import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { watchCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
+import { admitUpdates } from "./admit-messages.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
@@ -127,7 +130,11 @@ export class AgentGraph extends BaseGraph {
    * with a history.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
+    const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
+    const own = supersteps.map(({ updates }) => ({
+      updates: updates.map((update) => readStateUpdate(update, read)),
+    }));
+    await assertOwnResults(() => this.getState(config));
     return super.bulkUpdateState(config, own);
   }
 
@@ -138,16 +145,21 @@ export class AgentGraph extends BaseGraph {
     const bound = withBound(options, this.config);
     const { streamMode } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
+    const readThread = watched.checkpointer && (() => run.getState(bound));
     const chunks = runAgent<Chunk>({
       ...this.#defaults,
       ...start,
       received,
       options: withPublicParentStream(bound),
       watched,
+      readThread,
       store: run.store,
       stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
     });
-    for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
+    for await (const chunk of chunks) {
+      if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+      yield publicChunk(chunk, onlyMode);
+    }
   }
 
   /**

@@ -85,6 +85,8 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const asksHumans = typeof requireApproval === "function" || requireApproval.length > 0;
   return AgentGraph.from(compiled, {
     middleware,
+    acceptSystemMessages: settings.acceptSystemMessages,
+    runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,

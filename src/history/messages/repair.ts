@@ -42,7 +42,7 @@ export type Repair = RepairDetail & { readonly key: string };
 /** The kind of a repair. */
 export type RepairKind = Repair["kind"];
 
-export function createRepair(detail: RepairDetail): Repair {
+export function createRepair<Detail extends RepairDetail>(detail: Detail): Detail & { key: string } {
   return { ...detail, key: `${detail.kind}:${subjectOf(detail)}` };
 }
 

@@ -29,6 +29,7 @@ import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/co
 import { callsAnsweredAfter } from "../calls/group.js";
 import type { Call } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
+import { withStoredMarks } from "../messages/marks.js";
 import { deriveUnusedId } from "../messages/message-id.js";
 import { listOf, readMessage } from "../messages/read-messages.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
@@ -168,9 +169,10 @@ function archiveCovered(
 }
 
 /** Applies rule 5 to a message that is not a result. */
-function replaceMessage(draft: Draft, message: BaseMessage, position: number, report: Report): void {
+function replaceMessage(draft: Draft, given: BaseMessage, position: number, report: Report): void {
   const former = draft.at(position);
-  if (former === message) return;
+  if (former === given) return;
+  const message = withStoredMarks(given, former);
   if (former !== undefined && isResult(former)) {
     // A group can contain only results, so the new message goes after the group.
     const end = endOfGroup(draft, position);
@@ -204,7 +206,7 @@ function placeResult(draft: Draft, result: ToolMessage, own: number | undefined,
     isResult(former) &&
     callIdOf(former) === callIdOf(result)
   ) {
-    fillSlot(draft, result, own, report);
+    fillSlot(draft, withStoredMarks(result, former), own, report);
     return;
   }
   const slot = findSlot(draft, result, own);
