@@ -125,6 +125,11 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
     const expectation = demandOnArguments(args, false);
     if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
   }
+  return storageIssueOf(message);
+}
+
+/** The first field of a message that cannot be stored. */
+export function storageIssueOf(message: object): ShapeIssue | undefined {
   for (const [path, value] of storedFields(message)) {
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };
