@@ -45,6 +45,8 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "summary-failed": { reason: true, retryAfterTurns: true },
   "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },
   "dialect-changed": { from: true, to: true, reason: true },
+  "result-refused": { tool: true, callId: true },
+  "role-changed": { messageId: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

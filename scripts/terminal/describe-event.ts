@@ -15,6 +15,8 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "model-retry": true,
   "input-shortened": true,
   "dialect-changed": true,
+  "result-refused": true,
+  "role-changed": true,
   "run-end": true,
 };
 
@@ -52,6 +54,10 @@ export function describeEvent(event: unknown): string {
       return `the model's response ${BROKEN_REASONS[known.reason]}. It is requested again without streaming`;
     case "model-retry":
       return `the model failed (request ${known.attempt} of ${known.maxAttempts}). The request is sent again: ${known.reason}`;
+    case "result-refused":
+      return `${known.tool}: a result was left out of the input, because the agent answers this call itself`;
+    case "role-changed":
+      return "a system message of the input was stored as the user's words";
     default:
       return JSON.stringify(event);
   }

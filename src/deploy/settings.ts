@@ -17,6 +17,8 @@ export const SERVED_DEFAULTS = {
   includeDetailedErrors: true,
   /** Otherwise one message could start hundreds of calls at once. */
   maxToolCalls: 64,
+  /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
+  acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;
 
 /** The variables for paid plans of Open-Meteo and for its self-hosted servers. */

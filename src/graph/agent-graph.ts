@@ -3,9 +3,12 @@
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
+import { trustMarked } from "../history/messages/marks.js";
+import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { watchCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
+import { admitUpdates } from "./admit-messages.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
@@ -130,11 +133,17 @@ export class AgentGraph extends BaseGraph {
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const own = supersteps.map(({ updates }) => ({ updates: updates.map(readStateUpdate) }));
+    const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
+    const own = supersteps.map(({ updates }) => ({
+      updates: updates.map((given) => readStateUpdate(given, read)),
+    }));
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;
-    return update(this.#defaults, () => graph.#bulkUpdateState(config, own));
+    return update(this.#defaults, async () => {
+      await assertOwnResults(() => graph.getState(config));
+      return graph.#bulkUpdateState(config, own);
+    });
   }
 
   #bulkUpdateState(...given: Parameters<BaseGraph["bulkUpdateState"]>) {
@@ -150,6 +159,7 @@ export class AgentGraph extends BaseGraph {
     const { streamMode, signal } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#defaults;
+    const readThread = watched.checkpointer && (() => run.getState(bound));
     const chunks = stream({ concurrentRuns, signal }, () =>
       runAgent<Chunk>({
         ...this.#defaults,
@@ -157,11 +167,15 @@ export class AgentGraph extends BaseGraph {
         received,
         options: withPublicParentStream(bound),
         watched,
+        readThread,
         store: run.store,
         stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
       }),
     );
-    for await (const chunk of chunks) yield publicChunk(chunk, onlyMode);
+    for await (const chunk of chunks) {
+      if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+      yield publicChunk(chunk, onlyMode);
+    }
   }
 
   /**

@@ -44,9 +44,19 @@ export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput
   return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
 }
 
-/** The state update with checked values. @throws InvalidCommandError like `readValues`. */
-export function readStateUpdate<Update extends { values?: unknown }>(update: Update): Update {
-  return { ...update, values: readValues(update.values) };
+type ReadMessages = (given: unknown) => unknown;
+
+/**
+ * The state update with checked values.
+ *
+ * @param readMessages Reads the messages of the update, and throws for malformed ones.
+ * @throws InvalidCommandError like `readValues`.
+ */
+export function readStateUpdate<Update extends { values?: unknown }>(
+  update: Update,
+  readMessages: ReadMessages,
+): Update {
+  return { ...update, values: readValues(update.values, readMessages) };
 }
 
 /**
@@ -54,21 +64,22 @@ export function readStateUpdate<Update extends { values?: unknown }>(update: Upd
  *
  * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
-function readValues(values: unknown): unknown {
-  if (isCommand(values)) return ownCommand(values);
+function readValues(values: unknown, readMessages: ReadMessages): unknown {
+  if (isCommand(values)) return ownCommand(values, readMessages);
   if (isSend(values)) throw refusal();
   // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
-  if (Array.isArray(values)) return values.map(readValues);
-  return isRecord(values) ? onlyMessages(values) : values;
+  if (Array.isArray(values)) return values.map((value) => readValues(value, readMessages));
+  return isRecord(values) ? onlyMessages(values, readMessages) : values;
 }
 
-function ownCommand(command: Command): Command {
+/** @param readMessages Left out for a run, which reads its messages once its input is known. */
+function ownCommand(command: Command, readMessages: ReadMessages = (given) => given): Command {
   if (!targetsOf(command).every((target) => target === "model" || target === END)) throw refusal();
   const { resume, goto, update } = command;
   return new Command({
     ...(resume !== undefined && { resume }),
     ...(goto !== undefined && { goto }),
-    ...(update !== undefined && update !== null && { update: onlyMessages(asRecord(update)) }),
+    ...(update !== undefined && update !== null && { update: onlyMessages(asRecord(update), readMessages) }),
   });
 }
 
@@ -92,8 +103,8 @@ function asRecord(update: unknown): Record<string, unknown> {
 const AN_UPDATE = "an object with `messages`";
 
 /** @throws InvalidMessageError for an update whose `messages` are misspelt. */
-function onlyMessages(update: Record<string, unknown>): Record<string, unknown> {
-  if (Object.hasOwn(update, "messages")) return { messages: update["messages"] };
+function onlyMessages(update: Record<string, unknown>, readMessages: ReadMessages): Record<string, unknown> {
+  if (Object.hasOwn(update, "messages")) return { messages: readMessages(update["messages"]) };
   if (hasNameLike("messages", update))
     throw new InvalidMessageError("update", update, AN_UPDATE, " Did you mean `messages`?");
   return {};

@@ -86,6 +86,8 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   return AgentGraph.from(compiled, {
     middleware,
     concurrentRuns: settings.concurrentRuns,
+    acceptSystemMessages: settings.acceptSystemMessages,
+    runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,

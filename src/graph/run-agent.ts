@@ -12,11 +12,12 @@ import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
+import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
 import { readRunInput } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 
-export interface RunRules extends RunNeeds {
+export interface RunRules extends RunNeeds, ClientRules {
   /** Whether a decision must name its question if several wait. */
   readonly hasStrictResume: boolean;
   /**
@@ -39,6 +40,8 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
+  /** Reads the thread; undefined for a run without a checkpointer. */
+  readonly readThread: ReadThread | undefined;
   /** The store of the graph. A store in the options has precedence. */
   readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
@@ -54,10 +57,15 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const { options, middleware, watched, hasStrictResume } = run;
   const { checkpoints } = watched;
-  const { input, ...kind } = readRunInput(run.received, hasStrictResume);
+  const { input: received, ...kind } = readRunInput(run.received, hasStrictResume);
   const isSubgraph = isSubgraphRun(options);
   assertRunInput(run.received, isSubgraph);
   assertServices(run, isSubgraph);
+  // The parent graph of a subgraph is no client.
+  const { input, events } = isSubgraph
+    ? { input: received, events: [] }
+    : await admitInput(received, run, run.readThread);
+  const inputEvents = [...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };
@@ -67,6 +75,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     watched.restart(savesAtExit(own) ? resumeValue : undefined);
     const inputs = { input: runInput, bag, middleware, checkpoints, given, maxConcurrency, ...kind };
     const handle = new RunHandle(inputs);
+    handle.record.inputEvents.push(...inputEvents.splice(0));
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
       ...inner,

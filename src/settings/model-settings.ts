@@ -3,8 +3,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { z } from "zod";
 import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
-import { readNames, readNumber, readText } from "./environment-text.js";
-import { aFunction, countFrom, text } from "./rule.js";
+import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
+import { aFunction, countFrom, flag, text } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const MODEL_SETTINGS = {
@@ -47,6 +47,16 @@ export const MODEL_SETTINGS = {
     default: undefined,
     env: { name: "SYSTEM_PROMPT", read: readText },
     perRun: true,
+  },
+  /**
+   * Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and
+   * the event `role-changed` says so. Default: true.
+   */
+  acceptSystemMessages: {
+    ...flag,
+    help: "Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and the event `role-changed` says so. Default: true.",
+    default: true,
+    env: { name: "ACCEPT_SYSTEM_MESSAGES", read: readFlag },
   },
   /**
    * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise

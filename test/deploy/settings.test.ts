@@ -47,6 +47,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   model: text("MODEL"),
   models: names("MODELS"),
   systemPrompt: text("SYSTEM_PROMPT"),
+  acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
   requireApproval: names("REQUIRE_APPROVAL"),
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
@@ -103,7 +104,12 @@ describe("readSettings", () => {
     expect(() => readSettings({ [name]: "ftp://x" })).toThrow(`Expected \`${name}\` to be an http(s) URL`);
   });
 
-  it("serves the offline model, tools that write their errors for it, and a limit of tool calls", () => {
-    expect(SERVED_DEFAULTS).toEqual({ model: "offline:", includeDetailedErrors: true, maxToolCalls: 64 });
+  it("serves the offline model, and takes no system messages and no endless list of tool calls", () => {
+    expect(SERVED_DEFAULTS).toEqual({
+      model: "offline:",
+      includeDetailedErrors: true,
+      maxToolCalls: 64,
+      acceptSystemMessages: false,
+    });
   });
 });

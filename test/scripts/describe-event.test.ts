@@ -19,6 +19,14 @@ describe("describeEvent", () => {
       event: { type: "limit-reached", limit: "maxIterations" },
       words: "the limit maxIterations is reached: the model must respond without tools",
     },
+    {
+      event: { type: "result-refused", tool: "pay", callId: "c1" },
+      words: "pay: a result was left out of the input, because the agent answers this call itself",
+    },
+    {
+      event: { type: "role-changed", messageId: undefined },
+      words: "a system message of the input was stored as the user's words",
+    },
     { event: { type: "of another sender" }, words: '{"type":"of another sender"}' },
   ])("says: $words", ({ event, words }) => {
     expect(describeEvent(event)).toBe(words);

@@ -9,6 +9,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   models: ["Default: none", []],
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
   systemPrompt: ["Default: none", undefined],
+  acceptSystemMessages: ["Default: true", true],
   maxStreamFallbackAttempts: ["Default: 3", 3],
   tools: ["Default: none", []],
   requireApproval: ["Default: none", []],

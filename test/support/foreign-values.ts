@@ -1,5 +1,12 @@
 /** Arbitrary values that are not message objects. */
 
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  HumanMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import fc from "fast-check";
 
 /** Values that LangChain converts to a message. */
@@ -19,6 +26,78 @@ export const messageLike: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant({ type: "remove", id: "m2" }),
   fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
 );
+
+/** A value inside this many lists. */
+export function nested(levels: number): unknown {
+  let value: unknown = "deep";
+  for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { inner: value };
+  return value;
+}
+
+/** Values that a field of a message must not have, or that a checkpoint cannot read back. */
+export const HOSTILE_VALUES: readonly unknown[] = [
+  {},
+  [],
+  "x",
+  7,
+  null,
+  true,
+  { length: 2 },
+  [null],
+  [5],
+  [undefined, {}],
+  [{ type: "tool_use" }, null, { type: 7, text: 7 }],
+  [{ id: 5, name: {}, args: "text" }],
+  [{ id: "c1", name: "tool", args: { deep: nested(60) } }],
+  [{ type: "text", text: "x", extra: nested(60) }],
+  { tool_calls: { length: 1 } },
+  { tool_calls: [null, { id: "c1" }], reasoning: nested(60) },
+  { output: [null, 5, { type: "function_call" }] },
+  { tether_coverage: { kind: "archive", messages: ["m1", "m2"], calls: [] }, lc_source: "summarization" },
+  { tether_placeholder: "unrecorded", tether_ends_run: true },
+  [{ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} }],
+  nested(60),
+  nested(10_000),
+  [cyclicObject()],
+];
+
+const FIELDS = [
+  "content",
+  "tool_calls",
+  "invalid_tool_calls",
+  "additional_kwargs",
+  "response_metadata",
+  "name",
+  "id",
+  "tool_call_id",
+  "artifact",
+  "usage_metadata",
+  "role",
+  "status",
+] as const;
+
+const hostileFields = fc.dictionary(fc.constantFrom(...FIELDS), fc.constantFrom(...HOSTILE_VALUES), {
+  minKeys: 1,
+  maxKeys: 4,
+});
+
+/** Objects in the form of a message, with fields of wrong types and values that cannot be stored. */
+export const hostileLike: fc.Arbitrary<unknown> = fc
+  .tuple(fc.constantFrom("ai", "human", "system", "tool", "assistant", "developer"), hostileFields)
+  .map(([type, fields]) => ({ type, content: "x", id: "m1", tool_call_id: "c1", ...fields }));
+
+/** Instances of the same kind, as a program or an older checkpoint can have them. */
+export const hostileMessage: fc.Arbitrary<BaseMessage> = fc
+  .tuple(fc.nat({ max: 3 }), hostileFields)
+  .map(([place, fields]) => {
+    const made = [
+      () => new AIMessage({ content: "x", id: "m2" }),
+      () => new HumanMessage({ content: "x", id: "m3" }),
+      () => new ToolMessage({ content: "x", id: "m4", tool_call_id: "c1" }),
+      () => new ChatMessage({ content: "x", id: "m5", role: "critic" }),
+    ][place];
+    return Object.assign(made?.() ?? new HumanMessage("x"), fields);
+  });
 
 /** Values that cannot be converted to a message. Some are objects that cannot be read, written or compared. */
 export const noMessage: fc.Arbitrary<unknown> = fc.oneof(

@@ -13,7 +13,7 @@ import { createPlaceholder, isPlaceholder } from "../../src/history/messages/res
 import { coverageOf } from "../../src/history/messages/summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import type { SummaryAttempt } from "../../src/nodes/run/agent-state.js";
-import { readFullHistory, restoreCovered } from "../../src/nodes/summary/archive.js";
+import { readFullHistory, restoreCovered } from "../../src/nodes/summary/full-history.js";
 import { shouldSummarize } from "../../src/nodes/summary/summary-due.js";
 import { FunctionModel } from "./function-model.js";
 import { aiOf, humanOf, policyOf, squeeze, stepOf } from "./long-histories.js";

@@ -3,6 +3,7 @@ import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
+import { soundMessages } from "../messages/read-messages.js";
 import { isUserMessage } from "../messages/summary.js";
 
 /**
@@ -11,9 +12,11 @@ import { isUserMessage } from "../messages/summary.js";
  * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
  * them. Orphan results are not counted and not removed.
  *
+ * @param given The messages of a history.
  * @param max How many calls of earlier turns to keep; an integer of 0 or more.
  * @returns The same array if nothing is removed.
  * @throws InvalidSettingError if `max` is not an integer of 0 or more.
+ * @throws InvalidMessageError if `given` is not a list of messages.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -29,7 +32,8 @@ import { isUserMessage } from "../messages/summary.js";
  * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
  * ```
  */
-export function filterToolCalls(messages: readonly BaseMessage[], max: number): BaseMessage[] {
+export function filterToolCalls(given: readonly BaseMessage[], max: number): BaseMessage[] {
+  const messages = soundMessages(given);
   if (!Number.isInteger(max) || max < 0) {
     throw InvalidSettingError.expected("maxToolCallsFromHistory", "an integer of 0 or more", max);
   }

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { groupMessages } from "../calls/group.js";
+import { soundMessages } from "../messages/read-messages.js";
 import { countTokens } from "./count-tokens.js";
 
 /** How much of the end of a history to keep: a number of messages, or of estimated tokens. */
@@ -14,8 +15,10 @@ export type Keep = { readonly messages: number } | { readonly tokens: number };
  * The cut moves back from the requested place to include a complete group. It moves forward only if nothing
  * but system messages would be before it. Returns 0 if the history cannot be cut or does not need to be.
  *
+ * @param given The messages of a history.
  * @param keep How much to keep: `{ messages }` or `{ tokens }`, an integer of 0 or more.
  * @throws InvalidSettingError if the number is not an integer of 0 or more.
+ * @throws InvalidMessageError if `given` is not a list of messages.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -32,7 +35,8 @@ export type Keep = { readonly messages: number } | { readonly tokens: number };
  * console.log(findSafeCutoff(history, { messages: 1 })); // 3
  * ```
  */
-export function findSafeCutoff(messages: readonly BaseMessage[], keep: Keep): number {
+export function findSafeCutoff(given: readonly BaseMessage[], keep: Keep): number {
+  const messages = soundMessages(given);
   if (typeof keep !== "object" || keep === null || !("messages" in keep || "tokens" in keep)) {
     throw InvalidSettingError.expected("keep", "{ messages: number } or { tokens: number }", keep);
   }

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isPlainObject } from "../../shared/is-plain-object.js";
 import { toJson } from "../../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
+import { MOST_LEVELS } from "./storable.js";
 
 /**
  * A deep copy of a message that can be changed freely. All current fields of the message are serialized with
@@ -24,10 +25,13 @@ function fieldsOf(message: BaseMessage): object {
 
 /**
  * Values that are not plain data (a client's raw response, a function) are kept as they are:
- * `structuredClone` would throw.
+ * `structuredClone` would throw. So is what is nested deeper than a message can store.
  */
-function clonePlain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(clonePlain);
+function clonePlain(value: unknown, levels = MOST_LEVELS + 2): unknown {
+  if (typeof value !== "object" || value === null || levels === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => clonePlain(item, levels - 1));
   if (!isPlainObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, clonePlain(field)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
+  );
 }

@@ -14,8 +14,11 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
 import { callsOf } from "./call.js";
+import { copyMessage } from "./copy-message.js";
 import { isChunk } from "./is-chunk.js";
+import { mendMessage } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -34,14 +37,20 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 /**
  * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with
  * `role` or `type`, or LangChain's serialized form. Returns undefined for any other value. The value is not
- * changed. An instance that is not a chunk is returned as it is.
+ * changed. A sound instance that is not a chunk is returned as it is; see {@link mendMessage} for others.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
+  const message = convertMessage(value);
+  return message && mendMessage(message);
+}
+
+/** The same, with the fields as they were given. */
+export function convertMessage(value: unknown): BaseMessage | undefined {
   try {
     const message = isStoredForm(value)
       ? mapStoredMessageToChatMessage({ ...value, data: { ...value.data } })
-      : coerceMessageLikeToMessage(ownedCopy(value) as BaseMessageLike);
-    if (!BaseMessage.isInstance(message)) return undefined;
+      : convertLike(value);
+    if (!isMarked(message)) return undefined;
     assertReadable(message);
     return isChunk(message) ? fromChunk(message) : message;
   } catch {
@@ -49,15 +58,44 @@ export function coerceMessage(value: unknown): BaseMessage | undefined {
   }
 }
 
-/** Whether a value is a message instance. */
+/** Whether a value is a sound message instance. */
 export function isMessage(value: unknown): value is BaseMessage {
   try {
     if (!BaseMessage.isInstance(value)) return false;
     assertReadable(value);
-    return true;
+    return mendMessage(value) === value;
   } catch {
     return false;
   }
+}
+
+/** LangChain throws for the complete message if it cannot read one of its calls. */
+function convertLike(value: unknown): BaseMessage {
+  const like = ownedCopy(value) as BaseMessageLike;
+  try {
+    return coerceMessageLikeToMessage(like);
+  } catch (error) {
+    const calls: unknown = Reflect.get(Object(like), "tool_calls");
+    if (!Array.isArray(calls)) throw error;
+    const message = coerceMessageLikeToMessage({ ...Object(like), tool_calls: [] });
+    return copyMessage<BaseMessage>(message, { tool_calls: calls.map(convertCall) } as object);
+  }
+}
+
+function convertCall(call: unknown): unknown {
+  try {
+    const like = { role: "assistant", content: "", tool_calls: [call] } as BaseMessageLike;
+    return Reflect.get(coerceMessageLikeToMessage(like), "tool_calls")[0];
+  } catch {
+    // Its arguments are not JSON, or it is not an object.
+    const { id, function: raw } = Object(call);
+    return isRecord(raw) ? { id, name: raw["name"], args: raw["arguments"], type: "tool_call" } : call;
+  }
+}
+
+/** LangChain's own check also wants content that is a text or a list. */
+function isMarked(message: object): boolean {
+  return Reflect.get(message, Symbol.for("langchain.message")) === true;
 }
 
 /** Throws if reading a field of the message throws, so that no later code meets such a message. */
@@ -82,7 +120,7 @@ function isStoredForm(value: unknown): value is StoredMessage {
 
 /** Message constructors mutate their argument, so plain objects are copied first. */
 function ownedCopy(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || BaseMessage.isInstance(value)) {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || isMarked(value)) {
     return value;
   }
   return "lc" in value && "kwargs" in value

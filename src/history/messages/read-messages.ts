@@ -1,5 +1,7 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { coerceMessage } from "./coerce-message.js";
+import { InvalidMessageError } from "../../errors.js";
+import { coerceMessage, convertMessage, isMessage } from "./coerce-message.js";
+import { mendMessage } from "./message-shape.js";
 import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
 import { createRepair, type Repair } from "./repair.js";
 
@@ -11,10 +13,9 @@ export function readMessages(values: readonly unknown[], report: (repair: Repair
   const messages: (BaseMessage | undefined)[] = [];
   const places = new Map<string | undefined, number[]>();
   for (const value of values) {
-    const message = coerceMessage(value);
-    if (message === undefined) {
-      report(createRepair({ kind: "value-refused", value }));
-    } else if (!RemoveMessage.isInstance(message)) {
+    const message = readMessage(value, report);
+    if (message === undefined) continue;
+    if (!RemoveMessage.isInstance(message)) {
       const sameId = places.get(message.id);
       if (sameId === undefined) places.set(message.id, [messages.length]);
       else sameId.push(messages.length);
@@ -30,8 +31,40 @@ export function readMessages(values: readonly unknown[], report: (repair: Repair
   return messages.filter((message) => message !== undefined);
 }
 
+/** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */
+export function readMessage(value: unknown, report: (repair: Repair) => void): BaseMessage | undefined {
+  const message = convertMessage(value);
+  if (message === undefined) {
+    report(createRepair({ kind: "value-refused", value }));
+    return undefined;
+  }
+  const by = mendMessage(message);
+  if (by !== message) report(createRepair({ kind: "message-mended", message, by }));
+  return by;
+}
+
 /** One value or several, as a list; undefined and null count as none. */
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];
+}
+
+/**
+ * The list with every message in a sound form; the same array if they all are.
+ *
+ * @throws InvalidMessageError for a value that is not a list, or a list with a value that is not a message.
+ */
+export function soundMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  assertList(messages);
+  if ([...messages].every(isMessage)) return messages;
+  return [...messages].map((value, index) => {
+    const message = isMessage(value) ? value : coerceMessage(value);
+    if (message === undefined) throw new InvalidMessageError(`messages[${index}]`, value);
+    return message;
+  });
+}
+
+/** @throws InvalidMessageError for a value that is not a list. */
+export function assertList(messages: unknown): void {
+  if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
 }

@@ -3,12 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { copyMessage } from "./copy-message.js";
-
-/**
- * Marks a recovered message in `additional_kwargs`. In an update the value names its place: `{ after: id }`. In a
- * history, where the message has its place, it is `{}`.
- */
-export const RECOVERED_KEY = "tether_recovered";
+import { MARKS } from "./marks.js";
 
 /**
  * A copy of the message with the mark.
@@ -16,13 +11,13 @@ export const RECOVERED_KEY = "tether_recovered";
  * @param after The id of the message that it follows; `""` if it is the first of the history.
  */
 export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
-  const additional_kwargs = { ...message.additional_kwargs, [RECOVERED_KEY]: { after } };
+  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: { after } };
   return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
 }
 
 /** The id of the message that a recovered message follows. Undefined for every other message. */
 export function recoveredAfter(message: BaseMessage): string | undefined {
-  const mark: unknown = message.additional_kwargs?.[RECOVERED_KEY];
+  const mark: unknown = message.additional_kwargs?.[MARKS.recovered];
   const after = isRecord(mark) ? mark["after"] : undefined;
   return typeof after === "string" ? after : undefined;
 }
@@ -30,6 +25,6 @@ export function recoveredAfter(message: BaseMessage): string | undefined {
 /** The message as the history stores it: the mark stays, but names no place. */
 export function withoutPlace<Message extends BaseMessage>(message: Message): Message {
   if (recoveredAfter(message) === undefined) return message;
-  const additional_kwargs = { ...message.additional_kwargs, [RECOVERED_KEY]: {} };
+  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: {} };
   return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
 }

@@ -8,6 +8,10 @@ import { deriveId } from "./message-id.js";
 type RepairDetail =
   /** A value that is not a message was dropped. */
   | { readonly kind: "value-refused"; readonly value: unknown }
+  /** A field of a message had a wrong type, or a value that no checkpoint can store. `by` has what can be read. */
+  | { readonly kind: "message-mended"; readonly message: BaseMessage; readonly by: BaseMessage }
+  /** A system message of a client was stored as the user's words: see the setting `acceptSystemMessages`. */
+  | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A result was dropped because no call before it has its id. */
   | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
   /** A second result of a call was dropped. The first one stays. */
@@ -38,7 +42,7 @@ export type Repair = RepairDetail & { readonly key: string };
 /** The kind of a repair. */
 export type RepairKind = Repair["kind"];
 
-export function createRepair(detail: RepairDetail): Repair {
+export function createRepair<Detail extends RepairDetail>(detail: Detail): Detail & { key: string } {
   return { ...detail, key: `${detail.kind}:${subjectOf(detail)}` };
 }
 

@@ -3,13 +3,14 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "./call.js";
 import { copyMessage } from "./copy-message.js";
+import { MARKS } from "./marks.js";
 import { deriveId } from "./message-id.js";
 
 /** The content of a result that would be empty: some providers refuse one. */
 export const NO_OUTPUT = "(no output)";
 
 /** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
-export const PLACEHOLDER_KEY = "tether_placeholder";
+export const PLACEHOLDER_KEY = MARKS.placeholder;
 
 /**
  * Why a call has no result. The texts say only what is known. They are stable to the byte because a
@@ -59,17 +60,14 @@ export function isMadeUpResult(message: BaseMessage): boolean {
   );
 }
 
-/** Marks, in `additional_kwargs`, a result after which the model is not asked again. */
-const ENDS_RUN_KEY = "tether_ends_run";
-
 export function endingRun(result: ToolMessage): ToolMessage {
   return copyMessage(result, {
-    additional_kwargs: { ...result.additional_kwargs, [ENDS_RUN_KEY]: true },
+    additional_kwargs: { ...result.additional_kwargs, [MARKS.endsRun]: true },
   });
 }
 
 export function endsRun(message: BaseMessage): boolean {
-  return isResult(message) && message.additional_kwargs?.[ENDS_RUN_KEY] === true;
+  return isResult(message) && message.additional_kwargs?.[MARKS.endsRun] === true;
 }
 
 /**
@@ -82,10 +80,22 @@ export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): P
   return next?.type === "human" ? "superseded" : "unrecorded";
 }
 
+function placeholderText({ name, id }: Pick<Call, "name" | "id">, cause: PlaceholderCause): string {
+  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${CAUSES[cause]}`;
+}
+
+/** The cause that the text of a placeholder states, for one whose mark was taken off. */
+export function causeInText(message: BaseMessage): PlaceholderCause | undefined {
+  if (!isResult(message) || message.status !== "error") return undefined;
+  const call = { name: message.name ?? "", id: callIdOf(message) };
+  const causes = Object.keys(CAUSES) as PlaceholderCause[];
+  return causes.find((cause) => message.content === placeholderText(call, cause));
+}
+
 /** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
   const placeholder = new ToolMessage({
-    content: `Tool call ${call.name || "(unnamed)"} (${call.id || "no id"}): ${CAUSES[cause]}`,
+    content: placeholderText(call, cause),
     tool_call_id: call.id,
     name: call.name,
     status: "error",

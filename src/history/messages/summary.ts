@@ -3,13 +3,9 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { copyMessage } from "./copy-message.js";
+import { MARKS, SUMMARY_SOURCE } from "./marks.js";
 import { deriveId } from "./message-id.js";
 import { HIDDEN_ID_PREFIX } from "./result.js";
-
-/** The mark of a summary in `additional_kwargs` that other LangChain code uses too. */
-const SOURCE_KEY = "lc_source";
-const SOURCE = "summarization";
-const COVERAGE_KEY = "tether_coverage";
 
 interface Covered {
   readonly messages: readonly string[];
@@ -41,20 +37,20 @@ export type Coverage = Kept | Archived;
 export function createSummary(text: string, coverage: Coverage): HumanMessage {
   const summary = new HumanMessage({
     content: text,
-    additional_kwargs: { [SOURCE_KEY]: SOURCE, [COVERAGE_KEY]: coverage },
+    additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE, [MARKS.coverage]: coverage },
   });
   return copyMessage(summary, { id: HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n")) });
 }
 
 /** A message about summarised content that this library wrote. It is only in the model input. */
 export function createSummaryNote(text: string): HumanMessage {
-  return new HumanMessage({ content: text, additional_kwargs: { [SOURCE_KEY]: SOURCE } });
+  return new HumanMessage({ content: text, additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE } });
 }
 
 /** What the message covers. Undefined if it is not a summary, or a summary that does not name what it covers. */
 export function coverageOf(message: BaseMessage): Coverage | undefined {
   if (!isSummaryText(message)) return undefined;
-  const value: unknown = message.additional_kwargs[COVERAGE_KEY];
+  const value: unknown = message.additional_kwargs[MARKS.coverage];
   return isCoverage(value) ? value : undefined;
 }
 
@@ -78,5 +74,5 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 function isSummaryText(message: BaseMessage): boolean {
-  return message.type === "human" && message.additional_kwargs?.[SOURCE_KEY] === SOURCE;
+  return message.type === "human" && message.additional_kwargs?.[MARKS.source] === SUMMARY_SOURCE;
 }

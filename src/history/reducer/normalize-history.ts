@@ -9,6 +9,7 @@ import type { Call } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
+import { mendMessage } from "../messages/message-shape.js";
 import { readMessages } from "../messages/read-messages.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { createRepair, type Repair } from "../messages/repair.js";
@@ -71,7 +72,11 @@ function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | un
 
 function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
   return (
-    BaseMessage.isInstance(value) && typeof value.id === "string" && value.id !== "" && isOfStoredClass(value)
+    BaseMessage.isInstance(value) &&
+    typeof value.id === "string" &&
+    value.id !== "" &&
+    isOfStoredClass(value) &&
+    mendMessage(value) === value
   );
 }
 

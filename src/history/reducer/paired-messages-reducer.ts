@@ -2,6 +2,7 @@
 
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { Repair } from "../messages/repair.js";
 import { reduceMessages } from "./reduce-messages.js";
 
 /** The `node:diagnostics_channel` on which each {@link Repair} is published. */
@@ -42,6 +43,10 @@ const repairChannel = channel(REPAIR_CHANNEL);
  */
 export function pairedMessagesReducer(history: unknown, update: unknown): BaseMessage[] {
   const { messages, repairs } = reduceMessages(history, update);
-  if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
+  publishRepairs(repairs);
   return messages;
+}
+
+export function publishRepairs(repairs: readonly Repair[]): void {
+  if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
 }

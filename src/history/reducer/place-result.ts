@@ -1,6 +1,7 @@
 /** Rules 6 and 7 of the reducer: where a result goes. */
 
 import type { ToolMessage } from "@langchain/core/messages";
+import { withStoredMarks } from "../messages/marks.js";
 import { createRepair } from "../messages/repair.js";
 import { callIdOf, isPlaceholder } from "../messages/result.js";
 import type { Slot } from "./call-slots.js";
@@ -15,7 +16,7 @@ export function placeResult(draft: Draft, result: ToolMessage, own: Place | unde
     const former = own.group.results[own.call];
     if (former === result) return;
     if (own.group.calls[own.call]?.id === callId) {
-      fillSlot(draft, result, { group: own.group, call: own.call }, report);
+      fillSlot(draft, withStoredMarks(result, former), { group: own.group, call: own.call }, report);
       return;
     }
   }

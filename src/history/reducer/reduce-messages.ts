@@ -32,8 +32,9 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
-import { coerceMessage, isMessage } from "../messages/coerce-message.js";
-import { listOf } from "../messages/read-messages.js";
+import { isMessage } from "../messages/coerce-message.js";
+import { withStoredMarks } from "../messages/marks.js";
+import { listOf, readMessage } from "../messages/read-messages.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
@@ -79,12 +80,11 @@ export function reduceMessages(history: unknown, update: unknown): ReducedMessag
   const report: Report = (repair) => repairs.push(repair);
   const draft = new Draft(normalizeHistory(listOf(history), report));
   for (const value of listOf(update)) {
-    const message = coerceMessage(value);
-    if (message === undefined) report(createRepair({ kind: "value-refused", value }));
-    else applyMessage(draft, message, report);
+    const message = readMessage(value, report);
+    if (message === undefined) continue;
+    applyMessage(draft, message, report);
     // A chunk is stored as another object.
-    if (message !== undefined && message !== value && hasId(message) && isMessage(value) && !hasId(value))
-      identify(value, message.id);
+    if (message !== value && hasId(message) && isMessage(value) && !hasId(value)) identify(value, message.id);
   }
   return { messages: draft.finish(), repairs };
 }
@@ -109,10 +109,11 @@ function removeMessage(draft: Draft, id: string, report: Report): void {
 }
 
 /** Applies rule 5 to a message that is not a result. */
-function replaceMessage(draft: Draft, message: BaseMessage, place: Place, report: Report): void {
+function replaceMessage(draft: Draft, given: BaseMessage, place: Place, report: Report): void {
   const { group, call } = place;
   const former = call === undefined ? group.head : group.results[call];
-  if (former === message) return;
+  if (former === given) return;
+  const message = withStoredMarks(given, former);
   if (call === undefined) {
     refillGroup(draft, group, message, report);
   } else {

@@ -4,7 +4,7 @@ import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/co
 import { type Group, groupMessages, placeOfCall } from "../calls/group.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
-import { createPlaceholder, isPlaceholder, PLACEHOLDER_KEY } from "../messages/result.js";
+import { createPlaceholder, isPlaceholder, NO_OUTPUT, PLACEHOLDER_KEY } from "../messages/result.js";
 
 /**
  * Makes an update after which the history is the given one, whatever it was before.
@@ -43,7 +43,8 @@ function writesOfGroup(group: Group): BaseMessage[] {
   return [head, ...placeholders, ...answers, ...surplus];
 }
 
-/** A placeholder with the message id of the result. */
+/** A placeholder with the message id of the result. Its content differs, because equal content keeps its marks. */
 function standInFor(result: ToolMessage): ToolMessage {
-  return copyMessage(result, { content: "", additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } });
+  const content = result.content === "" ? NO_OUTPUT : "";
+  return copyMessage(result, { content, additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } });
 }

@@ -65,6 +65,26 @@ export type AgentEvent =
       /** The id of the message. */
       readonly messageId: string;
     }
+  /**
+   * The input had a result for a tool call that this graph answers itself. It was left out. Emitted at the start of a
+   * run.
+   */
+  | {
+      readonly type: "result-refused";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
+  /**
+   * A system or developer message of the input was stored as the user's words, because the graph does not accept such
+   * messages from clients. Emitted at the start of a run.
+   */
+  | {
+      readonly type: "role-changed";
+      /** The id of the message; undefined if the client sent none. */
+      readonly messageId: string | undefined;
+    }
   /** A summary was written, and now represents earlier messages in the model input. */
   | {
       readonly type: "summary-made";

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { AgentEvent } from "./agent-event.js";
 import { RunTally } from "./run-tally.js";
 
 /** The latest superstep. */
@@ -17,6 +18,8 @@ export class RunRecord {
   readonly tally = new RunTally();
   /** The questions that the run waits for. */
   readonly interrupts: Interrupt[] = [];
+  /** Events about the input, until the first node or route emits them. */
+  readonly inputEvents: AgentEvent[] = [];
   /**
    * What a function middleware threw. It ends the run. The run's caller gets it after the other calls of the batch have
    * finished.

@@ -6,6 +6,7 @@ import { interruptsOf } from "../../langgraph/is-langgraph-signal.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import { stepOf } from "../../langgraph/step-of.js";
 import { isRecord } from "../../shared/is-record.js";
+import { emitEvent } from "./agent-event.js";
 import type { AgentState } from "./agent-state.js";
 import { runRecordOf } from "./run-handle.js";
 
@@ -17,6 +18,7 @@ export function step<Input, NodeConfig extends Config, Output>(
 ): (input: Input, config: NodeConfig) => Promise<Output> {
   return async (input, config) => {
     const record = runRecordOf(config);
+    emitInputEvents(config);
     record?.beginStep(stepOf(config), readHistory(config)?.messages);
     try {
       const output = await node(input, config);
@@ -35,8 +37,14 @@ export function firstRoute<NodeConfig extends Config, Target>(
 ): (state: AgentState, config: NodeConfig) => Target {
   return (state, config) => {
     runRecordOf(config)?.beginRun(state.messages);
+    emitInputEvents(config);
     return route(state, config);
   };
+}
+
+/** A run that was resumed has no route, and a run that ends at once has no node. */
+function emitInputEvents(config: Config): void {
+  for (const event of runRecordOf(config)?.inputEvents.splice(0) ?? []) emitEvent(config, event);
 }
 
 /** The messages that a node wrote. Writes of tools do not matter here, because a run never ends with them. */

@@ -5,6 +5,7 @@ import { withOwnSends } from "../../langgraph/own-command.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { isError } from "../../shared/is-error.js";
+import { safely } from "../../shared/safely.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { CallOutcome } from "./finalize-call.js";
 
@@ -50,12 +51,16 @@ export async function callTool(
     const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError };
     return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
   } catch (error) {
-    if (isLangGraphSignal(error) || config.signal?.aborted === true) throw error;
-    if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds };
-    // The message names the field that does not match the tool's schema.
-    if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
-    return { kind: "threw", error };
+    if (safely(() => isLangGraphSignal(error), false) || config.signal?.aborted === true) throw error;
+    return safely(() => outcomeOf(error), { kind: "threw", error });
   }
+}
+
+function outcomeOf(error: unknown): CallOutcome {
+  if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds };
+  // The message names the field that does not match the tool's schema.
+  if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
+  return { kind: "threw", error };
 }
 
 /** The reason of the signal that a tool sees. */

@@ -3,15 +3,17 @@
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Command, isCommand } from "@langchain/langgraph";
 import { cloneMessage } from "../../history/messages/clone-message.js";
-import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { convertMessage } from "../../history/messages/coerce-message.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
+import { storageIssueOf } from "../../history/messages/message-shape.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
+import { storageDemand } from "../../history/messages/storable.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { isError } from "../../shared/is-error.js";
 import { toJson } from "../../shared/to-json.js";
 import type { AgentUpdate } from "../run/agent-state.js";
-import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
+import { commandWithMessages, messagesOfCommand, readUpdate } from "./command-with-messages.js";
 import type { ToolTask } from "./tool-task.js";
 
 /** Every way in which a call can end. */
@@ -45,7 +47,7 @@ export function finalizeCall(
     result,
     updateWith: (given, options) => {
       // A middleware can set or change the result. It answers this call, even if it names another one.
-      const own = returnedResult(task, cloneMessage(given));
+      const own = storedResult(task, returnedResult(task, cloneMessage(given)));
       return write(options?.endsRun ? endingRun(own) : own);
     },
   };
@@ -55,7 +57,17 @@ function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolea
   if (outcome.kind !== "returned")
     return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
   if (isCommand(outcome.value)) return draftCommand(task, outcome.value, includesDetails);
-  return alone(returnedResult(task, outcome.value));
+  return alone(storedResult(task, returnedResult(task, outcome.value)));
+}
+
+/** An error instead of a result that no checkpoint can store: it would end the thread. */
+function storedResult(task: ToolTask, result: ToolMessage): ToolMessage {
+  const issue = storageIssueOf(result);
+  return issue === undefined ? result : unstorable(task, `\`${issue.path}\` must be ${issue.expectation}`);
+}
+
+function unstorable(task: ToolTask, reason: string): ToolMessage {
+  return failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${reason}.`);
 }
 
 function alone(result: ToolMessage): Draft {
@@ -104,7 +116,7 @@ function messageOf(error: unknown): string {
  */
 function draftCommand(task: ToolTask, command: Command, includesDetails: boolean): Draft {
   const written = messagesOfCommand(command);
-  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
+  const messages = written === undefined ? [] : [written].flat().map(convertMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command with a value in `messages` that is not a message");
     return draftCall(task, { kind: "threw", error }, includesDetails);
@@ -115,6 +127,8 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
     );
     return draftCall(task, { kind: "threw", error }, includesDetails);
   }
+  const fault = storageFault(command, messages);
+  if (fault !== undefined) return alone(unstorable(task, fault));
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
   const first = own.find(isOurs);
@@ -131,6 +145,20 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
       return commandWithMessages(command, answered);
     },
   };
+}
+
+/** Says what of a command no checkpoint can store. */
+function storageFault(
+  { update, goto }: Command,
+  messages: readonly (BaseMessage | undefined)[],
+): string | undefined {
+  const { messages: _written, ...fields } = readUpdate(update) ?? {};
+  for (const [name, value] of Object.entries({ ...fields, goto })) {
+    const demand = storageDemand(value);
+    if (demand !== undefined) return `\`${name}\` must be ${demand}`;
+  }
+  const issues = messages.flatMap((message) => (message && storageIssueOf(message)) ?? []);
+  return issues[0] && `\`messages\` must be ${issues[0].expectation}`;
 }
 
 /** A parent graph can have nodes of the same names, so commands to it are not checked. */

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { soundMessages } from "../../history/messages/read-messages.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import type { Grade, RuleName } from "./rule.js";
 import type { Check, Fault } from "./validation/check.js";
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
  *
  * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
  * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidMessageError if `messages` is not a list of messages.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -46,7 +48,7 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);
-  const sent = toSentMessages(messages, entry);
+  const sent = toSentMessages(soundMessages(messages), entry);
   return CHECKS.flatMap((check) => check(sent, entry))
     .flatMap((fault) => {
       const rule = entry.rules[fault.rule];

@@ -1,6 +1,8 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
+import { isMessage } from "../../history/messages/coerce-message.js";
+import { assertList, readMessages } from "../../history/messages/read-messages.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
@@ -35,6 +37,7 @@ export interface ModelInputOptions {
  * shortened. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -72,7 +75,9 @@ export function prepareModelInput(
     modelId,
   }: PreparedInputOptions,
 ): FittedInput {
-  const visible = hasSummary(history) ? flattenVisible(visibleHistory(history)) : history;
+  assertList(history);
+  const messages = readable(history);
+  const visible = hasSummary(messages) ? flattenVisible(visibleHistory(messages)) : messages;
   const paired = repairHistory(plainRoles(visible)).messages;
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
@@ -82,6 +87,11 @@ export function prepareModelInput(
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
   return fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
+}
+
+/** Values that are not messages are left out. */
+function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
+  return [...history].every(isMessage) ? history : readMessages(history, () => {});
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {

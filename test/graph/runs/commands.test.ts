@@ -78,14 +78,20 @@ describe("a run that its caller halts before the tools", () => {
     expect(probe.runs).toEqual([]);
   });
 
-  it("accepts results from the caller instead", async () => {
+  it("takes no results from the caller instead, because the calls are the tools' to answer", async () => {
     const { graph, probe, read } = await halted();
     const [, calling] = await read();
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);
     const messages = ids.map((id) => ({ role: "tool", content: `given ${id}`, tool_call_id: id }));
-    const found = pairedScript(await graph.invoke({ messages }, config));
-    expect(found.slice(2, 4)).toEqual(ids.map((id) => `tool: given ${id}`));
-    expect(found).toHaveLength(5);
+    const events: unknown[] = [];
+    for await (const event of await graph.stream({ messages }, { ...config, streamMode: "custom" }))
+      events.push(event);
+    expect(events).toEqual(ids.map((callId) => ({ type: "result-refused", tool: "fast", callId })));
+    expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
+      "ai> fast fast",
+      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
+      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
+    ]);
     expect(probe.runs).toEqual([]);
   });
 });

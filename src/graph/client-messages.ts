@@ -1,0 +1,84 @@
+/**
+ * The door: reads the messages that a client sends, as the input of a run or as an update of a thread's state. What a
+ * parent graph passes to a subgraph does not come here, and neither do messages of middleware and tools.
+ */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { InvalidMessageError } from "../errors.js";
+import { convertMessage } from "../history/messages/coerce-message.js";
+import { isTrusted, MARKS, withoutMarks } from "../history/messages/marks.js";
+import { messageExpectation } from "../history/messages/message-expectation.js";
+import { issueOfShape } from "../history/messages/message-shape.js";
+import { createRepair, type Repair } from "../history/messages/repair.js";
+import { causeInText } from "../history/messages/result.js";
+import { isRecord } from "../shared/is-record.js";
+
+export interface ClientMessages {
+  readonly messages: readonly BaseMessage[];
+  /** The system messages that became the user's words. */
+  readonly repairs: readonly RoleChanged[];
+}
+
+type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
+
+/**
+ * Reads what a client sends as `messages`: one message-like or several. Marks of this library are taken off, unless the
+ * library itself has returned the message in this process.
+ *
+ * @param acceptsSystem Whether a system message stays one. Otherwise it becomes a message of the user.
+ * @throws InvalidMessageError for a value that is not a message, or has a field of another shape. It names the path.
+ */
+export function readClientMessages(given: unknown, acceptsSystem: boolean): ClientMessages {
+  const isList = Array.isArray(given);
+  const repairs: RoleChanged[] = [];
+  const messages = [given].flat().map((value: unknown, index) => {
+    const message = readSound(value, isList ? `messages[${index}]` : "messages");
+    if (isTrusted(value)) return message;
+    const unmarked = withoutForeignMarks(message);
+    if (acceptsSystem || !speaksAsSystem(unmarked)) return unmarked;
+    const by = asUser(unmarked);
+    repairs.push(createRepair({ kind: "role-changed", message: unmarked, by }));
+    return by;
+  });
+  return { messages, repairs };
+}
+
+function readSound(value: unknown, place: string): BaseMessage {
+  const message = convertMessage(value);
+  if (message === undefined) throw refusal(value, place);
+  const issue = issueOfShape(message);
+  if (issue === undefined) return message;
+  throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
+}
+
+/** A value with a known role is a message with a wrong field. */
+function refusal(value: unknown, place: string): InvalidMessageError {
+  const issue = isRecord(value) ? missingField(value) : undefined;
+  if (issue !== undefined)
+    return new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
+  const { expectation, hint } = messageExpectation(value) ?? {};
+  return new InvalidMessageError(place, value, expectation, hint);
+}
+
+function missingField(value: Record<string, unknown>) {
+  const type = value["role"] ?? value["type"];
+  return type === "tool" || type === "ai"
+    ? issueOfShape({ content: "", additional_kwargs: {}, response_metadata: {}, ...value, type })
+    : undefined;
+}
+
+/** The text of a placeholder says the same as its mark, so the mark stays. Thus a thread can be sent back over HTTP. */
+function withoutForeignMarks(message: BaseMessage): BaseMessage {
+  const isPlaceholder =
+    message.additional_kwargs[MARKS.placeholder] !== undefined && causeInText(message) !== undefined;
+  return isPlaceholder ? message : withoutMarks(message);
+}
+
+function speaksAsSystem(message: BaseMessage): boolean {
+  if (message.type === "system") return true;
+  return "role" in message && (message.role === "system" || message.role === "developer");
+}
+
+function asUser({ id, content, name }: BaseMessage): HumanMessage {
+  return new HumanMessage({ content, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
+}

@@ -1,0 +1,74 @@
+/**
+ * The marks of this library in `additional_kwargs`. Code trusts them: a summary hides the messages that it names. So
+ * they count only on messages that this library wrote, and are taken off those that a client sends.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../../shared/to-json.js";
+import { copyMessage } from "./copy-message.js";
+
+export const MARKS = {
+  /** A result that was written because none was recorded. The value is the cause. */
+  placeholder: "tether_placeholder",
+  /** A result after which the model is not asked again. */
+  endsRun: "tether_ends_run",
+  /** The messages that a summary covers. */
+  coverage: "tether_coverage",
+  /**
+   * A message that was recovered from an earlier run. In an update the value names its place: `{ after: id }`. In a
+   * history, where the message has its place, it is `{}`.
+   */
+  recovered: "tether_recovered",
+  /** The origin of a summary. Other LangChain code uses this mark too. */
+  source: "lc_source",
+} as const;
+
+/** The value of {@link MARKS.source} on a summary. */
+export const SUMMARY_SOURCE = "summarization";
+
+function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
+  return Object.values(MARKS).flatMap((name) => {
+    const value: unknown = additional_kwargs?.[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+/** The message without marks. A message without any is returned as it is. */
+export function withoutMarks<T extends BaseMessage>(message: T): T {
+  const marks = new Set(marksOf(message).map(([name]) => name));
+  if (marks.size === 0) return message;
+  const rest = Object.entries(message.additional_kwargs).filter(([name]) => !marks.has(name));
+  return copyMessage<BaseMessage>(message, { additional_kwargs: Object.fromEntries(rest) }) as T;
+}
+
+/**
+ * The message that replaces a stored one, with the marks of the stored one. Clients send stored messages back, and
+ * their marks were taken off. An edited summary keeps its marks. An edited result does not: it is another result.
+ */
+export function withStoredMarks<T extends BaseMessage>(message: T, stored: BaseMessage | undefined): T {
+  if (stored === undefined || stored.type !== message.type || marksOf(message).length > 0) return message;
+  const marks = marksOf(stored);
+  if (marks.length === 0) return message;
+  if (message.type === "tool" && toJson(message.content) !== toJson(stored.content)) return message;
+  const additional_kwargs = { ...message.additional_kwargs, ...Object.fromEntries(marks) };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as T;
+}
+
+const trusted = new WeakSet<object>();
+
+/** Remembers a value that this library returned, so that its marks count if a program sends it back. */
+export function trust<T extends object>(value: T): T {
+  trusted.add(value);
+  return value;
+}
+
+/** Remembers those of the messages that have marks. */
+export function trustMarked(messages: unknown): void {
+  if (!Array.isArray(messages)) return;
+  for (const message of messages)
+    if (message?.additional_kwargs && marksOf(message).length > 0) trust(message);
+}
+
+export function isTrusted(value: unknown): boolean {
+  return typeof value === "object" && value !== null && trusted.has(value);
+}

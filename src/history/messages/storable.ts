@@ -1,0 +1,54 @@
+/** Which values a checkpoint can store and read back. Any other makes every read of its thread fail. */
+
+import { isRecord } from "../../shared/is-record.js";
+
+/** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
+export const MOST_LEVELS = 40;
+
+/** Each completes the sentence "It must be …". */
+const DEMANDS = {
+  depth: `nested at most ${MOST_LEVELS} levels deep`,
+  form: "plain data, without LangChain's serialized form (an object with `lc`)",
+  readable: "data that can be read",
+} as const;
+
+/**
+ * What the value would have to be; undefined if it can be stored. A plain object that contains itself counts as nested
+ * too deep. Never throws, and needs no deep stack.
+ */
+export function storageDemand(value: unknown, levels = MOST_LEVELS): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  try {
+    return demandOf(value, levels, new Map());
+  } catch {
+    return DEMANDS.readable;
+  }
+}
+
+/** @param isOpen For each object met so far: whether the value is inside it. */
+function demandOf(value: unknown, levels: number, isOpen: Map<object, boolean>): string | undefined {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return undefined;
+  const known = isOpen.get(value);
+  // Checkpoints cut the cycles of other objects, such as clients.
+  if (known !== undefined) return known && isPlain(value) ? DEMANDS.depth : undefined;
+  if (levels <= 0) return DEMANDS.depth;
+  if (isSerializedForm(value)) return DEMANDS.form;
+  isOpen.set(value, true);
+  for (const item of Object.values(value)) {
+    const demand = demandOf(item, levels - 1, isOpen);
+    if (demand !== undefined) return demand;
+  }
+  isOpen.set(value, false);
+  return undefined;
+}
+
+/** A checkpoint would make an instance of the named class from it, or fail. */
+export function isSerializedForm(value: unknown): boolean {
+  if (!isRecord(value) || !Object.hasOwn(value, "lc")) return false;
+  return (value["lc"] === 1 || value["lc"] === 2) && typeof value["type"] === "string";
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}

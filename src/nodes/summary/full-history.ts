@@ -1,0 +1,131 @@
+/** Reads a complete conversation, with the messages that summaries cover. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { InvalidMessageError } from "../../errors.js";
+import { trust } from "../../history/messages/marks.js";
+import { listOf } from "../../history/messages/read-messages.js";
+import { toPlain } from "../../history/messages/to-plain.js";
+import { normalizeHistory } from "../../history/reducer/normalize-history.js";
+import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
+import { isRecord } from "../../shared/is-record.js";
+import { type ArchiveReader, type MissingMessage, readArchived } from "./archive.js";
+import { claimPlaces, inOrder, loadArchived } from "./covered-order.js";
+
+/** The values of a thread, as a graph or the SDK returns them. */
+interface ThreadValues {
+  readonly messages?: unknown;
+}
+
+/** @throws InvalidMessageError for a value that is not the values of a thread, such as the snapshot that holds them. */
+function messagesOf(state: ThreadValues): readonly unknown[] {
+  const messages: unknown = isRecord(state) ? state["messages"] : undefined;
+  // A thread without a run has no values.
+  const isEmpty = messages === undefined && isRecord(state) && Object.keys(state).length === 0;
+  if (Array.isArray(messages) || isEmpty) return listOf(messages);
+  const hint = isRecord(state) && "values" in state ? " Did you mean its `values`?" : "";
+  throw new InvalidMessageError("state", state, "the values of a thread, with a list of `messages`", hint);
+}
+
+/** Options of `readFullHistory` and `restoreCovered`. */
+export interface ReadHistoryOptions {
+  /**
+   * Called for each message that a summary names and that the archive does not have, or has in a form that cannot be
+   * read. Its summary stays in the result, in its place. Contract: must not throw. @default nobody is told
+   */
+  readonly onMissing?: (missing: MissingMessage) => void;
+}
+
+/**
+ * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
+ * state or from the archive. A late result follows its call.
+ *
+ * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
+ * @param threadId The `thread_id` of the thread.
+ * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
+ * @param options `onMissing` is told about each message that the archive has lost. The result has its summary instead.
+ * @throws InvalidMessageError if `state` is not the values of a thread.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, readFullHistory } from "langgraph-tether";
+ *
+ * const store = new InMemoryStore();
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * const whole = await readFullHistory(store, "1", values);
+ * console.log(`${values.messages?.length} of ${whole.length}`); // 4 of 6
+ * ```
+ */
+export async function readFullHistory(
+  store: ArchiveReader | undefined,
+  threadId: string,
+  state: ThreadValues,
+  { onMissing }: ReadHistoryOptions = {},
+): Promise<BaseMessage[]> {
+  const messages = normalizeHistory(messagesOf(state), () => {});
+  const { known, missing } = await loadArchived(messages, (id) => readArchived(store, threadId, id));
+  for (const lost of missing.values()) onMissing?.(lost);
+  const ids = messages.flatMap(({ id }) => id ?? []);
+  const history = inOrder(ids, { known, missing, places: claimPlaces(ids, known) });
+  return normalizeHistory(history, () => {}).map(trust);
+}
+
+/**
+ * Makes the update that undoes every summary of a thread. Write it to `messages` with `updateState` of the graph or the
+ * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
+ * over HTTP.
+ *
+ * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
+ * @param threadId The `thread_id` of the thread.
+ * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
+ * @param options `onMissing` is told about each message that the archive has lost. Its summary stays.
+ * @throws InvalidMessageError if `state` is not the values of a thread.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, restoreCovered } from "langgraph-tether";
+ *
+ * const store = new InMemoryStore();
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   store,
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
+ * const restored = await agent.getState(config);
+ * console.log(`${values.messages?.length}, then ${restored.values.messages?.length}`); // 4, then 6
+ * ```
+ */
+export async function restoreCovered(
+  store: ArchiveReader | undefined,
+  threadId: string,
+  state: ThreadValues,
+  options: ReadHistoryOptions = {},
+): Promise<Record<string, unknown>[]> {
+  const history = await readFullHistory(store, threadId, state, options);
+  // An update that only removes everything would be a mistake.
+  return history.length === 0 ? [] : rewriteHistory(history).map((message) => trust(toPlain(message)));
+}
