@@ -1,5 +1,5 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
@@ -8,7 +8,7 @@ import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handl
 import { callTool } from "./call-tool.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import { isHandOff, withBatch } from "./hand-off.js";
-import type { ToolTask } from "./tool-task.js";
+import { isToolTask, type ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
   readonly tools: readonly StructuredToolInterface[];
@@ -30,6 +30,8 @@ export function createToolsNode(options: ToolsNodeOptions) {
     task: ToolTask,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<ToolsUpdate> {
+    // Another agent left the task in a thread that is taken over. Only calls that our model made are run.
+    if (!isToolTask(task)) return new Command({ goto: "patch" });
     const handle = runHandleOf(config);
     const answer = async (): Promise<ToolsUpdate> => {
       // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
