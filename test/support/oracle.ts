@@ -41,16 +41,34 @@ export function reduceByTheRules(state: readonly BaseMessage[], values: readonly
 }
 
 function apply(blocks: Block[], given: BaseMessage): Block[] {
-  const message = withoutPlace(given);
-  if (message.type === "remove") {
-    return message.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, message.id);
+  if (given.type === "remove") {
+    return given.id === REMOVE_ALL_MESSAGES ? [] : withoutId(blocks, given.id);
   }
-  if (isResult(message)) return placeResult(blocks, message);
-  const former = write(blocks).find(({ id }) => id === message.id);
+  if (isResult(given)) return placeResult(blocks, given);
+  const former = write(blocks).find(({ id }) => id === given.id);
+  const message = withStoredMarks(withoutPlace(given), former);
   const placed = hasId(blocks, message.id)
     ? replace(blocks, message)
     : place(blocks, message, namedPlace(given));
   return archive(placed, message, former);
+}
+
+const MARKS = ["tether_placeholder", "tether_ends_run", "tether_coverage", "tether_recovered", "lc_source"];
+
+/** Rule 5: an edited summary keeps its marks, and so does any message that is written again without a change. */
+function withStoredMarks<T extends BaseMessage>(message: T, former: BaseMessage | undefined): T {
+  const marksOf = ({ additional_kwargs }: BaseMessage) =>
+    Object.entries(additional_kwargs ?? {}).filter(([name]) => MARKS.includes(name));
+  if (former?.type !== message.type || marksOf(message).length > 0) return message;
+  const marks = Object.fromEntries(marksOf(former));
+  const isSame = JSON.stringify(message.content) === JSON.stringify(former.content);
+  if (Object.keys(marks).length === 0 || !(isSame || "tether_coverage" in marks)) return message;
+  return withFields(message, { additional_kwargs: { ...message.additional_kwargs, ...marks } });
+}
+
+function withFields<T extends BaseMessage>(message: T, fields: Partial<BaseMessage>): T {
+  const copy: T = Object.create(Object.getPrototypeOf(message));
+  return Object.assign(copy, message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
 }
 
 // Reading and writing.
@@ -171,10 +189,11 @@ function placeResult(blocks: Block[], result: ToolMessage): Block[] {
   const own = blocks.flatMap(({ slots }) => slots).find((slot) => result.id && slot.result?.id === result.id);
   const slot = own?.callId === answeredIdOf(result) ? own : chooseSlot(blocks, result);
   if (slot === undefined) return blocks;
-  if (isPlaceholder(result) && slot.result !== undefined && !isPlaceholder(slot.result)) return blocks;
+  const marked = slot === own ? withStoredMarks(result, own.result) : result;
+  if (isPlaceholder(marked) && slot.result !== undefined && !isPlaceholder(slot.result)) return blocks;
   const others = hasId(blocks, result.id) ? withoutId(blocks, result.id) : blocks;
-  slot.result = result;
-  return identify(others, result);
+  slot.result = marked;
+  return identify(others, marked);
 }
 
 /** The message that a result replaces by its id cannot have its call. */
@@ -208,11 +227,8 @@ function namedPlace(message: BaseMessage): string | undefined {
 /** The stored mark names no place. */
 function withoutPlace(message: BaseMessage): BaseMessage {
   if (namedPlace(message) === undefined) return message;
-  const additional_kwargs = { ...message.additional_kwargs, tether_recovered: {} };
-  const copy: BaseMessage = Object.create(Object.getPrototypeOf(message));
-  return Object.assign(copy, message, {
-    additional_kwargs,
-    lc_kwargs: { ...message.lc_kwargs, additional_kwargs },
+  return withFields(message, {
+    additional_kwargs: { ...message.additional_kwargs, tether_recovered: {} },
   });
 }
 

@@ -43,13 +43,14 @@ export function withoutMarks<T extends BaseMessage>(message: T): T {
 
 /**
  * The message that replaces a stored one, with the marks of the stored one. Clients send stored messages back, and
- * their marks were taken off. An edited summary keeps its marks. An edited result does not: it is another result.
+ * their marks were taken off. An edited summary keeps its marks. Any other edited message does not.
  */
 export function withStoredMarks<T extends BaseMessage>(message: T, stored: BaseMessage | undefined): T {
   if (stored === undefined || stored.type !== message.type || marksOf(message).length > 0) return message;
   const marks = marksOf(stored);
   if (marks.length === 0) return message;
-  if (message.type === "tool" && toJson(message.content) !== toJson(stored.content)) return message;
+  const isSummary = stored.additional_kwargs?.[MARKS.coverage] !== undefined;
+  if (!isSummary && toJson(message.content) !== toJson(stored.content)) return message;
   const additional_kwargs = { ...message.additional_kwargs, ...Object.fromEntries(marks) };
   return copyMessage<BaseMessage>(message, { additional_kwargs }) as T;
 }

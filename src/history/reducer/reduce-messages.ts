@@ -11,7 +11,8 @@
  *     calls removes their results. Removing an unknown id changes nothing. `REMOVE_ALL_MESSAGES` removes
  *     everything before it, in the history and in the update.
  *  5. A message whose id is in the history replaces that message in place. If calls are lost that way, their
- *     results are removed.
+ *     results are removed. An edited summary keeps the marks of this library, and so does a message that is
+ *     written again with the same content.
  *  6. A result is placed directly after its message, in call order. The call that it answers is, in this
  *     order: the call of the stored result with the same message id; the nearest call of its call id without
  *     a result or with only a placeholder; the nearest call of its call id, whose earlier result it replaces.
