@@ -2,6 +2,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isCommand } from "@langchain/langgraph";
+import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { interruptsOf } from "../../langgraph/is-langgraph-signal.js";
 import { readHistory } from "../../langgraph/read-history.js";
 import { stepOf } from "../../langgraph/step-of.js";
@@ -21,7 +22,7 @@ export function step<Input, NodeConfig extends Config, Output>(
     emitInputEvents(config);
     record?.beginStep(stepOf(config), readHistory(config)?.messages);
     try {
-      const output = await node(input, config);
+      const output = await node(withSoundMessages(input), config);
       record?.addWrites(messagesOf(output));
       return output;
     } catch (error) {
@@ -38,8 +39,19 @@ export function firstRoute<NodeConfig extends Config, Target>(
   return (state, config) => {
     runRecordOf(config)?.beginRun(state.messages);
     emitInputEvents(config);
-    return route(state, config);
+    return route(withSoundMessages(state), config);
   };
+}
+
+/**
+ * A run that writes nothing before its first node reads the state as another agent or an older version stored it. The
+ * reducer has not brought it into its form.
+ */
+function withSoundMessages<Input>(input: Input): Input {
+  const stored = isRecord(input) ? input["messages"] : undefined;
+  if (!Array.isArray(stored)) return input;
+  const messages = normalizeHistory(stored, () => {});
+  return messages === stored ? input : { ...input, messages };
 }
 
 /** A run that was resumed has no route, and a run that ends at once has no node. */
