@@ -12,8 +12,22 @@ describe("describeEvent", () => {
       words: "2 earlier messages were summarised, which saves 120 tokens",
     },
     {
-      event: { type: "summary-failed", reason: "disk full" },
-      words: "no summary was made, and the history is unchanged: disk full",
+      event: { type: "summary-failed", reason: "disk full", retryAfterTurns: 2 },
+      words: "no summary was made, and the history is unchanged. It is tried again after 2 turns: disk full",
+    },
+    {
+      event: {
+        type: "input-shortened",
+        reason: "window",
+        maxTokens: 9,
+        shortened: ["a"],
+        leftOut: ["b", "c"],
+      },
+      words: "the model input is too long: 2 messages left out, 1 message shortened",
+    },
+    {
+      event: { type: "dialect-changed", from: "openai", to: "strict", reason: "400" },
+      words: "the model refused its input, and gets it in the form that every provider accepts: 400",
     },
     {
       event: { type: "limit-reached", limit: "maxIterations" },

@@ -10,6 +10,7 @@ import { namesKnownRule } from "../../providers/failure/explain-refusal.js";
 import { learnWindow, windowOf } from "../../providers/failure/input-window.js";
 import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.js";
 import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
+import { providerTextOf } from "../../providers/failure/plain-error.js";
 import { type FittedInput, sizeOfInput } from "../../providers/input/bounds/fit-input.js";
 import { emitEvent } from "../run/agent-event.js";
 
@@ -107,7 +108,8 @@ function isRefusedBySurprise(
     dialect !== "strict" &&
     isModelError(error) &&
     REFUSED.has(error.status) &&
-    namesKnownRule(error.message) &&
+    error.cause instanceof Error &&
+    namesKnownRule(providerTextOf(error.cause)) &&
     validateHistory(messages, dialect).length === 0
   );
 }

@@ -113,7 +113,7 @@ export class InputDraft {
   }
 }
 
-const SHARE_OF_BLOCK = 0.15;
+const SHARE_OF_BLOCK = 0.25;
 
 /** Its text changes only with the gap, so a prompt cache holds as long as the gap does. */
 export function gapNote(count: number): string {

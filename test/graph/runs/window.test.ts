@@ -1,0 +1,277 @@
+/** Threads that get longer than the window of their model. No turn fails, whatever the summariser does. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type AgentGraphOptions, chatMiddleware, createAgentGraph } from "../../../src/index.js";
+import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
+import { textOf } from "../../support/long-histories.js";
+import { openThread } from "../../support/open-thread.js";
+import { OVERFLOW_REFUSALS, type OverflowFamily } from "../../support/overflow-refusals.js";
+import { calls } from "../../support/scripted-model.js";
+import { WindowModel } from "../../support/window-model.js";
+
+const FAMILIES = Object.keys(OVERFLOW_REFUSALS) as OverflowFamily[];
+const WINDOW = 3_000;
+const TURNS = 60;
+
+const failing = () => new FunctionModel(() => new Error("503 overloaded"));
+const silent = () => new FunctionModel(() => "");
+const hanging = () => new FunctionModel(() => new Promise<never>(() => {}));
+
+/** A tool whose results and arguments are as long as its caller says. */
+const look = tool(async ({ size }: { size: number }) => textOf(size, "found"), {
+  name: "look",
+  description: "Looks.",
+  schema: z.object({ size: z.number(), query: z.string().optional() }),
+});
+
+/** Calls `look` once in each turn, and then responds. */
+const lookOnce: Answer = ({ messages }) =>
+  messages.at(-1)?.type === "tool" ? textOf(30, "answer") : calls(["look", { size: 120 }]);
+
+const requestsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type }) => type === "human");
+
+async function talk(model: FunctionModel, options: Partial<AgentGraphOptions>, turns = TURNS) {
+  const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+  const thread = openThread(graph);
+  const runs = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    const request = textOf(20, `request-${turn}`);
+    const run = await thread.send(request);
+    runs.push(run);
+    const latest = requestsOf(model.requests.at(-1)?.messages ?? []).at(-1);
+    if (run.error === undefined) expect(latest?.text).toContain(request);
+  }
+  return { runs, errors: runs.flatMap(({ error }) => error ?? []), history: await thread.read() };
+}
+
+describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, () => {
+  it.each(FAMILIES)(
+    "where the summariser fails, and the model refuses in the words of %s",
+    async (family) => {
+      const model = new WindowModel({ window: WINDOW, family }, lookOnce);
+      const { errors, history } = await talk(model, { summaryModel: failing() });
+      expect(errors).toEqual([]);
+      expect(model.refused).toEqual([]);
+      expect(requestsOf(history)).toHaveLength(TURNS);
+      // It learns the window, and does not try it in every turn.
+      expect(model.overflows.length).toBeLessThan(10);
+    },
+  );
+
+  it.each<readonly [string, Partial<AgentGraphOptions>]>([
+    ["works", { summaryModel: shortSummariser() }],
+    ["responds with nothing", { summaryModel: silent() }],
+    ["is too slow", { summaryModel: hanging(), summaryTimeoutMs: 5 }],
+    ["is off", { maxTokensBeforeSummary: 0 }],
+    ["is the model itself, which calls tools instead", {}],
+    [
+      "works, and the limit is above the window",
+      { summaryModel: shortSummariser(), maxTokensBeforeSummary: 50_000 },
+    ],
+  ])("where the summariser %s", async (_title, options) => {
+    const model = new WindowModel({ window: WINDOW, family: "openai" }, lookOnce);
+    const { errors } = await talk(model, options);
+    expect(errors).toEqual([]);
+    expect(model.refused).toEqual([]);
+  });
+
+  it("where the client states the window, and no request is too long", async () => {
+    const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);
+    const { errors, runs } = await talk(model, { maxTokensBeforeSummary: 0 });
+    expect(errors).toEqual([]);
+    expect(model.overflows).toEqual([]);
+    const events = runs.flatMap(({ events }) => events.filter(({ type }) => type === "input-shortened"));
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ reason: "window", maxTokens: expect.any(Number) });
+  });
+});
+
+it("The beginning of the input stays the same for several turns, for the prompt cache", async () => {
+  const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);
+  await talk(model, { maxTokensBeforeSummary: 0 });
+  const texts = model.requests.map(({ messages }) => messages.map(({ text }) => text));
+  const isPrefix = (one: readonly string[], next: readonly string[]) =>
+    one.every((text, index) => text === next[index]);
+  const broken = texts.slice(1).filter((next, index) => !isPrefix(texts[index] ?? [], next));
+  // There are two requests in each turn.
+  expect(broken.length).toBeLessThan(TURNS / 2);
+});
+
+const MEGABYTE = 1_000_000;
+
+describe("One huge message does not end the thread", () => {
+  const families = ["openai", "dashscope", "groq"] as const;
+  const summarisers = [
+    ["fails", { summaryModel: failing() }],
+    ["works", { summaryModel: shortSummariser() }],
+    ["is off", { maxTokensBeforeSummary: 0 }],
+  ] as const;
+  const cases = families.flatMap((family) =>
+    summarisers.map(([title, options]) => [family, title, options] as const),
+  );
+
+  it.each(cases)("a tool result of 5 MB (%s, the summariser %s)", async (family, _title, options) => {
+    const model = new WindowModel({ window: 8_000, family }, ({ messages }) =>
+      messages.at(-1)?.text === "look" ? calls(["look", { size: (5 * MEGABYTE) / 4 }]) : "done",
+    );
+    const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+    const thread = openThread(graph);
+    for (const text of ["hello", "look", "and now?", "thank you"])
+      expect((await thread.send(text)).error).toBeUndefined();
+    expect((await thread.read()).some(({ text }) => text.length === 5 * MEGABYTE)).toBe(true);
+    expect(model.refused).toEqual([]);
+  });
+
+  it.each(cases)("a user message of 1 MB (%s, the summariser %s)", async (family, _title, options) => {
+    const model = new WindowModel({ window: 8_000, family });
+    const graph = createAgentGraph({ model, checkpointer: new MemorySaver(), ...options });
+    const thread = openThread(graph);
+    const long = `BEGIN ${"text ".repeat(MEGABYTE / 5)} END`;
+    for (const text of ["hello", long, "and now?", "thank you"])
+      expect((await thread.send(text)).error).toBeUndefined();
+    const shown = model.accepted.flat().find(({ text }) => text.includes("BEGIN"));
+    expect(shown?.text).toMatch(/BEGIN.*shortened from \d+ characters.* END$/s);
+    expect(model.refused).toEqual([]);
+  });
+
+  it.each(cases)("arguments of 1 MB (%s, the summariser %s)", async (family, _title, options) => {
+    const query = "word ".repeat(MEGABYTE / 5);
+    const model = new WindowModel({ window: 8_000, family }, ({ messages }) =>
+      messages.at(-1)?.text === "look" ? calls(["look", { size: 5, query }]) : "done",
+    );
+    const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+    const thread = openThread(graph);
+    for (const text of ["hello", "look", "and now?", "thank you"])
+      expect((await thread.send(text)).error).toBeUndefined();
+    expect(model.refused).toEqual([]);
+  });
+
+  it("a turn of 60 rounds", async () => {
+    const model = new WindowModel({ window: WINDOW, family: "openai" }, ({ messages, index }) =>
+      index < 60 ? calls(["look", { size: 100 }]) : String(messages.length),
+    );
+    const options = { maxIterations: 200, maxTokensBeforeSummary: 0 };
+    const { errors } = await talk(model, options, 1);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("A request that stays too long", () => {
+  it("fails with the provider's words after at most three shorter ones", async () => {
+    const model = new WindowModel({ window: 5, family: "openai" });
+    const thread = openThread(createAgentGraph({ model, checkpointer: new MemorySaver() }));
+    const { error } = await thread.send(textOf(500, "hello"));
+    expect(error).toMatchObject({
+      code: "MODEL_FAILED",
+      message: expect.stringContaining("maximum context length"),
+    });
+    expect(model.requests.length).toBeLessThanOrEqual(4);
+  });
+
+  it("is not made again for another error", async () => {
+    const model = new FunctionModel(() => Object.assign(new Error("tokens per min (TPM)"), { status: 429 }));
+    const thread = openThread(createAgentGraph({ model, checkpointer: new MemorySaver() }));
+    expect((await thread.send("hello")).error).toBeDefined();
+    expect(model.requests).toHaveLength(1);
+  });
+});
+
+it("An event for a shorter request says what the model does not get", async () => {
+  const model = new WindowModel({ window: WINDOW, family: "anthropic" });
+  const graph = createAgentGraph({ model, maxTokensBeforeSummary: 0, checkpointer: new MemorySaver() });
+  const thread = openThread(graph);
+  const events = [];
+  while (model.overflows.length === 0) events.push(...(await thread.send(textOf(250, "request"))).events);
+  const shortened = events.filter(({ type }) => type === "input-shortened");
+  const [first, second] = await thread.read();
+  const expected = {
+    type: "input-shortened",
+    reason: "overflow",
+    maxTokens: expect.any(Number),
+    shortened: [],
+  };
+  expect(shortened).toEqual([{ ...expected, leftOut: expect.arrayContaining([first?.id, second?.id]) }]);
+  const left = shortened.flatMap((event) => (event.type === "input-shortened" ? event.leftOut : []));
+  const sent = model.requests.at(-1)?.messages ?? [];
+  expect(sent[0]?.text).toContain(`[${left.length} earlier messages are left out here`);
+});
+
+it("The bound holds for what a chat middleware leaves", async () => {
+  const model = new WindowModel({ window: WINDOW, family: "gemini" });
+  const graph = createAgentGraph({
+    model,
+    checkpointer: new MemorySaver(),
+    middleware: [
+      chatMiddleware(async (context, next) => {
+        context.messages = [new HumanMessage(textOf(5_000, "added")), ...context.messages];
+        await next();
+      }),
+    ],
+  });
+  const { error } = await openThread(graph).send("hello");
+  expect(error).toBeUndefined();
+  expect(model.overflows).toHaveLength(1);
+  expect(model.requests.at(-1)?.messages.at(-1)?.text).toContain("hello");
+});
+
+describe("Few requests are made in each turn", () => {
+  it.each<readonly [string, Partial<AgentGraphOptions>, number | undefined]>([
+    ["a limit of one token", { maxTokensBeforeSummary: 1 }, undefined],
+    [
+      "a limit of one token, and a summariser that is silent",
+      { maxTokensBeforeSummary: 1, summaryModel: silent() },
+      undefined,
+    ],
+    ["a window of one token", {}, 1],
+    ["a window of one token, and a summariser that is silent", { summaryModel: silent() }, 1],
+    ["a summariser that fails", { maxTokensBeforeSummary: 200, summaryModel: failing() }, undefined],
+  ])("with %s", async (_title, { summaryModel, ...options }, stated) => {
+    const model = new WindowModel({ window: 100_000, family: "openai", stated }, lookOnce);
+    const summariser = summaryModel instanceof FunctionModel ? { summaryModel } : {};
+    const counts: number[] = [];
+    const graph = createAgentGraph({
+      model,
+      tools: [look],
+      checkpointer: new MemorySaver(),
+      ...options,
+      ...summariser,
+    });
+    const thread = openThread(graph);
+    const asked = () => model.requests.length + (summariser.summaryModel?.requests.length ?? 0);
+    for (let turn = 0; turn < 20; turn += 1) {
+      const before = asked();
+      expect((await thread.send(textOf(20, `request-${turn}`))).error).toBeUndefined();
+      counts.push(asked() - before);
+    }
+    // Two requests of the model, and at most one summary, which is asked for again up to three times.
+    expect(Math.max(...counts)).toBeLessThanOrEqual(6);
+    // Most turns have no attempt.
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(20 * 4);
+  });
+
+  it("for the summary of a message of 1 MB", async () => {
+    const summaryModel = shortSummariser();
+    const model = new FunctionModel(() => "done");
+    const graph = createAgentGraph({ model, summaryModel, checkpointer: new MemorySaver() });
+    const thread = openThread(graph);
+    for (const text of ["hello", "text ".repeat(MEGABYTE / 5), "and now?", "thank you"])
+      await thread.send(text);
+    expect(summaryModel.requests.length).toBeGreaterThan(0);
+    expect(summaryModel.requests.length).toBeLessThanOrEqual(16);
+  });
+
+  it("where the summariser has a smaller window than the steps", async () => {
+    const summaryModel = new WindowModel(
+      { window: 1_500, family: "groq" },
+      ({ index }) => `summary ${index}`,
+    );
+    const model = new FunctionModel(() => textOf(100, "answer"));
+    const { errors, runs } = await talk(model, { summaryModel, maxTokensBeforeSummary: 4_000 }, 40);
+    expect(errors).toEqual([]);
+    expect(runs.some(({ events }) => events.some(({ type }) => type === "summary-made"))).toBe(true);
+  });
+});
