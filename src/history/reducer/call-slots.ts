@@ -1,8 +1,8 @@
 /**
  * Finds the slot for a result: the place of a call's result in its group.
  *
- * For each call id, the groups with such calls are in a heap, the last group first. A group leaves the heap
- * for good when no slot of the id can take a result any more, so many results together take n log n steps.
+ * For each call id, the groups with such calls are in a heap, the last group first. A group leaves the heap when
+ * none of its slots can take a result, and returns when one is emptied. So n results take n log n steps.
  */
 
 import { Heap } from "../../shared/heap.js";
@@ -27,7 +27,7 @@ interface Offer {
   readonly group: DraftGroup;
   /** The indexes of the calls, in order. */
   readonly calls: readonly number[];
-  /** How many of the slots are known not to be accepted. They will not be again while the offer is current. */
+  /** How many of the first slots are known not to be accepted. */
   readonly passed: Record<Search, number>;
 }
 
@@ -50,9 +50,16 @@ export class CallSlots {
     for (const [id, calls] of indexes) this.#add(id, group, calls);
   }
 
-  /** Makes the slots of one call id available again. */
-  offerAgain(group: DraftGroup, id: string): void {
-    this.#add(id, group, this.#current.get(group)?.get(id)?.calls ?? []);
+  /** Makes a slot that was emptied available again. */
+  reopen({ group, call }: Slot): void {
+    const id = group.calls[call]?.id ?? "";
+    const offer = this.#current.get(group)?.get(id);
+    if (offer === undefined) return;
+    const place = placeIn(offer.calls, call);
+    for (const search of SEARCHES) {
+      offer.passed[search] = Math.min(offer.passed[search], place);
+      this.#heapsOf(id)[search].add(offer);
+    }
   }
 
   withdraw(group: DraftGroup): void {
@@ -83,12 +90,15 @@ export class CallSlots {
   #add(id: string, group: DraftGroup, calls: readonly number[]): void {
     const offer: Offer = { group, calls, passed: { empty: 0, open: 0, any: 0 } };
     this.#current.get(group)?.set(id, offer);
-    let heaps = this.#heaps.get(id);
-    if (heaps === undefined) {
-      heaps = { empty: new Heap(isLater), open: new Heap(isLater), any: new Heap(isLater) };
-      this.#heaps.set(id, heaps);
-    }
-    for (const search of SEARCHES) heaps[search].add(offer);
+    for (const search of SEARCHES) this.#heapsOf(id)[search].add(offer);
+  }
+
+  #heapsOf(id: string): Heaps {
+    const known = this.#heaps.get(id);
+    if (known !== undefined) return known;
+    const heaps = { empty: new Heap(isLater), open: new Heap(isLater), any: new Heap(isLater) };
+    this.#heaps.set(id, heaps);
+    return heaps;
   }
 
   #isCurrent(offer: Offer, id: string): boolean {
@@ -98,6 +108,18 @@ export class CallSlots {
 
 function isLater(one: Offer, other: Offer): boolean {
   return one.group.order > other.group.order;
+}
+
+/** The place of a number in an ascending list. */
+function placeIn(numbers: readonly number[], number: number): number {
+  let low = 0;
+  let high = numbers.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function firstAccepted({ group, calls, passed }: Offer, search: Search): number | undefined {

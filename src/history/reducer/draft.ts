@@ -29,8 +29,8 @@ export class Draft {
   #slots = new CallSlots();
   /** The places of all messages that are read, by id. */
   readonly #places = new Map<string, Place>();
-  /** Groups whose results can answer other calls than noted. See `#settle`. */
-  readonly #unsettled = new Set<DraftGroup>();
+  /** Groups whose results can answer other calls than noted, with their first and last emptied slot. */
+  readonly #unsettled = new Map<DraftGroup, readonly [first: number, last: number]>();
 
   /** @param messages A known history: see `isKnownHistory`. */
   constructor(messages: readonly BaseMessage[]) {
@@ -54,9 +54,9 @@ export class Draft {
   findSlot(callId: string, search: Search, except: DraftGroup | undefined): Slot | undefined {
     for (;;) {
       const slot = this.#slots.find(callId, search, except);
-      if (slot !== undefined && this.#unsettled.has(slot.group)) this.#settle(slot.group);
-      else if (slot !== undefined || this.#unread === 0) return slot;
-      else this.#readGroup();
+      if (slot === undefined && this.#unread > 0) this.#readGroup();
+      else if (slot === undefined || !this.#unsettled.has(slot.group)) return slot;
+      else this.#settle(slot.group);
     }
   }
 
@@ -106,15 +106,17 @@ export class Draft {
     group.results[call] = result;
     if (result !== undefined) {
       this.#places.set(result.id ?? "", { group, call });
-    } else {
-      this.#slots.offerAgain(group, group.calls[call]?.id ?? "");
-      if (!this.#slots.hasDistinctIds(group)) this.#unsettled.add(group);
+      return;
     }
+    this.#slots.reopen({ group, call });
+    if (this.#slots.hasDistinctIds(group)) return;
+    const [first, last] = this.#unsettled.get(group) ?? [call, call];
+    this.#unsettled.set(group, [Math.min(first, call), Math.max(last, call)]);
   }
 
   /** The results of a group, each at the index of the call that it answers. */
   resultsOf(group: DraftGroup): readonly (ToolMessage | undefined)[] {
-    if (this.#unsettled.has(group)) this.#settle(group);
+    this.#settle(group);
     return group.results;
   }
 
@@ -176,10 +178,28 @@ export class Draft {
    * before it.
    */
   #settle(group: DraftGroup): void {
-    this.#fill(
-      group,
-      group.results.filter((result) => result !== undefined),
-    );
+    const emptied = this.#unsettled.get(group);
+    if (emptied === undefined) return;
+    this.#unsettled.delete(group);
+    const [first, last] = emptied;
+    const { calls, results } = group;
+    let next = first;
+    while (next > 0 && results[next - 1] === undefined) next -= 1;
+    for (let call = first; call < results.length; call += 1) {
+      const result = results[call];
+      if (result === undefined) continue;
+      const id = callIdOf(result);
+      while (next < call && calls[next]?.id !== id) next += 1;
+      // From here on, the results answer the same calls as before.
+      if (next === call && call > last) return;
+      if (next !== call) {
+        results[call] = undefined;
+        results[next] = result;
+        this.#places.set(result.id ?? "", { group, call: next });
+        this.#slots.reopen({ group, call });
+      }
+      next += 1;
+    }
   }
 
   #fill(group: DraftGroup, results: readonly ToolMessage[]): void {

@@ -18,6 +18,7 @@ const ID_LENGTH = 9;
 
 export const renameCalls: Step = (messages, { dialect }) => {
   const used = new Set<string>();
+  const deriveCallId = callIdDeriver(used);
   let ids: readonly string[] = [];
   let answered = 0;
   return mapMessages(messages, (message, index) => {
@@ -33,7 +34,7 @@ export const renameCalls: Step = (messages, { dialect }) => {
     const calls = message.tool_calls ?? [];
     ids = calls.map(({ id = "" }, place) => {
       const isFree = dialect.callId.test(id) && !used.has(id);
-      const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)], used);
+      const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
       used.add(free);
       return free;
     });
@@ -48,9 +49,14 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-function deriveCallId(parts: readonly string[], used: ReadonlySet<string>): string {
-  for (let salt = 0; ; salt += 1) {
-    const id = hashText([...parts, salt].join("\n")).slice(0, ID_LENGTH);
-    if (!used.has(id)) return id;
-  }
+function callIdDeriver(used: ReadonlySet<string>): (place: string) => string {
+  /** For each place, the first salt that was not tried. Messages of a list can have the same id. */
+  const salts = new Map<string, number>();
+  return (place) => {
+    for (let salt = salts.get(place) ?? 0; ; salt += 1) {
+      const id = hashText(`${place}\n${salt}`).slice(0, ID_LENGTH);
+      salts.set(place, salt + 1);
+      if (!used.has(id)) return id;
+    }
+  };
 }

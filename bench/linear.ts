@@ -1,0 +1,172 @@
+/**
+ * Measures updates and message lists that were slow before, or are slow elsewhere, at n and at 4n, and prints the
+ * ratio of the times. Linear work has a ratio of about 4.
+ */
+
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { renderTranscript } from "../src/history/long-threads/render-transcript.js";
+import { PLACEHOLDER_KEY } from "../src/history/messages/result.js";
+import { reduceMessages } from "../src/history/reducer/reduce-messages.js";
+import { repairHistory } from "../src/history/reducer/repair-history.js";
+import { findCalls } from "../src/offline/find-calls.js";
+import { validateHistory } from "../src/providers/dialects/validate-history.js";
+import { toModelInput } from "../src/providers/input/to-model-input.js";
+
+const SAMPLES = 5;
+
+interface Case {
+  readonly name: string;
+  readonly size: number;
+  /** Makes the input, and returns what is measured. */
+  readonly prepare: (size: number) => () => unknown;
+}
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const human = (id: string) => new HumanMessage({ id, content: "Next question" });
+const calls = (id: string, ...callIds: string[]) =>
+  new AIMessage({
+    id,
+    content: "",
+    tool_calls: callIds.map((call) => ({ id: call, name: "look", args: {} })),
+  });
+const result = (id: string, call: string, fields: object = {}) =>
+  new ToolMessage({ ...fields, id, content: "found", tool_call_id: call });
+const results = (size: number, callOf: (index: number) => string) =>
+  numbers(size).map((index) => result(`r${index}`, callOf(index)));
+const placeholders = (size: number) =>
+  numbers(size).map((index) =>
+    result(`r${index}`, "c", { additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } }),
+  );
+const removals = (ids: readonly string[]) => ids.map((id) => new RemoveMessage({ id }));
+
+/** Turns of a user message, a response with a tool call, its result, and a text. */
+const sound = (size: number): BaseMessage[] =>
+  numbers(size / 4).flatMap((turn) => [
+    human(`h${turn}`),
+    calls(`a${turn}`, `c${turn}`),
+    result(`r${turn}`, `c${turn}`),
+    new AIMessage({ id: `t${turn}`, content: "Done" }),
+  ]);
+const batch = (size: number, callOf: (index: number) => string) => calls("a", ...numbers(size).map(callOf));
+
+function update(
+  name: string,
+  make: (size: number) => readonly [readonly BaseMessage[], readonly BaseMessage[]],
+  size = 10_000,
+): Case {
+  const prepare = (count: number) => {
+    const [history, written] = make(count);
+    return () => reduceMessages(history, written);
+  };
+  return { name: `reducer: ${name}`, size, prepare };
+}
+
+function list(
+  name: string,
+  make: (size: number) => BaseMessage[],
+  run: (messages: BaseMessage[]) => unknown,
+  size = 10_000,
+): Case {
+  const prepare = (count: number) => {
+    const messages = make(count);
+    return () => run(messages);
+  };
+  return { name, size, prepare };
+}
+
+const text = (name: string, make: (size: number) => string, size: number): Case => ({
+  name: `offline model: ${name}`,
+  size,
+  prepare: (count) => {
+    const request = make(count);
+    return () => findCalls(request, new Set(["calculator", "save_note"]));
+  },
+});
+
+const CASES: readonly Case[] = [
+  update("n calls of one message, and their results", (size) => [
+    [],
+    [batch(size, (index) => `c${index}`), ...results(size, (index) => `c${index}`)],
+  ]),
+  update("the results in reverse", (size) => [
+    [],
+    [batch(size, (index) => `c${index}`), ...results(size, (index) => `c${index}`).reverse()],
+  ]),
+  update("one id for all calls", (size) => [[], [batch(size, () => "c"), ...results(size, () => "c")]]),
+  update("n/2 messages with a call, then their results", (size) => [
+    [],
+    [
+      ...numbers(size / 2).map((index) => calls(`a${index}`, `c${index}`)),
+      ...results(size / 2, (index) => `c${index}`),
+    ],
+  ]),
+  update("n/2 calls of one id, then placeholders", (size) => [
+    [],
+    [...numbers(size / 2).map((index) => calls(`a${index}`, "c")), ...placeholders(size / 2)],
+  ]),
+  update("n results without calls, into a sound history", (size) => [
+    sound(size),
+    results(size, (index) => `unknown${index}`),
+  ]),
+  update("late results in the middle of the history", (size) => [
+    numbers(size / 2).flatMap((index) => [calls(`a${index}`, `c${index}`), human(`h${index}`)]),
+    results(size / 2, (index) => `c${index}`),
+  ]),
+  update("n/2 removals", (size) => [
+    sound(size),
+    removals(numbers(size / 4).flatMap((turn) => [`h${turn}`, `r${turn}`])),
+  ]),
+  list(
+    "repairHistory: n/2 removals",
+    (size) => [...sound(size), ...removals(numbers(size / 2).map(String))],
+    repairHistory,
+  ),
+  list("validateHistory", sound, (messages) => validateHistory(messages, "openai")),
+  list("toModelInput", sound, (messages) => toModelInput(messages)),
+  list(
+    "renderTranscript: one long result",
+    (size) => [result("r", "c", { content: "word ".repeat(size) })],
+    (messages) => renderTranscript(messages, 1_000),
+    250_000,
+  ),
+  text("brackets", (size) => `call calculator {"input":"${"(".repeat(size)}`, 10_000),
+  text("braces", (size) => `call calculator {"input":"${"{".repeat(size)}`, 10_000),
+  text("digits", (size) => "1".repeat(size), 10_000),
+];
+
+function median(times: readonly number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
+}
+
+function measure({ prepare }: Case, size: number): number {
+  return median(
+    numbers(SAMPLES).map(() => {
+      const run = prepare(size);
+      const start = performance.now();
+      run();
+      return performance.now() - start;
+    }),
+  );
+}
+
+console.log("The time for n and for 4n messages, calls or characters.");
+console.table(
+  CASES.map((one) => {
+    // Runs once, so that the code is compiled before the measurement.
+    measure(one, one.size / 10);
+    const [few, many] = [measure(one, one.size), measure(one, 4 * one.size)];
+    return {
+      case: one.name,
+      n: one.size,
+      "n ms": Number(few.toFixed(1)),
+      "4n ms": Number(many.toFixed(1)),
+      ratio: Number((many / few).toFixed(1)),
+    };
+  }),
+);

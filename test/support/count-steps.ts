@@ -1,0 +1,154 @@
+/**
+ * Measures work in steps that are the same on every machine: reads of messages and of all that is in them, and what
+ * arrays, texts and maps do inside the engine, by element.
+ */
+
+/** Methods that call a function for each element. */
+const CALLBACK_METHODS = [
+  "every",
+  "filter",
+  "find",
+  "findIndex",
+  "findLast",
+  "findLastIndex",
+  "flatMap",
+  "forEach",
+  "map",
+  "reduce",
+  "some",
+] as const;
+/** How many elements a method reads or moves, by what it returned. */
+const ARRAY_METHODS: Readonly<Record<string, (list: readonly unknown[], result: unknown) => number>> = {
+  indexOf: searched,
+  includes: (list, isFound) => (isFound === true ? 1 : list.length),
+  lastIndexOf: (list, index) => list.length - Math.max(Number(index), 0),
+  concat: resultLength,
+  slice: resultLength,
+  toReversed: resultLength,
+  toSpliced: resultLength,
+  with: resultLength,
+  shift: (list) => list.length,
+  splice: (list) => list.length,
+  unshift: (list) => list.length,
+};
+
+/**
+ * The number of steps that `run` takes.
+ *
+ * @param values What `run` works on. Reads of its messages are counted.
+ */
+export function countSteps<T>(values: T, run: (values: T) => void): number {
+  let steps = 0;
+  const counted = new WeakMap<object, object>();
+  const watch = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    const known = counted.get(value);
+    if (known !== undefined) return known;
+    const proxy = new Proxy(value, {
+      get(target, key) {
+        steps += 1;
+        const field: unknown = Reflect.get(target, key);
+        const isFixed = Reflect.getOwnPropertyDescriptor(target, key)?.configurable === false;
+        return isFixed ? field : watch(field);
+      },
+    });
+    counted.set(value, proxy);
+    counted.set(proxy, proxy);
+    return proxy;
+  };
+  const watched = (Array.isArray(values) ? values.map(watchList) : watchList(values)) as T;
+  function watchList(value: unknown): unknown {
+    return Array.isArray(value) ? value.map(watch) : watch(value);
+  }
+  const restore = countInEngine((count) => {
+    steps += count;
+  });
+  try {
+    run(watched);
+  } finally {
+    restore();
+  }
+  return steps;
+}
+
+function searched(list: readonly unknown[], index: unknown): number {
+  return Number(index) < 0 ? list.length : Number(index) + 1;
+}
+
+function resultLength(_: readonly unknown[], result: unknown): number {
+  return Array.isArray(result) ? result.length : 0;
+}
+
+/** Replaces methods of the engine by ones that count, and returns a function that takes this back. */
+function countInEngine(count: (steps: number) => void): () => void {
+  const undo: (() => void)[] = [];
+  const replace = (prototype: object, name: PropertyKey, make: (method: Method) => Method): void => {
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    if (descriptor === undefined) throw new Error(`There is no method ${String(name)}.`);
+    Object.defineProperty(prototype, name, { ...descriptor, value: make(descriptor.value) });
+    undo[undo.length] = () => Object.defineProperty(prototype, name, descriptor);
+  };
+  for (const [name, stepsOf] of Object.entries(ARRAY_METHODS)) {
+    replace(
+      Array.prototype,
+      name,
+      (method) =>
+        function (this: unknown[], ...args: unknown[]) {
+          const before = this.length;
+          const result = Reflect.apply(method, this, args);
+          count(name === "splice" || name === "shift" ? before : stepsOf(this, result));
+          return result;
+        },
+    );
+  }
+  for (const name of CALLBACK_METHODS) {
+    replace(
+      Array.prototype,
+      name,
+      (method) =>
+        function (this: unknown[], callback: unknown, ...rest: unknown[]) {
+          if (typeof callback !== "function") return Reflect.apply(method, this, [callback, ...rest]);
+          const counting = (...args: unknown[]): unknown => {
+            count(1);
+            return Reflect.apply(callback, rest[0], args);
+          };
+          return Reflect.apply(method, this, [counting, ...rest]);
+        },
+    );
+  }
+  for (const name of [Symbol.iterator, "entries"] as const) {
+    replace(
+      Array.prototype,
+      name,
+      (method) =>
+        function (this: unknown[]) {
+          const iterator = Reflect.apply(method, this, []) as Iterator<unknown>;
+          const counting = {
+            next: () => {
+              count(1);
+              return iterator.next();
+            },
+            [Symbol.iterator]: () => counting,
+            toArray: () => Array.from(counting),
+          };
+          return counting;
+        },
+    );
+  }
+  for (const prototype of [Map.prototype, Set.prototype, WeakMap.prototype]) {
+    replace(prototype, "has", counted1);
+  }
+  for (const prototype of [Map.prototype, WeakMap.prototype]) replace(prototype, "get", counted1);
+  replace(String.prototype, "charCodeAt", counted1);
+  function counted1(method: Method): Method {
+    return function (this: unknown, ...args: unknown[]) {
+      count(1);
+      return Reflect.apply(method, this, args);
+    };
+  }
+  return () => {
+    for (const take of undo) take();
+  };
+}
+
+type Method = (this: never, ...args: unknown[]) => unknown;
