@@ -41,7 +41,9 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "answer-broken": { reason: true },
   "limit-reached": { limit: true },
   "summary-made": { covered: true, tokensSaved: true },
-  "summary-failed": { reason: true },
+  "summary-failed": { reason: true, retryAfterTurns: true },
+  "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },
+  "dialect-changed": { from: true, to: true, reason: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

@@ -12,6 +12,8 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "limit-reached": true,
   "answer-broken": true,
   "model-retry": true,
+  "input-shortened": true,
+  "dialect-changed": true,
   "run-end": true,
 };
 
@@ -36,7 +38,11 @@ export function describeEvent(event: unknown): string {
     case "summary-made":
       return `${known.covered.length} earlier messages were summarised, which saves ${known.tokensSaved} tokens`;
     case "summary-failed":
-      return `no summary was made, and the history is unchanged: ${known.reason}`;
+      return `no summary was made, and the history is unchanged. It is tried again after ${counted(known.retryAfterTurns, "turn")}: ${known.reason}`;
+    case "input-shortened":
+      return `the model input is too long: ${counted(known.leftOut.length, "message")} left out, ${counted(known.shortened.length, "message")} shortened`;
+    case "dialect-changed":
+      return `the model refused its input, and gets it in the form that every provider accepts: ${known.reason}`;
     case "limit-reached":
       return `the limit ${known.limit} is reached: the model must respond without tools`;
     case "answer-broken":
@@ -46,6 +52,10 @@ export function describeEvent(event: unknown): string {
     default:
       return JSON.stringify(event);
   }
+}
+
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 /** Describes the tokens of a run. */

@@ -5,7 +5,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { countTextTokens } from "../history/long-threads/count-tokens.js";
 import type { SummaryPolicy } from "../history/long-threads/plan-summary.js";
 import { toJson } from "../shared/to-json.js";
-import { DEFAULT_BUDGET, windowBudgetOf } from "./input-budget.js";
+import { DEFAULT_BUDGET, statedBudgetOf, withinLearned } from "./input-budget.js";
 import type { RunContext } from "./run-context.js";
 import type { Settings } from "./settings.js";
 
@@ -20,7 +20,10 @@ export type SummarySettings = Pick<
   | "tokensToKeep"
 >;
 
-/** Contract: never rejects. Resolves to the same policy at each step of a run. */
+/**
+ * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
+ * long. Then the limit gets smaller.
+ */
 export type SummaryPolicyOf = (context: RunContext) => Promise<SummaryPolicy>;
 
 type ResolveModel = (name: string | undefined) => Promise<BaseChatModel>;
@@ -32,13 +35,15 @@ export function createSummaryPolicy(
   resolveModel: ResolveModel,
 ): SummaryPolicyOf {
   const toolTokens = countToolTokens(tools);
-  const budgetOf = createBudgetOf(resolveModel);
+  const modelOf = rememberModels(resolveModel);
   return async (context) => {
     // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
     const keeps = context.messagesToKeep !== undefined || context.tokensToKeep !== undefined;
     return {
-      maxTokens:
-        context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary ?? (await budgetOf(context.model)),
+      maxTokens: budgetFor(
+        await modelOf(context.model),
+        context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary,
+      ),
       maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary,
       messagesToKeep: context.messagesToKeep ?? settings.messagesToKeep,
       tokensToKeep: keeps ? context.tokensToKeep : settings.tokensToKeep,
@@ -49,18 +54,22 @@ export function createSummaryPolicy(
   };
 }
 
-/** Remembers each budget, so that a model is not made at each step only to read its input window. */
-function createBudgetOf(resolveModel: ResolveModel): (name: string | undefined) => Promise<number> {
-  const known = new Map<string | undefined, number>();
+/** @param given The limit that the run or the graph names. */
+function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
+  if (model === undefined) return given ?? DEFAULT_BUDGET;
+  return withinLearned(given ?? statedBudgetOf(model) ?? DEFAULT_BUDGET, model);
+}
+
+/** Remembers each model, so that it is not made at each step only to read its input window. */
+function rememberModels(
+  resolveModel: ResolveModel,
+): (name: string | undefined) => Promise<BaseChatModel | undefined> {
+  const known = new Map<string | undefined, BaseChatModel>();
   return async (name) => {
-    const remembered = known.get(name);
-    if (remembered !== undefined) return remembered;
     // If the model cannot be made, the model node reports it when it asks the model.
-    const model = await resolveModel(name).catch(() => undefined);
-    if (model === undefined) return DEFAULT_BUDGET;
-    const budget = windowBudgetOf(model) ?? DEFAULT_BUDGET;
-    known.set(name, budget);
-    return budget;
+    const model = known.get(name) ?? (await resolveModel(name).catch(() => undefined));
+    if (model !== undefined) known.set(name, model);
+    return model;
   };
 }
 

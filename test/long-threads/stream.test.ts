@@ -59,7 +59,7 @@ describe("The chat stream of a run that makes a summary", () => {
   it("has an event if no summary was made, and the response anyway", async () => {
     const { graph } = await longThread(new FunctionModel(() => new Error("down")));
     expect(await eventsOf(graph, user("hello"), inThread("t"))).toEqual([
-      { type: "summary-failed", reason: "The model failed: down" },
+      { type: "summary-failed", reason: "The model failed: down", retryAfterTurns: 1 },
     ]);
     const { values } = await graph.getState(inThread("t"));
     expect(messagesOf(values)).toHaveLength(22);

@@ -28,12 +28,14 @@ interface PassOptions extends Partial<SummarizeNodeOptions> {
   readonly store?: BaseStore;
   readonly threadId?: string;
   readonly signal?: AbortSignal;
+  /** The attempt before this one. */
+  readonly summaryAttempt?: SummaryAttempt | undefined;
 }
 
 export async function summarizeOnce(
   messages: readonly BaseMessage[],
   model: FunctionModel,
-  { policy = {}, store, threadId = "thread", signal, ...options }: PassOptions = {},
+  { policy = {}, store, threadId = "thread", signal, summaryAttempt, ...options }: PassOptions = {},
 ): Promise<Pass> {
   const node = createSummarizeNode({
     resolveSummaryModel: async () => model,
@@ -51,7 +53,7 @@ export async function summarizeOnce(
     ...(store && { store }),
     ...(signal && { signal }),
   } as unknown as LangGraphRunnableConfig<RunContext>;
-  const state: AgentState = { messages: [...messages] };
+  const state: AgentState = { messages: [...messages], summaryAttempt };
   const update = await node(state, config);
   const summary = coerceMessage(update.messages?.[0]);
   return {

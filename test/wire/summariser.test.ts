@@ -62,7 +62,7 @@ describe.each(PROVIDERS)("%s: a summary", (provider) => {
     replies = Array(ATTEMPTS + 1).fill(reply);
     const { before, events, after } = await runOnce(provider);
     expect(events).toMatchObject([
-      { type: "summary-failed", reason: expect.stringMatching(reason) },
+      { type: "summary-failed", reason: expect.stringMatching(reason), retryAfterTurns: 1 },
       { type: "run-end", usedFallback: false },
     ]);
     expect(after.slice(0, before.length)).toEqual(before);

@@ -112,16 +112,17 @@ function isRefusedBySurprise(
   );
 }
 
-/** Tells clients what the model does not get. */
+/** Tells clients what the model does not get because of its window. */
 export function reportChanges(
   { changes }: FittedInput,
   { maxTokens = 0 }: InputForm,
   reason: "window" | "overflow",
   config: LangGraphRunnableConfig,
 ): void {
-  if (changes.length === 0) return;
+  const made = changes.filter(({ bound }) => bound === "window");
+  if (made.length === 0) return;
   const idsOf = (kind: "shortened" | "left-out"): string[] =>
-    changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+    made.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
   emitEvent(config, {
     type: "input-shortened",
     reason,

@@ -50,6 +50,8 @@ const summaryAttemptSchema = z.object({
   turn: z.string().optional(),
   /** How many tokens the model input had afterwards. */
   tokens: z.number(),
+  /** How many attempts in a row have failed. */
+  failures: z.number().optional(),
 });
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;

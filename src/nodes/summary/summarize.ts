@@ -3,19 +3,26 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countTokens } from "../../history/long-threads/count-tokens.js";
 import { coverPlan } from "../../history/long-threads/cover-plan.js";
+import { safeCuts } from "../../history/long-threads/find-safe-cutoff.js";
 import { measureInput, sumTokens } from "../../history/long-threads/measure-input.js";
-import { planSummary, TARGET } from "../../history/long-threads/plan-summary.js";
+import {
+  planSummary,
+  type SummaryPlan,
+  type SummaryPolicy,
+  TARGET,
+} from "../../history/long-threads/plan-summary.js";
 import { type Coverage, createSummary } from "../../history/messages/summary.js";
 import { toPlain } from "../../history/messages/to-plain.js";
-import { windowBudgetOf } from "../../settings/input-budget.js";
+import { statedBudgetOf, withinLearned } from "../../settings/input-budget.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
 import { archiveMessages } from "./archive.js";
+import { turnsToWait } from "./summary-due.js";
 import type { SummaryWording } from "./summary-prompts.js";
-import { type SummaryWriter, writeSummary } from "./write-summary.js";
+import { mostMessages, type SummaryWriter, writeSummary } from "./write-summary.js";
 
 export interface SummarizeNodeOptions {
   /** Contract: resolves to the model that writes the summaries of a run that names this model. */
@@ -27,9 +34,6 @@ export interface SummarizeNodeOptions {
   readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
 }
-
-/** The least that a summariser reads at a time, even if the thread has a small budget. */
-const LEAST_TOKENS_PER_STEP = 4000;
 
 /**
  * Replaces the earlier part of the history by one summary. If that fails for any reason, the history stays unchanged,
@@ -43,22 +47,21 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     const context = config.context ?? {};
     const policy = await options.summaryPolicy(context);
     const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
-    const plan = planSummary(state.messages, policy);
-    if (plan === undefined) return { summaryAttempt: attempt };
+    const due = planSummary(state.messages, policy);
+    if (due === undefined) return { summaryAttempt: attempt };
+    const { failures = 0 } = state.summaryAttempt ?? {};
     try {
       const model = await options.resolveSummaryModel(context.model);
       const writer: SummaryWriter = {
         model,
         wording: options.summaryWording,
         timeoutMs: options.summaryTimeoutMs,
-        maxFallbackAttempts: options.maxStreamFallbackAttempts,
-        // The summariser may have a smaller window than the model of the run.
-        tokensPerStep: Math.min(
-          Math.max(policy.maxTokens, LEAST_TOKENS_PER_STEP),
-          windowBudgetOf(model) ?? Number.POSITIVE_INFINITY,
-        ),
+        // A summariser that failed before is asked once.
+        maxFallbackAttempts: failures > 0 ? 0 : options.maxStreamFallbackAttempts,
+        tokensPerStep: tokensPerStep(policy, model),
         mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
       };
+      const plan = firstPart(due, mostMessages(writer));
       const text = await writeSummary(plan, writer, config);
       const coverage = coverPlan(plan, state.messages, options.coveredMessages);
       if (coverage.kind === "archive") await archive(coverage, state.messages, config);
@@ -74,10 +77,30 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
       emitEvent(config, {
         type: "summary-failed",
         reason: isError(error) ? error.message : String(error),
+        retryAfterTurns: turnsToWait(failures + 1),
       });
-      return { summaryAttempt: attempt };
+      return { summaryAttempt: { ...attempt, failures: failures + 1 } };
     }
   };
+}
+
+/** What a summariser reads at a time, even if the thread has a small budget. */
+const USUAL_TOKENS_PER_STEP = 4_000;
+/** What any model can read at a time. */
+const LEAST_TOKENS_PER_STEP = 400;
+
+/** The summariser may have a smaller window than the model of the run. */
+function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
+  const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
+  const window = statedBudgetOf(model) ?? Number.POSITIVE_INFINITY;
+  return Math.max(withinLearned(Math.min(wanted, window), model), LEAST_TOKENS_PER_STEP);
+}
+
+/** The plan for the oldest messages. The next summary covers the others. */
+function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
+  if (plan.covered.length <= most) return plan;
+  const end = safeCuts(plan.covered).lastIndexOf(true, most);
+  return end > 0 ? { ...plan, covered: plan.covered.slice(0, end) } : plan;
 }
 
 async function archive(

@@ -1,7 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { countTextTokens } from "../../history/long-threads/count-tokens.js";
+import { levelFor } from "../../history/long-threads/level-for.js";
 import { sumTokens } from "../../history/long-threads/measure-input.js";
 import type { SummaryPlan } from "../../history/long-threads/plan-summary.js";
 import { renderTranscript } from "../../history/long-threads/render-transcript.js";
@@ -10,6 +11,8 @@ import { FinishHabit } from "../../providers/answer/finish-habit.js";
 import { guardModel } from "../../providers/answer/guard-model.js";
 import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
+import { readOverflow } from "../../providers/failure/overflow.js";
+import { shortenText, shortenWork, sizeOf } from "../../providers/input/bounds/shorten-message.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { SummaryWording } from "./summary-prompts.js";
 
@@ -28,9 +31,21 @@ export interface SummaryWriter {
 /** LangGraph does not show the tokens of a model with this tag in the chat stream. */
 const HIDDEN = ["nostream", "langsmith:nostream"];
 
+/** How many requests a summary takes at most, unless the summariser refuses one as too long. */
+const MOST_STEPS = 8;
+/** How often smaller steps are tried if the summariser refuses one as too long. */
+const MOST_HALVINGS = 3;
+/** At least this many tokens of each message are shown. */
+const LEAST_TOKENS = 40;
+
+/** How many messages one summary can cover, so that something of each is shown. */
+export function mostMessages({ tokensPerStep }: SummaryWriter): number {
+  return Math.max(Math.floor((tokensPerStep * MOST_STEPS) / (LEAST_TOKENS * 2)), 1);
+}
+
 /**
  * Lets the summariser read the plan's messages, in several steps if they are long. Each step includes the summary so
- * far.
+ * far. If all of it would take too many steps, the longest messages are shown in part.
  *
  * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes a summary that is
  *   too long.
@@ -41,12 +56,10 @@ export async function writeSummary(
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const { wording } = writer;
-  let summary = summaries
+  const previous = summaries
     .map((message) => withoutHeading(contentText(message), wording.heading))
     .join("\n\n");
-  for (const piece of renderTranscript([...lateResults, ...covered], writer.tokensPerStep)) {
-    summary = await askSummariser(wording.request(summary, piece), writer, config);
-  }
+  const summary = await readInSteps([...lateResults, ...covered], previous, writer, config);
   const text = `${wording.heading}\n\n${summary}`;
   const length = countTextTokens(text);
   const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
@@ -58,6 +71,42 @@ export async function writeSummary(
     throw new Error(`the summary has ${length} tokens, more than the limit of ${writer.mostTokens}`);
   }
   return text;
+}
+
+/** Begins again with half of the step if the summariser refuses a request as too long. */
+async function readInSteps(
+  messages: readonly BaseMessage[],
+  previous: string,
+  writer: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  for (let halvings = 0, tokens = writer.tokensPerStep; ; halvings += 1, tokens /= 2) {
+    try {
+      let summary = previous;
+      for (const piece of piecesOf(messages, Math.floor(tokens)))
+        summary = await askSummariser(writer.wording.request(summary, piece), writer, config);
+      return summary;
+    } catch (error) {
+      if (halvings === MOST_HALVINGS || readOverflow(error) === undefined) throw error;
+    }
+  }
+}
+
+/** The transcript in as many pieces as steps are allowed. The longest messages are shortened for it. */
+function piecesOf(messages: readonly BaseMessage[], tokensPerStep: number): string[] {
+  for (let room = tokensPerStep * MOST_STEPS; ; room /= 2) {
+    const level = Math.max(levelFor(messages.map(sizeOf), room), LEAST_TOKENS);
+    const pieces = renderTranscript(
+      messages.map((message) => shortenBoth(message, level)),
+      tokensPerStep,
+    );
+    if (pieces.length <= MOST_STEPS || level === LEAST_TOKENS) return pieces;
+  }
+}
+
+function shortenBoth(message: BaseMessage, tokens: number): BaseMessage {
+  if (message.type === "tool") return shortenWork(message, tokens, []);
+  return shortenText(shortenWork(message, tokens, []), tokens);
 }
 
 async function askSummariser(

@@ -78,8 +78,8 @@ export function prepareModelInput(
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
   const input = withSystemFirst(filtered, systemPrompt);
   const bounds: Bound[] = [
-    ...(budget === undefined ? [] : [{ tokens: budget, steps: SHORTEN_WORK }]),
-    ...(maxTokens === undefined ? [] : [{ tokens: maxTokens, steps: ALL_STEPS }]),
+    ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
+    ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
   return fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
 }

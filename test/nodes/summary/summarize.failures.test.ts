@@ -73,7 +73,9 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     const pass = await summarizeOnce(history, model, { summaryTimeoutMs: 50 });
     expect(pass.messages).toEqual(history);
     expect(pass.summary).toBeUndefined();
-    expect(pass.events).toEqual([{ type: "summary-failed", reason: expect.stringMatching(reason) }]);
+    expect(pass.events).toEqual([
+      { type: "summary-failed", reason: expect.stringMatching(reason), retryAfterTurns: 1 },
+    ]);
     expect(pass.summaryAttempt).toMatchObject({ turn: "h11" });
     expect(model.requests).toHaveLength(1);
     await turns();
@@ -94,7 +96,7 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     const resolveSummaryModel = () => Promise.reject(new Error("no such model"));
     const pass = await summarizeOnce(history, shortSummariser(), { resolveSummaryModel });
     expect(pass.messages).toEqual(history);
-    expect(pass.events).toEqual([{ type: "summary-failed", reason: "no such model" }]);
+    expect(pass.events).toEqual([{ type: "summary-failed", reason: "no such model", retryAfterTurns: 1 }]);
   });
 
   it("works, but there is no store for the covered messages", async () => {
@@ -108,7 +110,7 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     store.put = () => Promise.reject(new Error("disk full"));
     const pass = await summarizeOnce(history, shortSummariser(), { coveredMessages: "archive", store });
     expect(pass.messages).toEqual(history);
-    expect(pass.events).toEqual([{ type: "summary-failed", reason: "disk full" }]);
+    expect(pass.events).toEqual([{ type: "summary-failed", reason: "disk full", retryAfterTurns: 1 }]);
   });
 });
 

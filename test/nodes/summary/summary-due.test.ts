@@ -28,10 +28,46 @@ describe("A summary is tried", () => {
     expect(shouldSummarize({ messages: [...messages, humanOf("h99")], summaryAttempt }, policy)).toBe(true);
   });
 
-  it("again in the same turn when the input has grown a lot", async () => {
-    const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
-    const next = [...messages, ...stepOf("next", 600)];
+  it("again in the same turn when the input has grown a lot since a summary", async () => {
+    const { messages, summaryAttempt } = await summarizeOnce(long, shortSummariser());
+    const next = [...messages, ...stepOf("next", 1_600)];
     expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(true);
+  });
+
+  it("not again in the same turn after one that failed, however much the input grows", async () => {
+    const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
+    const next = [...messages, ...stepOf("next", 6_000)];
+    expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(false);
+  });
+
+  it("after 1, 2, 4, 8 and then every 8 turns, while it fails", async () => {
+    const model = new FunctionModel(() => new Error("no"));
+    let messages: BaseMessage[] = [...long];
+    let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];
+    const tried: number[] = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      messages = [...messages, humanOf(`turn-${turn}`)];
+      if (!shouldSummarize({ messages, summaryAttempt }, policy)) continue;
+      tried.push(turn);
+      // The state is saved between the turns.
+      ({ summaryAttempt } = JSON.parse(
+        JSON.stringify(await summarizeOnce(messages, model, { summaryAttempt })),
+      ));
+    }
+    expect(tried).toEqual([0, 1, 3, 7, 15, 23, 31, 39]);
+    expect(model.requests).toHaveLength(tried.length);
+  });
+
+  it("at once after a failure whose turn is not in the thread any more", async () => {
+    const summaryAttempt = { turn: "gone", tokens: 5_000, failures: 4 };
+    expect(shouldSummarize({ messages: long, summaryAttempt }, policy)).toBe(true);
+  });
+
+  it("as usual after one that worked again", async () => {
+    const { summaryAttempt } = await summarizeOnce(long, shortSummariser(), {
+      summaryAttempt: { turn: "h1", tokens: 5_000, failures: 4 },
+    });
+    expect(summaryAttempt?.failures).toBeUndefined();
   });
 
   it("only a few times in a turn of a hundred steps, even if the summariser fails", async () => {

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { Target } from "../../dialects/maker.js";
 import { formMessages, projectMessages } from "../project-messages.js";
 import type { BoundStep } from "./bound-steps.js";
-import { type InputChange, InputDraft } from "./input-draft.js";
+import { type BoundName, type InputChange, InputDraft } from "./input-draft.js";
 import { sizeOf } from "./shorten-message.js";
 
 /** An input in the form in which it is sent. */
@@ -13,6 +13,7 @@ export interface FittedInput {
 }
 
 export interface Bound {
+  readonly name: BoundName;
   /** How many tokens the input may have, by our estimate. */
   readonly tokens: number;
   readonly steps: readonly BoundStep[];
@@ -30,7 +31,7 @@ export function fitInput(
   const kinds = new Map<string | undefined, InputChange>();
   let messages = input;
   let projected = projectMessages(messages, target);
-  for (const { tokens, steps } of bounds) {
+  for (const { name, tokens, steps } of bounds) {
     let excess = sizeOfInput(projected) - tokens;
     if (excess <= 0) continue;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
@@ -45,7 +46,7 @@ export function fitInput(
       if (left <= 0) break;
       excess += left;
     }
-    for (const change of draft.changes()) kinds.set(change.id, change);
+    for (const change of draft.changes(name)) kinds.set(change.id, change);
   }
   return { messages: projected, changes: [...kinds.values()] };
 }

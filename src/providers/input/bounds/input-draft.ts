@@ -29,7 +29,11 @@ export interface InputChange {
   /** The id of the message in the history. */
   readonly id: string | undefined;
   readonly kind: "shortened" | "left-out";
+  readonly bound: BoundName;
 }
+
+/** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
+export type BoundName = "budget" | "window";
 
 /** An input on its way to a bound: for each message what is left of it, and how much is too much. */
 export class InputDraft {
@@ -100,11 +104,11 @@ export class InputDraft {
     return this.#kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
   }
 
-  changes(): InputChange[] {
+  changes(bound: BoundName): InputChange[] {
     return this.#input.flatMap((message, place): InputChange[] => {
       const kept = this.#kept[place];
       if (kept === message) return [];
-      return [{ id: message.id, kind: kept === undefined ? "left-out" : "shortened" }];
+      return [{ id: message.id, kind: kept === undefined ? "left-out" : "shortened", bound }];
     });
   }
 }
