@@ -121,6 +121,26 @@ const BROKEN: readonly (readonly [rule: string, messages: BaseMessage[], index: 
   ],
 ];
 
+it("A request that is too long is not explained by a rule of another provider", async () => {
+  const model = await clientOf("anthropic", strict);
+  const messages = [
+    new HumanMessage("x"),
+    call("toolu_1"),
+    new ToolMessage({ content: "z", tool_call_id: "toolu_1", name: "look" }),
+  ];
+  const error = {
+    type: "invalid_request_error",
+    message: "prompt is too long: 208310 tokens > 200000 maximum",
+  };
+  strict.failNext({ status: 400, body: { type: "error", error } });
+  const raw = await failureOf(model.invoke(messages));
+  expect(toModelError(raw, { model, messages })).toMatchObject({
+    status: 400,
+    brokenRule: undefined,
+    message: expect.not.stringContaining("breaks the rule"),
+  });
+});
+
 describe.each(PROVIDERS)("the refusal of %s", (provider) => {
   // Mistral's client itself leaves out a call without a result.
   const broken = BROKEN.filter(([rule]) => provider !== "mistral" || rule !== "missing-result");

@@ -12,6 +12,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { readOverflow } from "../failure/overflow.js";
 import {
   isAbortError,
   isConnectError,
@@ -152,7 +153,9 @@ async function askStreaming(
     options.signal?.throwIfAborted();
   } catch (error) {
     const isLost = chunks.length > 0 || (isTransportError(error) && !isConnectError(error));
-    if (options.signal?.aborted || isAbortError(error) || isRefusal(error) || !isLost) throw error;
+    // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
+    const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
+    if (options.signal?.aborted || isAbortError(error) || isRefused || !isLost) throw error;
     return { kind: "broken", reason: "transport-error", usage: usageOf(client.sent?.message), cause: error };
   }
   const message = client.sent?.message;

@@ -6,6 +6,7 @@ import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import { dialectOf } from "../dialects/dialect-of.js";
 import { addressOf } from "./address-of.js";
 import { explainRefusal } from "./explain-refusal.js";
+import { readOverflow } from "./overflow.js";
 import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
 import { createRedact, type Redact } from "./redact.js";
 import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
@@ -46,7 +47,10 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
-  const brokenRule = explainRefusal({ status, text, messages, dialect: dialectOf(model) });
+  const brokenRule =
+    readOverflow(error) === undefined
+      ? explainRefusal({ status, text, messages, dialect: dialectOf(model) })
+      : undefined;
   const message = `${headline(status)}: ${text}${explain(brokenRule, text)}`;
   return new ModelError(message, { cause, status, brokenRule });
 }

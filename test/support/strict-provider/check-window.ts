@@ -3,13 +3,16 @@
 import type { Refusal } from "./refusal.js";
 import type { HostName } from "./start-strict-provider.js";
 
-/** English text has about four characters for each token. */
-const CHARACTERS_PER_TOKEN = 4;
+export interface Window {
+  readonly tokens: number;
+  /** English text has about four characters for each token, and other texts have fewer. */
+  readonly charactersPerToken: number;
+}
 
 /** Undefined for a request that fits. Everything in its body counts, as the tools and the system prompt do. */
-export function checkWindow(host: HostName, body: unknown, window: number): Refusal | undefined {
-  const tokens = Math.ceil(JSON.stringify(body).length / CHARACTERS_PER_TOKEN);
-  return tokens > window ? WORDS[host](tokens, window) : undefined;
+export function checkWindow(host: HostName, body: unknown, window: Window): Refusal | undefined {
+  const tokens = Math.ceil(JSON.stringify(body).length / window.charactersPerToken);
+  return tokens > window.tokens ? WORDS[host](tokens, window.tokens) : undefined;
 }
 
 type Words = (tokens: number, window: number) => Refusal;

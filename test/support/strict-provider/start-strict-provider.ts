@@ -13,7 +13,7 @@ import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOp
 import { checkGemini } from "./check-gemini.js";
 import { asMistralEvents, checkMistral } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
-import { checkWindow } from "./check-window.js";
+import { checkWindow, type Window } from "./check-window.js";
 import { listOf, type RequestCheck } from "./refusal.js";
 import type { Reply, Respond, SentMessage } from "./reply.js";
 
@@ -65,8 +65,10 @@ export const ANSWER = "All is well.";
 const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
 
 export interface StrictProviderOptions {
-  /** How many tokens a request can have. @default any number */
-  readonly window?: number;
+  /** The model's window. Undefined: a request can have any length. */
+  readonly window?: Window;
+  /** How many characters a chunk of a stream has. @default 6 */
+  readonly chunkSize?: number;
 }
 
 /**
@@ -75,10 +77,10 @@ export interface StrictProviderOptions {
  */
 export async function startStrictProvider(
   respond: Respond = () => ({ text: ANSWER }),
-  { window = Number.POSITIVE_INFINITY }: StrictProviderOptions = {},
+  { window, chunkSize = 6 }: StrictProviderOptions = {},
 ): Promise<StrictProvider> {
   let reply: Reply = {};
-  const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize: 6 });
+  const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize });
   mock.on({ predicate: () => true }, ({ model, messages, stream }) => {
     reply = respond({ model, messages: messages as SentMessage[], streams: stream === true });
     const { text, calls = [], reasoning, finish } = reply;
@@ -117,7 +119,7 @@ export async function startStrictProvider(
     const body: unknown = JSON.parse(text);
     if (!isHost(host)) throw new Error(`There is no strict provider ${host}.`);
     // A provider counts the tokens of a valid history only.
-    const refusal = CHECKS[host](body, stored) ?? checkWindow(host, body, window);
+    const refusal = CHECKS[host](body, stored) ?? (window && checkWindow(host, body, window));
     const streams = isStreaming(request, body);
     requests.push({ host, streams, body, refusal: refusal?.body });
     if (refusal?.events !== undefined && streams) {

@@ -1,0 +1,190 @@
+/**
+ * Threads that outgrow the model's window, through the real clients, over HTTP. The provider refuses a request that is
+ * too long in its own words. No turn fails, whatever the summariser does. `SLOW_TESTS=1` plays 60 turns of each thread,
+ * and every summariser with every provider.
+ */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { FunctionModel } from "../support/function-model.js";
+import { openThread } from "../support/open-thread.js";
+import type { Reply, SentMessage } from "../support/strict-provider/reply.js";
+import {
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+import { user } from "../support/thread.js";
+import { clientOf, PROVIDERS } from "./clients.js";
+
+const IS_SLOW = process.env["SLOW_TESTS"] === "1";
+const TURNS = IS_SLOW ? 60 : 5;
+const WINDOW = 4000;
+/** A budget that leaves room for what the library's count of tokens misses. */
+const BUDGET = 3000;
+/** The most requests of one turn: its two, those that are refused, and those for a summary. */
+const MOST_REQUESTS = 15;
+
+const SHORT = 100;
+/** The length of a text of twice the window. */
+const LONG = WINDOW * 8;
+
+type Options = Partial<AgentGraphOptions>;
+
+const SUMMARISERS: readonly (readonly [title: string, options: Options])[] = [
+  ["no summaries", { maxTokensBeforeSummary: 0 }],
+  ["a summariser that works", { maxTokensBeforeSummary: BUDGET }],
+  ["a budget beyond the window", { maxTokensBeforeSummary: 100 * WINDOW }],
+  [
+    "a summariser that fails",
+    {
+      maxTokensBeforeSummary: BUDGET,
+      summaryModel: new FunctionModel(() => new Error("The summariser is out of order.")),
+    },
+  ],
+  [
+    "a summariser that is too slow",
+    {
+      maxTokensBeforeSummary: BUDGET,
+      summaryModel: new FunctionModel(() => new Promise(() => {})),
+      summaryTimeoutMs: 5,
+    },
+  ],
+];
+
+const HOSTS: readonly (readonly [title: string, model: (strict: StrictProvider) => unknown])[] = [
+  ...PROVIDERS.map((provider) => [provider, (strict: StrictProvider) => clientOf(provider, strict)] as const),
+  // It names neither the window nor the length of the request.
+  [
+    "groq",
+    (strict) =>
+      new ChatOpenAI({
+        model: "llama-3.3-70b",
+        apiKey: "test-key",
+        maxRetries: 0,
+        configuration: { baseURL: `${strict.url("groq")}/v1` },
+      }),
+  ],
+];
+
+/** Every host has a thread without summaries, and a thread with one of the summarisers. */
+const THREADS = HOSTS.flatMap(([host, model], index) =>
+  SUMMARISERS.filter((_, place) => IS_SLOW || place === 0 || place === 1 + (index % 4)).map(
+    ([title, options]) => [host, title, model, options] as const,
+  ),
+);
+
+const textOf = (name: string, length: number) => `${name}: ${"some words ".repeat(length / 11)}`;
+
+/** Of every four turns, one has a long request, one long results, and one long arguments. */
+const requestOf = (turn: number) => textOf(`Turn ${turn}`, turn % 4 === 1 ? LONG : SHORT);
+const resultOf = (place: string, turn: number) =>
+  textOf(`${place} in turn ${turn}`, turn % 4 === 2 ? LONG : SHORT);
+const noteOf = (turn: number) => textOf("Note", turn % 4 === 3 ? LONG / 4 : SHORT);
+
+const PLACES = ["Rome", "Oslo"];
+const look = tool(({ turn, place }) => resultOf(place, turn), {
+  name: "look",
+  description: "Looks at a place.",
+  schema: z.object({ turn: z.number(), place: z.string(), note: z.string() }),
+});
+
+/** The words with which the library's request for a summary introduces the messages. */
+const SUMMARY_REQUEST = "The conversation since:";
+const REQUEST = /Turn (\d+):/g;
+
+/** Calls two tools in each turn, and then says which turn it was. Any other request is for a summary. */
+function play(messages: readonly SentMessage[]): Reply {
+  const isRequest = (message: SentMessage) =>
+    message.role === "user" && contentOf(message).search(REQUEST) >= 0;
+  if (messages.some((message) => contentOf(message).includes(SUMMARY_REQUEST)))
+    return { text: "They looked at places." };
+  const last = messages.findLastIndex(isRequest);
+  const turn = Number([...contentOf(messages[last]).matchAll(REQUEST)].at(-1)?.[1]);
+  if (messages.slice(last + 1).some(({ role }) => role === "tool")) return { text: answerOf(turn) };
+  return { calls: PLACES.map((place) => ({ name: "look", args: { turn, place, note: noteOf(turn) } })) };
+}
+
+const answerOf = (turn: number) => `Turn ${turn} is done.`;
+const contentOf = (message: SentMessage | undefined) => JSON.stringify(message?.content ?? "");
+
+/** Expects that every turn is answered, and stored as it was. */
+async function playThread(strict: StrictProvider, model: unknown, options: Options): Promise<void> {
+  const graph = createAgentGraph({
+    model: model as BaseChatModel,
+    tools: [look],
+    checkpointer: new MemorySaver(),
+    ...options,
+  });
+  const thread = openThread(graph);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const served = strict.requests.length;
+    const { error } = await thread.send(requestOf(turn));
+    expect(error).toBeUndefined();
+    const stored = (await thread.read()).slice(-5);
+    expect(stored.map(({ text }) => text)).toEqual([
+      requestOf(turn),
+      "",
+      ...PLACES.map((place) => resultOf(place, turn)),
+      answerOf(turn),
+    ]);
+    expect(strict.requests.length - served).toBeLessThan(MOST_REQUESTS);
+  }
+}
+
+const start = (charactersPerToken: number) =>
+  startStrictProvider(({ messages }) => play(messages), {
+    window: { tokens: WINDOW, charactersPerToken },
+    chunkSize: 500,
+  });
+
+const TIMEOUT = TURNS * 10_000;
+
+describe("a model with a small window answers every turn", () => {
+  let strict: StrictProvider;
+  beforeAll(async () => {
+    strict = await start(4);
+  });
+  afterAll(() => strict.stop());
+
+  it.each(THREADS)(
+    "of %s, with %s",
+    async (_host, _title, model, options) => playThread(strict, await model(strict), options),
+    TIMEOUT,
+  );
+
+  it.each(HOSTS)("of %s, and learns the window from the first refusals", async (_host, model) => {
+    const graph = createAgentGraph({
+      model: (await model(strict)) as BaseChatModel,
+      tools: [look],
+      maxTokensBeforeSummary: 0,
+    });
+    const refusalsOf = async (turn: number) => {
+      const served = strict.requests.length;
+      await graph.invoke(user(requestOf(turn)));
+      return strict.requests.slice(served).filter(({ refusal }) => refusal !== undefined).length;
+    };
+    const first = await refusalsOf(1);
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThanOrEqual(3);
+    expect(await refusalsOf(5)).toBe(0);
+  });
+});
+
+describe("a model that counts more tokens than the library answers every turn", () => {
+  let strict: StrictProvider;
+  beforeAll(async () => {
+    strict = await start(1.5);
+  });
+  afterAll(() => strict.stop());
+
+  it.each(HOSTS)(
+    "of %s",
+    async (_host, model) => playThread(strict, await model(strict), { maxTokensBeforeSummary: BUDGET }),
+    TIMEOUT,
+  );
+});
