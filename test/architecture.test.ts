@@ -28,13 +28,13 @@ const ENTRIES: readonly string[] = ["index.ts", "history.ts"];
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
-  shared: ["leven", "ohash/crypto"],
+  shared: ["@emotion/hash", "leven"],
   errors: [],
   history: ["@langchain/core/messages", "@langchain/langgraph", "node:diagnostics_channel", "zod"],
 } as const satisfies Partial<Record<Layer, readonly string[]>>;
 
 /** What the entry `langgraph-tether/history` may import at any depth: it runs in browsers, and is small. */
-const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "ohash/crypto"];
+const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "@emotion/hash"];
 
 const MOST_LINES = 250;
 /** How many files a folder of `src` holds at most, itself. Those below have more: they may shrink, and not grow. */
