@@ -11,7 +11,7 @@ import { callsOf } from "../history/messages/call.js";
 import { REMOVE_ALL_MESSAGES } from "../history/messages/remove-all-messages.js";
 import type { Repair } from "../history/messages/repair.js";
 import { callIdOf, isMadeUpResult, isResult } from "../history/messages/result.js";
-import { storageDemand } from "../history/messages/storable.js";
+import { storageDemand } from "../history/reading/storable.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { messagesOfCommand } from "../nodes/tools/command-with-messages.js";
 import { isRecord } from "../shared/is-record.js";

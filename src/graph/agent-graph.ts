@@ -5,7 +5,7 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
-import { watchCheckpointer } from "../langgraph/watch-checkpointer.js";
+import { watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import { admitUpdates } from "./admit-messages.js";

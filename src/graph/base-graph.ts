@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseChannel, END, Interrupt, START, StateType, UpdateType, writer } from "@langchain/langgraph";
-import type { MessagesUpdate } from "../history/messages/messages-schema.js";
+import type { MessagesUpdate } from "../history/reading/messages-schema.js";
 import { WrappableGraph } from "../langgraph/wrappable-graph.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { buildStateGraph } from "./build-state-graph.js";

@@ -5,12 +5,12 @@
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
-import { convertMessage } from "../history/messages/coerce-message.js";
 import { isTrusted, MARKS, withoutMarks } from "../history/messages/marks.js";
-import { messageExpectation } from "../history/messages/message-expectation.js";
-import { issueOfShape } from "../history/messages/message-shape.js";
 import { createRepair, type Repair } from "../history/messages/repair.js";
 import { causeInText } from "../history/messages/result.js";
+import { convertMessage } from "../history/reading/coerce-message.js";
+import { messageExpectation } from "../history/reading/message-expectation.js";
+import { issueOfShape } from "../history/reading/message-shape.js";
 import { isRecord } from "../shared/is-record.js";
 
 export interface ClientMessages {

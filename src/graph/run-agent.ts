@@ -2,9 +2,9 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
+import type { WatchedCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { followingOptions, innerOptions, savesAtExit } from "../langgraph/inner-options.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
-import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";

@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
 import { InvalidMessageError } from "../errors.js";
 import { cloneMessage } from "../history/messages/clone-message.js";
-import { parseMessages } from "../history/messages/messages-schema.js";
+import { parseMessages } from "../history/reading/messages-schema.js";
 import { commandWithMessages, messagesOfCommand } from "../nodes/tools/command-with-messages.js";
 import { hasNameLike } from "../shared/did-you-mean.js";
 import { isRecord } from "../shared/is-record.js";

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
+import type { WatchedCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { isServedRun } from "../langgraph/run-host.js";
-import type { WatchedCheckpointer } from "../langgraph/watch-checkpointer.js";
 import { missingCheckpointer, missingStore } from "../nodes/run/missing-service.js";
 
 /** The features of a graph that need a store or a checkpointer. */

@@ -16,7 +16,7 @@ import type {
   StreamOutputMap,
   StreamTransformer,
 } from "@langchain/langgraph";
-import type { MessagesUpdate } from "../history/messages/messages-schema.js";
+import type { MessagesUpdate } from "../history/reading/messages-schema.js";
 import type { Middleware } from "../middleware/middleware.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { RunContext } from "../settings/run-context.js";

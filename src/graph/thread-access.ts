@@ -1,9 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { guardHead } from "../langgraph/guard-head.js";
+import { guardHead } from "../langgraph/checkpoints/guard-head.js";
+import { withUniqueVersions } from "../langgraph/checkpoints/unique-versions.js";
 import { isSaver } from "../langgraph/replace-methods.js";
 import { isServedRun, isSubgraphRun } from "../langgraph/run-host.js";
-import { withUniqueVersions } from "../langgraph/unique-versions.js";
 import { inTurn, streamInTurn, type Thread, type TurnOptions } from "./thread-queue.js";
 
 /** How one run or update of the state reads and writes its thread. */

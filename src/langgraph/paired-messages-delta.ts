@@ -7,7 +7,7 @@ import {
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../history/messages/messages-schema.js";
+} from "../history/reading/messages-schema.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages-reducer.js";
 
 /** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */

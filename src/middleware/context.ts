@@ -3,7 +3,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError, InvalidSettingError, MiddlewareError } from "../errors.js";
 import { isAIMessage } from "../history/messages/call.js";
-import { coerceMessage } from "../history/messages/coerce-message.js";
+import { coerceMessage } from "../history/reading/coerce-message.js";
 import { isRecord } from "../shared/is-record.js";
 
 /** What all middleware of one run shares. It is empty at the beginning of each run, even of a resumed one. */

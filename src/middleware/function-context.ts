@@ -1,8 +1,8 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { MiddlewareError } from "../errors.js";
-import { coerceMessage } from "../history/messages/coerce-message.js";
 import { isResult } from "../history/messages/result.js";
+import { coerceMessage } from "../history/reading/coerce-message.js";
 import { MiddlewareContext, type RunScope } from "./context.js";
 
 /** A tool call as the model made it. */

@@ -1,6 +1,6 @@
 import { DeltaValue, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { messagesSchema } from "../../src/history/messages/messages-schema.js";
+import { messagesSchema } from "../../src/history/reading/messages-schema.js";
 import { pairedMessagesDeltaReducer } from "../../src/langgraph/paired-messages-delta.js";
 import { ai, human, removal, result } from "../support/make-messages.js";
 import { outline, toPlainList } from "../support/plain-messages.js";

@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { readHistory } from "../../src/langgraph/read-history.js";
+import { readHistory } from "../../src/langgraph/checkpoints/read-history.js";
 import { isSavedRun, isServedRun, isSubgraphRun } from "../../src/langgraph/run-host.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countTokens } from "../../src/history/long-threads/count-tokens.js";
 import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
-import { coerceMessage } from "../../src/history/messages/coerce-message.js";
+import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { build, messageEntries } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coerceMessage } from "../../src/history/messages/coerce-message.js";
+import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { type RepairedHistory, repairHistory } from "../../src/history/reducer/repair-history.js";
 import { build, buildDistinct, type Entry, entries, messageEntries } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";

@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
-import { coerceMessage } from "../../src/history/messages/coerce-message.js";
 import { coverageOf } from "../../src/history/messages/summary.js";
+import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
 import type { AgentState, SummaryAttempt } from "../../src/nodes/run/agent-state.js";

@@ -61,6 +61,7 @@ const CASES: readonly Case[] = [
       userMessage(),
     ],
     refusal: "insufficient tool messages following tool_calls message",
+    validatorSays: "must be followed by tool messages responding to each 'tool_call_id'",
   },
   {
     title: "a run cancelled during a tool call",

@@ -3,8 +3,8 @@ import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
-import { soundMessages } from "../messages/read-messages.js";
 import { isUserMessage } from "../messages/summary.js";
+import { soundMessages } from "../reading/read-messages.js";
 
 /**
  * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { groupMessages } from "../calls/group.js";
-import { soundMessages } from "../messages/read-messages.js";
+import { soundMessages } from "../reading/read-messages.js";
 import { countTokens } from "./count-tokens.js";
 
 /** How much of the end of a history to keep: a number of messages, or of estimated tokens. */

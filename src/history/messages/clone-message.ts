@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isPlainObject } from "../../shared/is-plain-object.js";
 import { toJson } from "../../shared/to-json.js";
+import { MOST_LEVELS } from "../reading/storable.js";
 import { copyMessage } from "./copy-message.js";
-import { MOST_LEVELS } from "./storable.js";
 
 /**
  * A deep copy of a message that can be changed freely. All current fields of the message are serialized with

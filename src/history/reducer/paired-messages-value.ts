@@ -5,7 +5,7 @@ import {
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../messages/messages-schema.js";
+} from "../reading/messages-schema.js";
 import { pairedMessagesReducer } from "./paired-messages-reducer.js";
 
 /**

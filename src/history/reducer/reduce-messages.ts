@@ -33,13 +33,13 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
-import { isMessage } from "../messages/coerce-message.js";
 import { withStoredMarks } from "../messages/marks.js";
-import { listOf, readMessage } from "../messages/read-messages.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { isResult } from "../messages/result.js";
+import { isMessage } from "../reading/coerce-message.js";
+import { listOf, readMessage } from "../reading/read-messages.js";
 import { Draft, type Place } from "./draft.js";
 import type { DraftGroup } from "./group-list.js";
 import { hasId, identify } from "./identify.js";

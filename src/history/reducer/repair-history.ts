@@ -1,10 +1,10 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type Group, placeOfCall } from "../calls/group.js";
 import { callsOf } from "../messages/call.js";
-import { isMessage } from "../messages/coerce-message.js";
-import { listOf, readMessages } from "../messages/read-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { causeInHistory, createPlaceholder } from "../messages/result.js";
+import { isMessage } from "../reading/coerce-message.js";
+import { listOf, readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
 
 /** What `repairHistory` returns. */

@@ -4,7 +4,7 @@ import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langcha
 import { withArguments } from "../../history/calls/with-arguments.js";
 import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { toPlain } from "../../history/messages/to-plain.js";
-import { readHistory } from "../../langgraph/read-history.js";
+import { readHistory } from "../../langgraph/checkpoints/read-history.js";
 import type { AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { type CallOutcome, finalizeCall } from "../tools/finalize-call.js";

@@ -12,6 +12,7 @@ import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.
 import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
 import { providerTextOf } from "../../providers/failure/plain-error.js";
 import { type FittedInput, sizeOfInput } from "../../providers/input/bounds/fit-input.js";
+import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 
 /** What an input must fit. */
@@ -34,11 +35,10 @@ const strictModels = new WeakSet<object>();
 
 /** The form of a model's next input. */
 export function formFor(model: object, toolTokens: number): InputForm {
-  const identity: ModelIdentity = strictModels.has(model) ? STRICT : identityOf(model);
-  return { ...identity, maxTokens: boundFor(windowOf(model), toolTokens) };
+  const { dialect, modelId } = identityOf(model);
+  const maxTokens = boundFor(windowOf(model), toolTokens);
+  return { dialect: strictModels.has(model) ? "strict" : dialect, modelId, maxTokens };
 }
-
-const STRICT: ModelIdentity = { dialect: "strict", modelId: undefined };
 
 function boundFor(window: number | undefined, toolTokens: number): number | undefined {
   return window === undefined ? undefined : Math.max(window - toolTokens, 1);
@@ -82,7 +82,7 @@ export async function askWithinWindow<Answer>(
       }
       if (!isRefusedBySurprise(error, input.messages, form.dialect)) throw error;
       emitEvent(config, { type: "dialect-changed", from: form.dialect, to: "strict", reason: error.message });
-      form = { ...form, ...STRICT };
+      form = { ...form, dialect: "strict" };
       refused = undefined;
     }
   }
@@ -108,7 +108,7 @@ function isRefusedBySurprise(
     dialect !== "strict" &&
     isModelError(error) &&
     REFUSED.has(error.status) &&
-    error.cause instanceof Error &&
+    isError(error.cause) &&
     namesKnownRule(providerTextOf(error.cause)) &&
     validateHistory(messages, dialect).length === 0
   );

@@ -6,17 +6,17 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
 import { callsOf } from "../../history/messages/call.js";
-import { coerceMessage } from "../../history/messages/coerce-message.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import {
   hasNewInput,
   waitsForNode,
   writesByTask,
   writesOfCommand,
-} from "../../langgraph/abandoned-checkpoint.js";
-import { waitingInterrupts } from "../../langgraph/resume-values.js";
-import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
+} from "../../langgraph/checkpoints/abandoned-checkpoint.js";
+import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
+import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-checkpointer.js";
 import { isRecord } from "../../shared/is-record.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 import type { RunInputs } from "../run/run-inputs.js";

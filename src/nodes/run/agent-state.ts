@@ -3,13 +3,13 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod";
+import { isUserMessage } from "../../history/messages/summary.js";
 import {
   type MessagesUpdate,
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../../history/messages/messages-schema.js";
-import { isUserMessage } from "../../history/messages/summary.js";
+} from "../../history/reading/messages-schema.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
 
 /** Why the model must not call tools in the rest of the turn. */

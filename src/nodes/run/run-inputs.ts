@@ -1,4 +1,4 @@
-import type { WatchedCheckpoints } from "../../langgraph/watch-checkpointer.js";
+import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-checkpointer.js";
 import type { RunBag } from "../../middleware/context.js";
 import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";

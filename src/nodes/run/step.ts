@@ -3,8 +3,8 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isCommand } from "@langchain/langgraph";
 import { normalizeHistory } from "../../history/reducer/normalize-history.js";
+import { readHistory } from "../../langgraph/checkpoints/read-history.js";
 import { interruptsOf } from "../../langgraph/is-langgraph-signal.js";
-import { readHistory } from "../../langgraph/read-history.js";
 import { stepOf } from "../../langgraph/step-of.js";
 import { isRecord } from "../../shared/is-record.js";
 import { emitEvent } from "./agent-event.js";

@@ -1,8 +1,8 @@
 /** The archive of a thread: the store holds its covered messages. */
 
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
-import { coerceMessage } from "../../history/messages/coerce-message.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
 
 /**

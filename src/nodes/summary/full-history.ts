@@ -3,8 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../../errors.js";
 import { trust } from "../../history/messages/marks.js";
-import { listOf } from "../../history/messages/read-messages.js";
 import { toPlain } from "../../history/messages/to-plain.js";
+import { listOf } from "../../history/reading/read-messages.js";
 import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
 import { isRecord } from "../../shared/is-record.js";

@@ -1,8 +1,8 @@
 import type { StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { readHistory } from "../../langgraph/checkpoints/read-history.js";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import { withOwnSends } from "../../langgraph/own-command.js";
-import { readHistory } from "../../langgraph/read-history.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { isError } from "../../shared/is-error.js";
 import { safely } from "../../shared/safely.js";

@@ -3,12 +3,12 @@
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Command, isCommand } from "@langchain/langgraph";
 import { cloneMessage } from "../../history/messages/clone-message.js";
-import { convertMessage } from "../../history/messages/coerce-message.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
-import { storageIssueOf } from "../../history/messages/message-shape.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
-import { storageDemand } from "../../history/messages/storable.js";
+import { convertMessage } from "../../history/reading/coerce-message.js";
+import { storageIssueOf } from "../../history/reading/message-shape.js";
+import { storageDemand } from "../../history/reading/storable.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { isError } from "../../shared/is-error.js";
 import { toJson } from "../../shared/to-json.js";

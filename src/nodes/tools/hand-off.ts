@@ -6,8 +6,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, isCommand } from "@langchain/langgraph";
 import { callsOf } from "../../history/messages/call.js";
-import { coerceMessage } from "../../history/messages/coerce-message.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
 import type { ToolsUpdate } from "./finalize-call.js";
 

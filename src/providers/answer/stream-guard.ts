@@ -11,7 +11,7 @@ import {
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/messages/call.js";
-import { coerceMessage } from "../../history/messages/coerce-message.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { readOverflow } from "../failure/overflow.js";
 import {
   isAbortError,

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { soundMessages } from "../../history/messages/read-messages.js";
+import { soundMessages } from "../../history/reading/read-messages.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import type { Grade, RuleName } from "./rule.js";
 import type { Check, Fault } from "./validation/check.js";

@@ -1,9 +1,9 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
-import { isMessage } from "../../history/messages/coerce-message.js";
-import { assertList, readMessages } from "../../history/messages/read-messages.js";
 import { coverageOf } from "../../history/messages/summary.js";
+import { isMessage } from "../../history/reading/coerce-message.js";
+import { assertList, readMessages } from "../../history/reading/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
 import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";

@@ -86,11 +86,15 @@ describe("a run that its caller halts before the tools", () => {
     const events: unknown[] = [];
     for await (const event of await graph.stream({ messages }, { ...config, streamMode: "custom" }))
       events.push(event);
-    expect(events).toEqual(ids.map((callId) => ({ type: "result-refused", tool: "fast", callId })));
+    expect(events).toEqual([
+      ...ids.map((callId) => ({ type: "result-refused", tool: "fast", callId })),
+      ...ids.map((callId) => ({ type: "call-closed", tool: "fast", callId, cause: "unrecorded" })),
+      expect.objectContaining({ type: "run-end" }),
+    ]);
     expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
       "ai> fast fast",
-      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
-      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
+      expect.stringMatching(/^tool! Tool call fast .*: no result was recorded/),
+      expect.stringMatching(/^tool! Tool call fast .*: no result was recorded/),
     ]);
     expect(probe.runs).toEqual([]);
   });

@@ -2,7 +2,10 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
-import { type WatchedCheckpoints, watchCheckpointer } from "../../../src/langgraph/watch-checkpointer.js";
+import {
+  type WatchedCheckpoints,
+  watchCheckpointer,
+} from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
 import { findLeftovers } from "../../../src/nodes/recovery/leftovers.js";
 import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
 

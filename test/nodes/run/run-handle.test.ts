@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { watchCheckpointer } from "../../../src/langgraph/watch-checkpointer.js";
+import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
 import { RunHandle, runHandleOf } from "../../../src/nodes/run/run-handle.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { replaceMethods } from "./replace-methods.js";
+import { replaceMethods } from "../replace-methods.js";
 import { saveResumeValue } from "./resume-values.js";
 
 /** What a run can know about its thread besides the state. */

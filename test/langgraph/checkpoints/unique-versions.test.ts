@@ -1,8 +1,8 @@
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
-import { withUniqueVersions } from "../../src/langgraph/unique-versions.js";
+import { withUniqueVersions } from "../../../src/langgraph/checkpoints/unique-versions.js";
+import { replaceMethods } from "../../../src/langgraph/replace-methods.js";
 
 const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
 

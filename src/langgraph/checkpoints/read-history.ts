@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isRecord } from "../shared/is-record.js";
-import { readChannels } from "./run-host.js";
+import { isRecord } from "../../shared/is-record.js";
+import { readChannels } from "../run-host.js";
 
 /**
  * The history at the beginning of a task's superstep, for a task whose input is not the state. Undefined for a node

@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { watchCheckpointer } from "../../src/langgraph/watch-checkpointer.js";
-import { inThread, parallelGraph, say } from "../support/plain-graph.js";
+import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
+import { inThread, parallelGraph, say } from "../../support/plain-graph.js";
 
 describe("the first checkpoint that a run reads", () => {
   it("is the last one of the run before, with the writes of its finished tasks", async () => {

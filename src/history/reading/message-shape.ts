@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
-import { copyMessage } from "./copy-message.js";
+import { copyMessage } from "../messages/copy-message.js";
 import { isSerializedForm, MOST_LEVELS, storageDemand } from "./storable.js";
 
 /** A part of a message that is not what it must be. */

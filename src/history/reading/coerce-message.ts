@@ -15,9 +15,9 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
-import { callsOf } from "./call.js";
-import { copyMessage } from "./copy-message.js";
-import { isChunk } from "./is-chunk.js";
+import { callsOf } from "../messages/call.js";
+import { copyMessage } from "../messages/copy-message.js";
+import { isChunk } from "../messages/is-chunk.js";
 import { mendMessage } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;

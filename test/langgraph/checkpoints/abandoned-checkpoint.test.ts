@@ -5,9 +5,9 @@ import {
   waitsForNode,
   writesByTask,
   writesOfCommand,
-} from "../../src/langgraph/abandoned-checkpoint.js";
-import { watchCheckpointer } from "../../src/langgraph/watch-checkpointer.js";
-import { inThread, oneNode, parallelGraph, say } from "../support/plain-graph.js";
+} from "../../../src/langgraph/checkpoints/abandoned-checkpoint.js";
+import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
+import { inThread, oneNode, parallelGraph, say } from "../../support/plain-graph.js";
 
 function missing(): never {
   throw new Error("Nothing was saved.");

@@ -1,8 +1,8 @@
 import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { describe, expect, it, vi } from "vitest";
-import { isHead } from "../../src/langgraph/read-head.js";
-import { SAVERS } from "../support/savers.js";
+import { isHead } from "../../../src/langgraph/checkpoints/read-head.js";
+import { SAVERS } from "../../support/savers.js";
 
 async function put(saver: BaseCheckpointSaver, id: string, namespace = "", thread = "1") {
   const config = { configurable: { thread_id: thread, checkpoint_ns: namespace } };

@@ -1,7 +1,7 @@
 /** Tells whether a checkpoint is the latest one of its thread, without reading the messages of the thread. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { isRecord } from "../shared/is-record.js";
+import { isRecord } from "../../shared/is-record.js";
 
 /** Contract: returns an id, or any other value for a saver that it cannot read. */
 type ReadHead = (saver: object, threadId: string) => unknown;

@@ -1,9 +1,9 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../../errors.js";
+import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
+import { createRepair, type Repair } from "../messages/repair.js";
 import { coerceMessage, convertMessage, isMessage } from "./coerce-message.js";
 import { mendMessage } from "./message-shape.js";
-import { REMOVE_ALL_MESSAGES } from "./remove-all-messages.js";
-import { createRepair, type Repair } from "./repair.js";
 
 /**
  * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is

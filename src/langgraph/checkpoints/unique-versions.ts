@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { replaceMethods } from "./replace-methods.js";
+import { replaceMethods } from "../replace-methods.js";
 
 /** A fraction has this many values. A double can hold one beside the number of two million supersteps. */
 const FRACTIONS = 2 ** 32;

@@ -1,7 +1,7 @@
 /** The resume values among the writes of a checkpoint: the decisions of humans. */
 
 import { type BaseCheckpointSaver, type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
-import { isRecord } from "../shared/is-record.js";
+import { isRecord } from "../../shared/is-record.js";
 import { NULL_TASK } from "./null-task.js";
 
 /** The channel of a checkpoint's writes that has the resume values of a task's interrupts. Not exported. */

@@ -1,5 +1,6 @@
 /** Which values a checkpoint can store and read back. Any other makes every read of its thread fail. */
 
+import { isPlainObject } from "../../shared/is-plain-object.js";
 import { isRecord } from "../../shared/is-record.js";
 
 /** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
@@ -30,7 +31,8 @@ function demandOf(value: unknown, levels: number, isOpen: Map<object, boolean>):
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return undefined;
   const known = isOpen.get(value);
   // Checkpoints cut the cycles of other objects, such as clients.
-  if (known !== undefined) return known && isPlain(value) ? DEMANDS.depth : undefined;
+  if (known !== undefined)
+    return known && (Array.isArray(value) || isPlainObject(value)) ? DEMANDS.depth : undefined;
   if (levels <= 0) return DEMANDS.depth;
   if (isSerializedForm(value)) return DEMANDS.form;
   isOpen.set(value, true);
@@ -46,9 +48,4 @@ function demandOf(value: unknown, levels: number, isOpen: Map<object, boolean>):
 export function isSerializedForm(value: unknown): boolean {
   if (!isRecord(value) || !Object.hasOwn(value, "lc")) return false;
   return (value["lc"] === 1 || value["lc"] === 2) && typeof value["type"] === "string";
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }

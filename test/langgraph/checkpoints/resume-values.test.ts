@@ -1,7 +1,7 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { saveResumeValue, waitingInterrupts } from "../../src/langgraph/resume-values.js";
-import { inThread, oneNode, say } from "../support/plain-graph.js";
+import { saveResumeValue, waitingInterrupts } from "../../../src/langgraph/checkpoints/resume-values.js";
+import { inThread, oneNode, say } from "../../support/plain-graph.js";
 
 function missing(): never {
   throw new Error("Nothing was saved.");

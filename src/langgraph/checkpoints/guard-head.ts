@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { ThreadConflictError } from "../errors.js";
+import { ThreadConflictError } from "../../errors.js";
+import { replaceMethods } from "../replace-methods.js";
 import { isHead } from "./read-head.js";
-import { replaceMethods } from "./replace-methods.js";
 
 export interface GuardedSaver {
   readonly saver: BaseCheckpointSaver;
