@@ -12,9 +12,10 @@ import { deepseek } from "./deepseek.js";
 import { gemini } from "./gemini.js";
 import { mistral } from "./mistral.js";
 import { openai, openaiResponses } from "./openai.js";
-import { confirmed, type Dialect, inferred, taken } from "./rule.js";
+import { COMMON, confirmed, type Dialect, inferred, taken } from "./rule.js";
 
 export const strict = {
+  ...COMMON,
   rules: {
     ...taken(
       openai.rules,
@@ -52,9 +53,6 @@ export const strict = {
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: [],
-  stateBlocks: [],
   // Without a known provider, state that only one provider can read must not be sent.
   stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
