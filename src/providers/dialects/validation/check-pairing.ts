@@ -41,7 +41,7 @@ function checkGroup(
       while (isAnswered[first]) first += 1;
       isAnswered[place] = true;
       if (place !== first) report("result-order", result.index, { id });
-    } else if (former !== undefined) {
+    } else if (head !== undefined && former !== undefined) {
       report("duplicate-result", former, { next: result.index, id });
     } else {
       report("orphan-result", result.index, { id, name: head?.role ?? "system" });
