@@ -17,17 +17,7 @@ import { COMMON, confirmed, type Dialect, inferred, taken } from "./rule.js";
 export const strict = {
   ...COMMON,
   rules: {
-    ...taken(
-      openai.rules,
-      "empty-history",
-      "missing-result",
-      "orphan-result",
-      "duplicate-result",
-      "message-name",
-      "empty-calls",
-      "content-form",
-      "foreign-block",
-    ),
+    ...openai.rules,
     ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
     ...taken(gemini.rules, "tool-name", "call-position"),
     ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
@@ -47,8 +37,8 @@ export const strict = {
     // https://github.com/microsoft/semantic-kernel/issues/10281
     alternation: confirmed("A conversation must alternate between user and assistant roles."),
     // https://github.com/danny-avila/LibreChat/issues/13366
-    "missing-reasoning": confirmed(deepseek.rules["missing-reasoning"].text),
-    ...inferred("result-order", "role"),
+    ...taken(deepseek.rules, "missing-reasoning"),
+    ...inferred("result-order"),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
