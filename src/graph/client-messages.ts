@@ -10,7 +10,7 @@ import { createRepair, type Repair } from "../history/messages/repair.js";
 import { causeInText } from "../history/messages/result.js";
 import { convertMessage } from "../history/reading/coerce-message.js";
 import { messageExpectation } from "../history/reading/message-expectation.js";
-import { issueOfShape } from "../history/reading/message-shape.js";
+import { issueOfShape } from "../history/reading/message-issue.js";
 import { isRecord } from "../shared/is-record.js";
 
 export interface ClientMessages {

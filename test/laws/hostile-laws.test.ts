@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { filterToolCalls } from "../../src/history/long-threads/filter-tool-calls.js";
 import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
 import { cloneMessage } from "../../src/history/messages/clone-message.js";
-import { issueOfShape } from "../../src/history/reading/message-shape.js";
+import { issueOfShape } from "../../src/history/reading/message-issue.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";

@@ -1,7 +1,8 @@
 /** Groups messages by occurrence of their calls, in one linear pass. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { type Call, callsOf } from "../messages/call.js";
+import { addToList } from "../../shared/add-to-list.js";
+import { type Call, callsOf, indexesById } from "../messages/call.js";
 import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
 import { coverageOf } from "../messages/summary.js";
 
@@ -60,7 +61,7 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  const offers = new Map<string, Offers>();
+  const offers: Offers = { empty: new Map(), open: new Map() };
 
   for (const [index, message] of messages.entries()) {
     if (!isResult(message)) {
@@ -70,12 +71,11 @@ export function groupMessages(
       continue;
     }
     const id = callIdOf(message);
-    const offered = offers.get(id);
-    if (offered === undefined) {
+    if (!offers.open.has(id)) {
       orphans.push(message);
       continue;
     }
-    const slot = slotInOrder(groups.at(-1), id) ?? nearestSlot(offered, message);
+    const slot = slotInOrder(groups.at(-1), id) ?? nearestSlot(offers, message);
     if (slot === undefined) {
       duplicates.push(message);
       continue;
@@ -94,7 +94,7 @@ function slotInOrder(group: OpenGroup | undefined, id: string): Slot | undefined
   if (group === undefined) return undefined;
   let call: number | undefined = group.nextCall;
   if (group.calls[call]?.id !== id || group.results[call] !== undefined) {
-    group.callsById ??= callsById(group.calls);
+    group.callsById ??= indexesById(group.calls);
     const sameId = group.callsById.get(id) ?? [];
     for (call = sameId.at(-1); call !== undefined; call = sameId.at(-1)) {
       if (call >= group.nextCall && group.results[call] === undefined) break;
@@ -106,24 +106,13 @@ function slotInOrder(group: OpenGroup | undefined, id: string): Slot | undefined
   return { group, call };
 }
 
-/** The indexes of the calls with each id, the last one first. */
-function callsById(calls: readonly Call[]): Map<string, number[]> {
-  const indexes = new Map<string, number[]>();
-  for (const [call, { id }] of [...calls.entries()].reverse()) {
-    const sameId = indexes.get(id);
-    if (sameId === undefined) indexes.set(id, [call]);
-    else sameId.push(call);
-  }
-  return indexes;
-}
-
 /** The nearest slot that the result can fill. A slot that it cannot fill is never offered to such a result again. */
-function nearestSlot({ empty, open }: Offers, message: ToolMessage): Slot | undefined {
+function nearestSlot(offers: Offers, message: ToolMessage): Slot | undefined {
   const isFilled = ({ group, call }: Slot): boolean => {
     const result = group.results[call];
     return result !== undefined && (isPlaceholder(message) || !isPlaceholder(result));
   };
-  const slots = isPlaceholder(message) ? empty : open;
+  const slots = (isPlaceholder(message) ? offers.empty : offers.open).get(callIdOf(message)) ?? [];
   for (let slot = slots.at(-1); slot !== undefined; slot = slots.at(-1)) {
     if (!isFilled(slot)) return slot;
     slots.pop();
@@ -144,10 +133,10 @@ interface Slot {
   readonly call: number;
 }
 
-/** The slots of one call id, the nearest last: for placeholders, and for real results. */
+/** The slots of each call id, the nearest last: for placeholders, and for real results. */
 interface Offers {
-  readonly empty: Slot[];
-  readonly open: Slot[];
+  readonly empty: Map<string, Slot[]>;
+  readonly open: Map<string, Slot[]>;
 }
 
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
@@ -156,16 +145,11 @@ function openGroup(head: BaseMessage, calls: readonly Call[], start: number): Op
 }
 
 /** In reverse, so that the first of two calls with one id is the nearest. */
-function offerSlots(group: OpenGroup, offers: Map<string, Offers>): void {
+function offerSlots(group: OpenGroup, { empty, open }: Offers): void {
   for (let call = group.calls.length - 1; call >= 0; call -= 1) {
-    const slot = { group, call };
     const id = group.calls[call]?.id ?? "";
-    const offered = offers.get(id);
-    if (offered === undefined) offers.set(id, { empty: [slot], open: [slot] });
-    else {
-      offered.empty.push(slot);
-      offered.open.push(slot);
-    }
+    addToList(empty, id, { group, call });
+    addToList(open, id, { group, call });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Removes calls from an AI message, everywhere they are written. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { callBlockOf, callsOf } from "../messages/call.js";
+import { callBlockOf, callsOf, indexesById } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 
 /**
@@ -17,34 +17,35 @@ const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
  */
 export function withoutCalls(message: AIMessage, isDropped: (index: number) => boolean): AIMessage {
   const calls = callsOf(message);
-  const isKept = keptByOccurrence(
-    calls.map(({ id }) => id),
-    isDropped,
-  );
-  const keepEntries = <T>(entries: readonly T[], idOf: (entry: T) => unknown, place: string): T[] =>
-    entries.filter((entry) => isKept(place, idOf(entry)));
-
-  const toolCalls = keepEntries(message.tool_calls ?? [], ({ id }) => id, "listed");
-  const invalidCalls = keepEntries(message.invalid_tool_calls ?? [], ({ id }) => id, "listed");
+  /** Decides about the entries of one place. Each belongs to the next call with its id. */
+  const createFilter = () => {
+    const indexes = indexesById(calls);
+    return ({ id }: { readonly id?: string | undefined }): boolean => {
+      const index = indexes.get(id ?? "")?.pop();
+      return index === undefined || !isDropped(index);
+    };
+  };
+  const isListed = createFilter();
+  const isInContent = createFilter();
   const dropsReasoning = calls.every((_, index) => isDropped(index)) && hasSignedReasoning(message);
   const content = Array.isArray(message.content)
     ? message.content.filter((block) => {
         if (dropsReasoning && REASONING_BLOCKS.has(block.type)) return false;
         const call = callBlockOf(block);
-        return call === undefined || isKept("content", call.id);
+        return call === undefined || isInContent(call);
       })
     : message.content;
 
   const { tool_calls: rawCalls, reasoning, ...rest } = message.additional_kwargs;
-  const keptRaw = keepEntries(rawCalls ?? [], ({ id }) => id, "raw");
+  const keptRaw = (rawCalls ?? []).filter(createFilter());
   const additional_kwargs = {
     ...rest,
     ...(keptRaw.length > 0 && { tool_calls: keptRaw }),
     ...(reasoning !== undefined && !dropsReasoning && { reasoning }),
   };
   return copyMessage(message, {
-    tool_calls: toolCalls,
-    invalid_tool_calls: invalidCalls,
+    tool_calls: (message.tool_calls ?? []).filter(isListed),
+    invalid_tool_calls: (message.invalid_tool_calls ?? []).filter(isListed),
     content,
     additional_kwargs,
   });
@@ -66,28 +67,4 @@ export function isBlankMessage({ content }: AIMessage): boolean {
     if (block.type === "text") return typeof block["text"] !== "string" || block["text"].trim() === "";
     return REASONING_BLOCKS.has(block.type) || callBlockOf(block) !== undefined;
   });
-}
-
-/**
- * The same call can be written in several places. In each place, the n-th entry with an id is the n-th call
- * with that id.
- */
-function keptByOccurrence(
-  ids: readonly string[],
-  isDropped: (index: number) => boolean,
-): (place: string, id: unknown) => boolean {
-  const indexes = new Map<string, number[]>();
-  for (const [index, id] of ids.entries()) {
-    const sameId = indexes.get(id);
-    if (sameId === undefined) indexes.set(id, [index]);
-    else sameId.push(index);
-  }
-  const seen = new Map<string, number>();
-  return (place, id) => {
-    const key = typeof id === "string" ? id : "";
-    const occurrence = seen.get(`${place}:${key}`) ?? 0;
-    seen.set(`${place}:${key}`, occurrence + 1);
-    const index = indexes.get(key)?.[occurrence];
-    return index === undefined || !isDropped(index);
-  };
 }

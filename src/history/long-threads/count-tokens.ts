@@ -1,6 +1,7 @@
 /** Estimates the tokens of messages. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
 
@@ -43,8 +44,8 @@ function countContent(content: unknown): number {
 
 export function countBlock(block: unknown): number {
   if (typeof block === "string") return countTextTokens(block);
-  if (typeof block !== "object" || block === null) return 0;
-  if ("text" in block && typeof block.text === "string") return countTextTokens(block.text);
+  if (!isRecord(block)) return 0;
+  if (typeof block["text"] === "string") return countTextTokens(block["text"]);
   const written = toJson(block) ?? "";
   return written.length > TOKENS_PER_BINARY_BLOCK * LATIN_CHARACTERS_PER_TOKEN &&
     /"(?:data|url|image_url|base64)"/.test(written)

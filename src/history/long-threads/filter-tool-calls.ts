@@ -1,10 +1,10 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
 import { isUserMessage } from "../messages/summary.js";
 import { soundMessages } from "../reading/read-messages.js";
+import { wholeNumber } from "./find-safe-cutoff.js";
 
 /**
  * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
@@ -34,14 +34,11 @@ import { soundMessages } from "../reading/read-messages.js";
  */
 export function filterToolCalls(given: readonly BaseMessage[], max: number): BaseMessage[] {
   const messages = soundMessages(given);
-  if (!Number.isInteger(max) || max < 0) {
-    throw InvalidSettingError.expected("maxToolCallsFromHistory", "an integer of 0 or more", max);
-  }
+  let left = wholeNumber("maxToolCallsFromHistory", max);
   const { groups } = groupMessages(messages, callsOf);
   const turnStart = messages.findLastIndex(isUserMessage);
   const replacements = new Map<BaseMessage, BaseMessage | undefined>();
   const dropped = new Set<BaseMessage>();
-  let left = max;
   for (const group of groups.toReversed()) {
     if (group.start >= turnStart || group.calls.length === 0) continue;
     const kept = callsToKeep(group, left);

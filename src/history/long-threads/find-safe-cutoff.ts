@@ -46,10 +46,10 @@ export function findSafeCutoff(given: readonly BaseMessage[], keep: Keep): numbe
   const isSafe = safeCuts(messages);
   const firstUseful = messages.findIndex((message) => message.type !== "system") + 1;
   if (firstUseful === 0) return 0;
-  for (let cut = requested; cut >= firstUseful; cut -= 1) if (isSafe[cut]) return cut;
-  for (let cut = Math.max(requested, firstUseful); cut < messages.length; cut += 1)
-    if (isSafe[cut]) return cut;
-  return 0;
+  const before = isSafe.lastIndexOf(true, requested);
+  if (before >= firstUseful) return before;
+  const after = isSafe.indexOf(true, Math.max(requested, firstUseful));
+  return after < messages.length ? Math.max(after, 0) : 0;
 }
 
 function cutByCount(messages: readonly BaseMessage[], count: number): number {
@@ -67,7 +67,8 @@ function cutByTokens(messages: readonly BaseMessage[], budget: number): number {
   return cut;
 }
 
-function wholeNumber(setting: string, value: number): number {
+/** @throws InvalidSettingError for any other number. */
+export function wholeNumber(setting: string, value: number): number {
   if (Number.isInteger(value) && value >= 0) return value;
   throw InvalidSettingError.expected(setting, "an integer of 0 or more", value);
 }

@@ -26,7 +26,9 @@
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { addToList } from "../../shared/add-to-list.js";
 import { isRecord } from "../../shared/is-record.js";
+import { recordsIn } from "../../shared/records-in.js";
 
 /** One tool call of an AI message: an occurrence, not an id. */
 export interface Call {
@@ -59,42 +61,57 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
 
   const calls = [...readCalls(tool_calls, "valid"), ...readCalls(invalid_tool_calls, "invalid")];
-  if (!hasBlocks) return calls;
-  const listed = countById(calls);
-  for (const block of content) {
-    if (!isCallBlock(block)) continue;
-    const call = readCall(block, "valid");
-    const count = listed.get(call.id) ?? 0;
-    if (count > 0) listed.set(call.id, count - 1);
-    else calls.push(call);
-  }
-  return calls;
+  return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
 }
 
 /** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
   const { tool_calls, invalid_tool_calls, content } = message;
-  const listed = [tool_calls, invalid_tool_calls].flatMap((list) =>
-    Array.isArray(list) ? list.filter(isRecord) : [],
-  );
-  const left = countById(listed.map((entry) => readCall(entry, "valid")));
-  const blocks = Array.isArray(content) ? content.filter(isCallBlock) : [];
-  const unlisted = blocks.filter((block) => {
-    const { id } = readCall(block, "valid");
+  const listed = [...recordsIn(tool_calls), ...recordsIn(invalid_tool_calls)];
+  const calls = listed.map((entry) => readCall(entry));
+  return [...listed.map((entry) => entry["args"]), ...unlistedBlocks(content, calls).map(argumentsIn)];
+}
+
+/** The call that a content block describes, or undefined if it describes none. */
+export function callBlockOf(block: unknown): Call | undefined {
+  return isCallBlock(block) ? readCall(block) : undefined;
+}
+
+/** The content blocks whose calls are not listed. Each listed call stands for one block with its id. */
+export function unlistedBlocks(
+  content: unknown,
+  listed: readonly { readonly id: string }[],
+): readonly Record<string, unknown>[] {
+  const left = new Map<string, number>();
+  for (const { id } of listed) left.set(id, (left.get(id) ?? 0) + 1);
+  return recordsIn(content).filter((block) => {
+    if (!isCallBlock(block)) return false;
+    const { id } = readCall(block);
     const count = left.get(id) ?? 0;
     left.set(id, count - 1);
     return count <= 0;
   });
-  return [
-    ...listed.map((entry) => entry["args"]),
-    ...unlisted.map((block) => block["input"] ?? block["arguments"]),
-  ];
 }
 
-/** The call that a content block represents; undefined for any other block. */
-export function callBlockOf(block: unknown): Call | undefined {
-  return isCallBlock(block) ? readCall(block, "valid") : undefined;
+/** Reads the entry of a list of calls, or a block. */
+export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "valid"): Call {
+  // A Responses API block has an item id as well as the call id that its result names.
+  const id = entry["call_id"] ?? entry["id"];
+  const name = entry["name"];
+  return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };
+}
+
+/** The arguments of an entry or a block, unparsed. */
+export function argumentsIn({ args, input, arguments: written }: Record<string, unknown>): unknown {
+  return args ?? input ?? written;
+}
+
+/** The indexes of the calls with each id, the last one first: `pop` takes them in call order. */
+export function indexesById(calls: readonly { readonly id: string }[]): Map<string, number[]> {
+  const indexes = new Map<string, number[]>();
+  for (const [index, { id }] of [...calls.entries()].reverse()) addToList(indexes, id, index);
+  return indexes;
 }
 
 function isEmpty(list: unknown): boolean {
@@ -102,23 +119,9 @@ function isEmpty(list: unknown): boolean {
 }
 
 function readCalls(list: unknown, kind: Call["kind"]): Call[] {
-  return Array.isArray(list) ? list.filter(isRecord).map((entry) => readCall(entry, kind)) : [];
-}
-
-function readCall(entry: Record<string, unknown>, kind: Call["kind"]): Call {
-  // A Responses API block has an item id as well as the call id that its result names.
-  const id = entry["call_id"] ?? entry["id"];
-  const name = entry["name"];
-  return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };
+  return recordsIn(list).map((entry) => readCall(entry, kind));
 }
 
 function isCallBlock(block: unknown): block is Record<string, unknown> {
   return isRecord(block) && (block["type"] === "tool_use" || block["type"] === "function_call");
-}
-
-/** How many of the calls have each id. */
-export function countById(calls: readonly { readonly id: string }[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const call of calls) counts.set(call.id, (counts.get(call.id) ?? 0) + 1);
-  return counts;
 }

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
 import { callBlockOf } from "./call.js";
 
@@ -25,11 +26,11 @@ const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
 
 function blockText(block: unknown): string {
   if (typeof block === "string") return block;
-  if (typeof block !== "object" || block === null || callBlockOf(block) !== undefined) return "";
-  if ("text" in block && typeof block.text === "string") return block.text;
-  const type = "type" in block && typeof block.type === "string" ? block.type : "block";
+  if (!isRecord(block) || callBlockOf(block) !== undefined) return "";
+  if (typeof block["text"] === "string") return block["text"];
+  const type = typeof block["type"] === "string" ? block["type"] : "block";
   if (SILENT_BLOCKS.has(type)) return "";
-  const name = "name" in block ? block.name : "title" in block ? block.title : undefined;
+  const name = "name" in block ? block["name"] : block["title"];
   if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
   return typeof name === "string" ? `[${type}: ${name}]` : `[${type}]`;
 }

@@ -12,18 +12,20 @@ export const NO_OUTPUT = "(no output)";
 /** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = MARKS.placeholder;
 
+const UNKNOWN_EFFECT = "It may or may not have taken effect.";
+
 /**
  * Why a call has no result. The texts say only what is known. They are stable to the byte because a
  * provider's prompt cache compares them.
  */
 const CAUSES = {
-  unrecorded: "no result was recorded for it. It may or may not have taken effect.",
-  superseded: "a new message came before it finished. It may or may not have taken effect.",
-  interrupted: "the run ended before it finished. It may or may not have taken effect.",
+  unrecorded: `no result was recorded for it. ${UNKNOWN_EFFECT}`,
+  superseded: `a new message came before it finished. ${UNKNOWN_EFFECT}`,
+  interrupted: `the run ended before it finished. ${UNKNOWN_EFFECT}`,
   "invalid-arguments": "its arguments were not valid JSON, so it was not run.",
-  "timed-out": "it did not finish in the time allowed. It may or may not have taken effect.",
+  "timed-out": `it did not finish in the time allowed. ${UNKNOWN_EFFECT}`,
   declined: "it was not approved, so it was not run.",
-  failed: "it failed before it could return a result. It may or may not have taken effect.",
+  failed: `it failed before it could return a result. ${UNKNOWN_EFFECT}`,
 } as const;
 
 /** Why a tool call has a placeholder instead of a result. */

@@ -106,25 +106,15 @@ function assertReadable(message: BaseMessage): void {
 
 /** LangChain's storage form. LangChain's own coercion would read it as a message without content. */
 function isStoredForm(value: unknown): value is StoredMessage {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !BaseMessage.isInstance(value) &&
-    "type" in value &&
-    "data" in value &&
-    typeof value.data === "object" &&
-    value.data !== null &&
-    "content" in value.data
-  );
+  if (!isRecord(value) || BaseMessage.isInstance(value)) return false;
+  return "type" in value && isRecord(value["data"]) && "content" in value["data"];
 }
 
 /** Message constructors mutate their argument, so plain objects are copied first. */
 function ownedCopy(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isMarked(value)) {
-    return value;
-  }
+  if (!isRecord(value) || isMarked(value)) return value;
   return "lc" in value && "kwargs" in value
-    ? { ...value, kwargs: copyFields(Object(value.kwargs)) }
+    ? { ...value, kwargs: copyFields(Object(value["kwargs"])) }
     : copyFields(value);
 }
 

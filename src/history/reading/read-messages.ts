@@ -1,5 +1,6 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../../errors.js";
+import { addToList } from "../../shared/add-to-list.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { coerceMessage, convertMessage, isMessage } from "./coerce-message.js";
@@ -16,9 +17,7 @@ export function readMessages(values: readonly unknown[], report: (repair: Repair
     const message = readMessage(value, report);
     if (message === undefined) continue;
     if (!RemoveMessage.isInstance(message)) {
-      const sameId = places.get(message.id);
-      if (sameId === undefined) places.set(message.id, [messages.length]);
-      else sameId.push(messages.length);
+      addToList(places, message.id, messages.length);
       messages.push(message);
     } else if (message.id === REMOVE_ALL_MESSAGES) {
       messages.length = 0;

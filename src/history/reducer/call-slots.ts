@@ -5,6 +5,7 @@
  * none of its slots can take a result, and returns when one is emptied. So n results take n log n steps.
  */
 
+import { addToList } from "../../shared/add-to-list.js";
 import { Heap } from "../../shared/heap.js";
 import { isPlaceholder } from "../messages/result.js";
 import type { DraftGroup } from "./group-list.js";
@@ -41,11 +42,7 @@ export class CallSlots {
   /** Makes the slots of a group available, or takes note that its calls or results have changed. */
   offer(group: DraftGroup): void {
     const indexes = new Map<string, number[]>();
-    for (const [index, { id }] of group.calls.entries()) {
-      const sameId = indexes.get(id);
-      if (sameId === undefined) indexes.set(id, [index]);
-      else sameId.push(index);
-    }
+    for (const [index, { id }] of group.calls.entries()) addToList(indexes, id, index);
     this.#current.set(group, new Map());
     for (const [id, calls] of indexes) this.#add(id, group, calls);
   }

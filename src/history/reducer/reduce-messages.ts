@@ -31,8 +31,9 @@
  *     names, or first if it names none. If that message is not in the history, it is appended.
  */
 
-import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
+import { indexesById } from "../messages/call.js";
 import { withStoredMarks } from "../messages/marks.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
@@ -128,14 +129,13 @@ function replaceMessage(draft: Draft, given: BaseMessage, place: Place, report: 
 /** The n-th call of an id keeps the result of the former n-th call of that id. */
 function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report: Report): void {
   const results = draft.resultsOf(group);
-  const waiting = new Map<string, (ToolMessage | undefined)[]>();
-  for (const [index, { id }] of [...group.calls.entries()].reverse()) {
-    const sameId = waiting.get(id);
-    if (sameId === undefined) waiting.set(id, [results[index]]);
-    else sameId.push(results[index]);
-  }
+  const waiting = indexesById(group.calls);
   const calls = callsAnsweredAfter(head);
-  const kept = calls.flatMap(({ id }) => waiting.get(id)?.pop() ?? []);
-  for (const lost of waiting.values()) reportRemoved(lost.reverse(), report);
+  const kept = calls.flatMap(({ id }) => results[waiting.get(id)?.pop() ?? -1] ?? []);
+  for (const lost of waiting.values())
+    reportRemoved(
+      lost.reverse().map((index) => results[index]),
+      report,
+    );
   draft.replaceGroup(group, head, calls, kept);
 }

@@ -7,7 +7,7 @@ import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
-import { storageIssueOf } from "../../history/reading/message-shape.js";
+import { storageIssueOf } from "../../history/reading/message-issue.js";
 import { storageDemand } from "../../history/reading/storable.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { isError } from "../../shared/is-error.js";

@@ -1,6 +1,6 @@
 /** The rules of Anthropic's Messages API. */
 
-import { confirmed, type Dialect } from "./rule.js";
+import { COMMON, confirmed, type Dialect, PLAIN_NAME } from "./rule.js";
 
 /** Blocks that only Anthropic's models can read, and that are sent back as they are. */
 const STATE_BLOCKS = [
@@ -14,42 +14,38 @@ const STATE_BLOCKS = [
   "text_editor_code_execution_tool_result",
 ] as const;
 
+const BLOCK = "messages.{index}.content.0";
 const EMPTY =
   "messages.{index}: all messages must have non-empty content except for the optional final assistant message";
 const MISSING =
   "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
 
 export const anthropic = {
+  ...COMMON,
   rules: {
     // https://github.com/anthropics/claude-code/issues/6774
     "empty-history": confirmed("messages: at least one message is required"),
     // https://github.com/anthropics/claude-code/issues/5989
     "missing-result": confirmed(MISSING),
     // https://github.com/anthropics/claude-code/issues/18947
-    "orphan-result": confirmed(
-      "messages.{index}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {id}.",
-    ),
+    "orphan-result": confirmed(`${BLOCK}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: {id}.`),
     // https://github.com/langchain-ai/langgraph/issues/4397
     "duplicate-result": confirmed("messages.{index}: Too many `tool_result` blocks found: 2, expected 1."),
     // https://github.com/anomalyco/opencode/issues/1279
-    "call-id": confirmed(
-      "messages.{index}.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-    ),
+    "call-id": confirmed(`${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`),
     // https://github.com/anomalyco/opencode/issues/1279
-    "repeated-call-id": confirmed("messages.{index}.content.0: `tool_use` ids must be unique"),
+    "repeated-call-id": confirmed(`${BLOCK}: \`tool_use\` ids must be unique`),
     // https://github.com/home-assistant/core/issues/140005
-    "tool-name": confirmed(
-      "messages.{index}.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
-    ),
+    "tool-name": confirmed(`${BLOCK}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`),
     // https://github.com/anthropics/claude-code/issues/6696
-    arguments: confirmed("messages.{index}.content.0.tool_use.input: Input should be a valid dictionary"),
+    arguments: confirmed(`${BLOCK}.tool_use.input: Input should be a valid dictionary`),
     // https://github.com/vllm-project/vllm/pull/44505
     role: confirmed('messages: Unexpected role "{name}".'),
     // https://github.com/anthropics/claude-code/issues/6774
     "content-form": confirmed(EMPTY),
     // https://github.com/langchain-ai/langchain/pull/39803
     "foreign-block": confirmed(
-      "messages.{index}.content.0: Input tag '{name}' found using 'type' does not match any of the expected tags",
+      `${BLOCK}: Input tag '{name}' found using 'type' does not match any of the expected tags`,
     ),
     // https://github.com/anthropics/claude-code/issues/6774
     "empty-assistant": confirmed(EMPTY),
@@ -58,9 +54,7 @@ export const anthropic = {
     // https://github.com/anthropics/claude-code/issues/59812
     "blank-user": confirmed("messages: text content blocks must be non-empty"),
     // https://github.com/bytedance/trae-agent/issues/230
-    "blank-result": confirmed(
-      "messages.{index}.content.0.tool_result: content cannot be empty if `is_error` is true",
-    ),
+    "blank-result": confirmed(`${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`),
     // https://github.com/anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json
     "text-after-call": confirmed(MISSING),
     // https://github.com/vllm-project/vllm/pull/44505
@@ -75,15 +69,13 @@ export const anthropic = {
       "This model does not support assistant message prefill. The conversation must end with a user message.",
     ),
     // https://github.com/can1357/oh-my-pi/issues/6379
-    "foreign-state": confirmed("messages.{index}.content.0: Invalid `signature` in `thinking` block"),
+    "foreign-state": confirmed(`${BLOCK}: Invalid \`signature\` in \`thinking\` block`),
   },
   callPlaces: ["listed", "block"],
-  callId: /^[a-zA-Z0-9_-]{1,64}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  callId: PLAIN_NAME,
   assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
   ignoredBlocks: "all",
   stateBlocks: STATE_BLOCKS,
-  stateFields: [],
   blocksIn: ["human", "ai", "tool"],
   media: "anthropic",
   makers: ["anthropic"],

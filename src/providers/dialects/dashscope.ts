@@ -1,12 +1,13 @@
 /** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
-import { IGNORED_BY_CHAT_CLIENT } from "./openai.js";
+import { CHAT_CLIENT } from "./openai.js";
 import { confirmed, type Dialect, inferred } from "./rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 
 /** The OpenAI-compatible endpoint, through an OpenAI client. */
 export const dashscope = {
+  ...CHAT_CLIENT,
   rules: {
     // The error names an index where OpenAI lists ids.
     // https://github.com/QwenLM/qwen-code/issues/606
@@ -40,13 +41,6 @@ export const dashscope = {
       "system-position",
     ),
   },
-  callPlaces: ["listed", "raw"],
-  callId: /^[a-zA-Z0-9_-]{1,40}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
-  stateBlocks: [],
-  stateFields: [],
   blocksIn: ["human"],
   media: "image-url",
   makers: ["openai", "alibaba_tongyi"],

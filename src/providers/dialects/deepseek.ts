@@ -1,14 +1,13 @@
 /** The rules of DeepSeek. */
 
-import { IGNORED_BY_CHAT_CLIENT } from "./openai.js";
+import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "./openai.js";
 import { confirmed, type Dialect, inferred } from "./rule.js";
 
 export const deepseek = {
+  ...CHAT_CLIENT,
   rules: {
     // https://github.com/TurixAI/TuriX-CUA/issues/15
-    "missing-result": confirmed(
-      "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
-    ),
+    "missing-result": confirmed(FOLLOWED_BY_RESULTS),
     // https://github.com/itmisx/deepx-code/issues/94
     "orphan-result": confirmed(
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
@@ -36,13 +35,6 @@ export const deepseek = {
       "foreign-block",
     ),
   },
-  callPlaces: ["listed", "raw"],
-  callId: /^[a-zA-Z0-9_-]{1,40}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
-  stateBlocks: [],
-  stateFields: [],
   blocksIn: [],
   media: "none",
   makers: ["deepseek"],

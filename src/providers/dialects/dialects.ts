@@ -1,5 +1,4 @@
 import { InvalidSettingError } from "../../errors.js";
-import { didYouMean } from "../../shared/did-you-mean.js";
 import { anthropic } from "./anthropic.js";
 import { dashscope, dashscopeNative } from "./dashscope.js";
 import { deepseek } from "./deepseek.js";
@@ -32,9 +31,7 @@ export type DialectName = keyof typeof DIALECTS;
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
-  const known = Object.keys(DIALECTS);
-  const hint = typeof name === "string" ? didYouMean(name, known) : "";
-  throw InvalidSettingError.expected("dialect", `one of ${known.join(", ")}`, name, hint);
+  throw InvalidSettingError.expected("dialect", `one of ${Object.keys(DIALECTS).join(", ")}`, name);
 }
 
 /** Fields that the models of one provider write for themselves. The client of another provider may still send them. */

@@ -1,6 +1,6 @@
 /** The rules of Google's Gemini. */
 
-import { confirmed, type Dialect, inferred } from "./rule.js";
+import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME } from "./rule.js";
 
 const UNEQUAL =
   "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
@@ -9,6 +9,7 @@ const MISPLACED =
 const EMPTY = "contents.parts must not be empty";
 
 export const gemini = {
+  ...COMMON,
   rules: {
     // https://github.com/microsoft/vscode/issues/299295
     "missing-result": confirmed(UNEQUAL),
@@ -57,10 +58,9 @@ export const gemini = {
     ),
   },
   callPlaces: ["listed", "block"],
-  callId: /^[a-zA-Z0-9_-]{1,64}$/,
+  callId: PLAIN_NAME,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
   assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
-  ignoredBlocks: [],
   // Thoughts can be sent but need not be. They are dropped, because a `thinking` block may come from Anthropic.
   stateBlocks: ["executableCode", "codeExecutionResult", "functionCall"],
   stateFields: [

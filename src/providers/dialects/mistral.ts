@@ -4,9 +4,10 @@
  * https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py
  */
 
-import { confirmed, type Dialect, fromSource, inferred } from "./rule.js";
+import { COMMON, confirmed, type Dialect, fromSource, inferred } from "./rule.js";
 
 export const mistral = {
+  ...COMMON,
   rules: {
     "empty-history": fromSource("Conversation must have at least one message"),
     // https://github.com/mistralai/client-python/issues/234
@@ -34,11 +35,6 @@ export const mistral = {
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: [],
-  stateBlocks: [],
-  stateFields: [],
   blocksIn: ["human"],
   media: "image-url",
   makers: ["mistralai", "mistral"],

@@ -1,22 +1,26 @@
 /** The rules of OpenAI: Chat Completions and Responses. */
 
-import { confirmed, type Dialect, inferred, type Rules } from "./rule.js";
+import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME, type Rules } from "./rule.js";
 
-/** Content blocks that `@langchain/openai` leaves out of a chat message. */
-export const IGNORED_BY_CHAT_CLIENT = [
-  "tool_use",
-  "tool_call",
-  "reasoning",
-  "reasoning_content",
-  "thinking",
-] as const;
+/** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
+export const CHAT_CLIENT = {
+  ...COMMON,
+  callPlaces: ["listed", "raw"],
+  callId: /^[a-zA-Z0-9_-]{1,40}$/,
+  ignoredBlocks: ["tool_use", "tool_call", "reasoning", "reasoning_content", "thinking"],
+} as const;
+
+export const FOLLOWED_BY_RESULTS =
+  "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+const WRONG_PATTERN =
+  "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.";
 
 const chatRules = {
   // https://github.com/CopilotKit/CopilotKit/issues/529
   "empty-history": confirmed("Invalid 'messages': empty array. Expected an array with minimum length 1"),
   // https://github.com/sdcb/chats/pull/132
   "missing-result": confirmed(
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
+    `${FOLLOWED_BY_RESULTS} The following tool_call_ids did not have response messages: {ids}`,
   ),
   // https://github.com/sdcb/chats/pull/132
   "orphan-result": confirmed(
@@ -32,13 +36,9 @@ const chatRules = {
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
   ),
   // https://github.com/mcp-use/mcp-use/pull/94
-  "tool-name": confirmed(
-    "Invalid 'messages[{index}].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-  ),
+  "tool-name": confirmed(`Invalid 'messages[{index}].tool_calls[0].function.name': ${WRONG_PATTERN}`),
   // https://github.com/jekalmin/extended_openai_conversation/issues/251
-  "message-name": confirmed(
-    "Invalid 'messages[{index}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-  ),
+  "message-name": confirmed(`Invalid 'messages[{index}].name': ${WRONG_PATTERN}`),
   // https://github.com/chatboxai/chatbox/issues/2079
   "empty-calls": confirmed(
     "Invalid 'messages[{index}].tool_calls': empty array. Expected an array with minimum length 1",
@@ -49,14 +49,8 @@ const chatRules = {
 } as const satisfies Rules;
 
 export const openai = {
+  ...CHAT_CLIENT,
   rules: chatRules,
-  callPlaces: ["listed", "raw"],
-  callId: /^[a-zA-Z0-9_-]{1,40}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: IGNORED_BY_CHAT_CLIENT,
-  stateBlocks: [],
-  stateFields: [],
   // A list in a tool result can hold only texts, so a single text says the same.
   blocksIn: ["human", "ai"],
   media: "openai",
@@ -64,6 +58,7 @@ export const openai = {
 } as const satisfies Dialect;
 
 export const openaiResponses = {
+  ...COMMON,
   rules: {
     "empty-history": chatRules["empty-history"],
     // https://github.com/pydantic/pydantic-ai/issues/3461
@@ -75,9 +70,7 @@ export const openaiResponses = {
       "Invalid 'input[{index}].call_id': string too long. Expected a string with maximum length 64.",
     ),
     // https://github.com/weave-os/router/pull/1190
-    "tool-name": confirmed(
-      "Invalid 'input[{index}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-    ),
+    "tool-name": confirmed(`Invalid 'input[{index}].name': ${WRONG_PATTERN}`),
     // https://github.com/Chevey339/kelivo/pull/281
     role: confirmed(
       "Invalid value: '{name}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
@@ -89,11 +82,9 @@ export const openaiResponses = {
     ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],
-  callId: /^[a-zA-Z0-9_-]{1,64}$/,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  callId: PLAIN_NAME,
   assistantBlocks: ["text", "output_text", "refusal"],
   ignoredBlocks: "all",
-  stateBlocks: [],
   stateFields: [
     { place: "additional_kwargs", name: "reasoning" },
     { place: "additional_kwargs", name: "tool_outputs" },

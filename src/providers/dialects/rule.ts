@@ -100,6 +100,18 @@ export type CallPlace =
   /** Items of the stored response, `response_metadata.output`, which are sent in place of the message. */
   | "output";
 
+/** The form that most providers demand of names. */
+export const PLAIN_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** What most dialects have in common. */
+export const COMMON = {
+  toolName: PLAIN_NAME,
+  assistantBlocks: ["text"],
+  ignoredBlocks: [],
+  stateBlocks: [],
+  stateFields: [],
+} as const;
+
 /** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";

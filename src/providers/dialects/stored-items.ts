@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/messages/call.js";
 import { isResult } from "../../history/messages/result.js";
+import { isRecord } from "../../shared/is-record.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 
@@ -31,7 +32,7 @@ export function storedOutput(message: BaseMessage): readonly unknown[] | undefin
 /** The item id of each call, by the id of the call. */
 export function functionItemIds(message: BaseMessage): ReadonlyMap<string, string> | undefined {
   const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
-  if (typeof ids !== "object" || ids === null) return undefined;
+  if (!isRecord(ids)) return undefined;
   return new Map(
     Object.entries(ids).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
@@ -45,6 +46,6 @@ export function callIdsOfOutput(output: readonly unknown[]): string[] {
 }
 
 function read(value: unknown, name: string): string | undefined {
-  const field: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  const field = isRecord(value) ? value[name] : undefined;
   return typeof field === "string" ? field : undefined;
 }

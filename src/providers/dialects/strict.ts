@@ -12,21 +12,12 @@ import { deepseek } from "./deepseek.js";
 import { gemini } from "./gemini.js";
 import { mistral } from "./mistral.js";
 import { openai, openaiResponses } from "./openai.js";
-import { confirmed, type Dialect, inferred, taken } from "./rule.js";
+import { COMMON, confirmed, type Dialect, inferred, taken } from "./rule.js";
 
 export const strict = {
+  ...COMMON,
   rules: {
-    ...taken(
-      openai.rules,
-      "empty-history",
-      "missing-result",
-      "orphan-result",
-      "duplicate-result",
-      "message-name",
-      "empty-calls",
-      "content-form",
-      "foreign-block",
-    ),
+    ...openai.rules,
     ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
     ...taken(gemini.rules, "tool-name", "call-position"),
     ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
@@ -46,15 +37,12 @@ export const strict = {
     // https://github.com/microsoft/semantic-kernel/issues/10281
     alternation: confirmed("A conversation must alternate between user and assistant roles."),
     // https://github.com/danny-avila/LibreChat/issues/13366
-    "missing-reasoning": confirmed(deepseek.rules["missing-reasoning"].text),
-    ...inferred("result-order", "role"),
+    ...taken(deepseek.rules, "missing-reasoning"),
+    ...inferred("result-order"),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
-  assistantBlocks: ["text"],
-  ignoredBlocks: [],
-  stateBlocks: [],
   // Without a known provider, state that only one provider can read must not be sent.
   stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { soundMessages } from "../../history/reading/read-messages.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import type { Grade, RuleName } from "./rule.js";
-import type { Check, Fault } from "./validation/check.js";
+import type { Check, FaultValues } from "./validation/check.js";
 import { checkContent } from "./validation/check-content.js";
 import { checkNames } from "./validation/check-names.js";
 import { checkOrder } from "./validation/check-order.js";
@@ -49,21 +49,23 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
   const entry = dialectNamed(dialect);
   const sent = toSentMessages(soundMessages(messages), entry);
-  return CHECKS.flatMap((check) => check(sent, entry))
-    .flatMap((fault) => {
-      const rule = entry.rules[fault.rule];
-      if (rule === undefined) return [];
-      return [{ rule: fault.rule, index: fault.index, message: fill(rule.text, fault), grade: rule.grade }];
-    })
-    .sort((one, other) => one.index - other.index);
+  const violations: Violation[] = [];
+  for (const check of CHECKS)
+    check(sent, entry, (name, index, values) => {
+      const rule = entry.rules[name];
+      if (rule === undefined) return;
+      violations.push({
+        rule: name,
+        index,
+        message: fill(rule.text, { ...values, index }),
+        grade: rule.grade,
+      });
+    });
+  return violations.sort((one, other) => one.index - other.index);
 }
 
-function fill(text: string, fault: Fault): string {
-  return text.replace(
-    /\{(ids|id|name|index|next)\}/g,
-    (_, place: "ids" | "id" | "name" | "index" | "next") => {
-      const value = fault[place];
-      return Array.isArray(value) ? value.join(", ") : String(value ?? "");
-    },
+function fill(text: string, values: FaultValues & { readonly index: number }): string {
+  return text.replace(/\{(ids|id|name|index|next)\}/g, (_, place: keyof typeof values) =>
+    String(values[place] ?? ""),
   );
 }

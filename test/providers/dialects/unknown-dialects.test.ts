@@ -5,18 +5,15 @@ describe.each([
   ["validateHistory", (dialect: unknown) => validateHistory([], dialect as never)],
   ["toModelInput", (dialect: unknown) => toModelInput([], { dialect: dialect as never })],
 ] as const)("%s", (_name, ask) => {
-  it.each([
-    ["opnai", " Did you mean `openai`?"],
-    ["OpenAI", " Did you mean `openai`?"],
-    ["weather", ""],
-    ["constructor", ""],
-    [7, ""],
-  ])("refuses the dialect %j and names those that there are", (dialect, hint) => {
-    expect(() => ask(dialect)).toThrow(InvalidSettingError);
-    expect(() => ask(dialect)).toThrow(
-      `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, strict, got \`${JSON.stringify(dialect)}\`.${hint}`,
-    );
-  });
+  it.each(["opnai", "OpenAI", "constructor", 7])(
+    "refuses the dialect %j and names those that there are",
+    (dialect) => {
+      expect(() => ask(dialect)).toThrow(InvalidSettingError);
+      expect(() => ask(dialect)).toThrow(
+        `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, strict, got \`${JSON.stringify(dialect)}\`.`,
+      );
+    },
+  );
 
   it("accepts a known dialect", () => {
     expect(() => ask("mistral")).not.toThrow();

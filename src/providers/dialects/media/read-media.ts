@@ -9,22 +9,32 @@ export type Block = Exclude<MessageContent, string>[number];
 
 type Kind = "image" | "audio" | "video" | "file";
 
-export type Source =
-  /** `data` is base64. */
-  | { readonly kind: "data"; readonly mimeType: string; readonly data: string }
-  | { readonly kind: "url"; readonly url: string; readonly mimeType: string | undefined }
-  /** Media that a provider has stored under its own id. */
-  | { readonly kind: "id"; readonly id: string };
+/** Where the bytes are: in `data`, at `url`, or with a provider under its own `id`. */
+export interface Source {
+  /** Base64. */
+  readonly data?: string | undefined;
+  /** With `data`, the data URL. */
+  readonly url?: string | undefined;
+  readonly id?: string | undefined;
+  /** Known if there is `data`. */
+  readonly mimeType?: string | undefined;
+}
 
-export type Media =
-  | { readonly kind: Kind; readonly source: Source; readonly name: string | undefined }
-  /** A file of plain text. */
-  | { readonly kind: "text"; readonly text: string };
+export interface Media extends Source {
+  readonly kind: Kind;
+  readonly name: string | undefined;
+}
+
+/** A file of plain text. */
+interface PlainText {
+  readonly kind: "text";
+  readonly text: string;
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Undefined for a block that is not an image, sound or file, or has an unknown form. */
-export function readMedia(block: unknown): Media | undefined {
+export function readMedia(block: unknown): Media | PlainText | undefined {
   if (!isRecord(block)) return undefined;
   const text = readPlainText(block);
   if (text !== undefined) return { kind: "text", text };
@@ -32,9 +42,9 @@ export function readMedia(block: unknown): Media | undefined {
   const kind = readKind(standard["type"]);
   const source = readSource(standard, kind ?? "file");
   if (kind === undefined || source === undefined) return undefined;
-  if (source.kind === "data" && source.mimeType.startsWith("text/"))
+  if (source.data !== undefined && source.mimeType?.startsWith("text/"))
     return { kind: "text", text: decodeBase64Text(source.data) };
-  return { kind, source, name: readName(block) ?? readName(standard) };
+  return { kind, ...source, name: readName(block) ?? readName(standard) };
 }
 
 /** LangChain's `text-plain` and its older `source_type: "text"`, and Anthropic's text documents. */
@@ -84,20 +94,20 @@ function readSource(block: Fields, kind: Kind): Source | undefined {
   const mimeType = readString(block, "mimeType");
   const { data } = block;
   const encoded = isBytes(data) ? encodeBase64(data) : data;
-  if (typeof encoded === "string")
-    return { kind: "data", mimeType: mimeType ?? DEFAULT_TYPES[kind], data: encoded };
+  if (typeof encoded === "string") return dataSource(mimeType ?? DEFAULT_TYPES[kind], encoded);
   const url = readString(block, "url");
   if (url !== undefined) {
     const parsed = parseBase64DataUrl({ dataUrl: url });
-    return parsed === undefined
-      ? { kind: "url", url, mimeType }
-      : { kind: "data", mimeType: parsed.mime_type, data: parsed.data };
+    return parsed === undefined ? { url, mimeType } : dataSource(parsed.mime_type, parsed.data);
   }
   const id = readString(block, "fileId");
-  return id === undefined ? undefined : { kind: "id", id };
+  return id === undefined ? undefined : { id };
 }
 
-/** Bytes of another realm too. */
+function dataSource(mimeType: string, data: string): Source {
+  return { mimeType, data, url: `data:${mimeType};base64,${data}` };
+}
+
 function isBytes(value: unknown): value is Uint8Array {
   return nativeClassOf(value) === "Uint8Array";
 }

@@ -1,11 +1,11 @@
 /** Checks that each tool call has one result, directly after its message. */
 
 import { callIdOf, isResult } from "../../../history/messages/result.js";
-import type { Check, Fault } from "./check.js";
+import { addToList } from "../../../shared/add-to-list.js";
+import type { Check, ReportFault } from "./check.js";
 import type { SentMessage } from "./sent-message.js";
 
-export const checkPairing: Check = (messages) => {
-  const faults: Fault[] = [];
+export const checkPairing: Check = (messages, _dialect, report) => {
   let head: SentMessage | undefined;
   let results: SentMessage[] = [];
   for (const sent of messages) {
@@ -13,70 +13,45 @@ export const checkPairing: Check = (messages) => {
       results.push(sent);
       continue;
     }
-    for (const fault of checkGroup(head, results)) faults.push(fault);
+    checkGroup(head, results, report);
     head = sent;
     results = [];
   }
-  return faults.concat(checkGroup(head, results));
+  checkGroup(head, results, report);
 };
 
 /** @param head Undefined if the results are the first messages. */
-function checkGroup(head: SentMessage | undefined, results: readonly SentMessage[]): Fault[] {
-  if (head === undefined) return results.map((result) => orphan(result, "system"));
-  const faults: Fault[] = [];
-  const waiting = new Waiting(head.calls.map(({ id }) => id));
+function checkGroup(
+  head: SentMessage | undefined,
+  results: readonly SentMessage[],
+  report: ReportFault,
+): void {
+  const ids = head?.calls.map(({ id }) => id) ?? [];
+  /** For each id, the places of its calls without a result, the last one first. */
+  const waiting = new Map<string, number[]>();
+  for (const [place, id] of [...ids.entries()].reverse()) addToList(waiting, id, place);
+  const isAnswered: boolean[] = [];
   const answered = new Map<string, number>();
+  let first = 0;
   for (const result of results) {
     const id = idOf(result);
     const former = answered.get(id);
-    const order = waiting.answer(id);
-    if (order === "later") faults.push({ rule: "result-order", index: result.index, id });
-    else if (order === "none" && former === undefined) faults.push(orphan(result, head.role));
-    else if (order === "none")
-      faults.push({ rule: "duplicate-result", index: former ?? 0, next: result.index, id });
+    const place = waiting.get(id)?.pop();
+    if (place !== undefined) {
+      while (isAnswered[first]) first += 1;
+      isAnswered[place] = true;
+      if (place !== first) report("result-order", result.index, { id });
+    } else if (head !== undefined && former !== undefined) {
+      report("duplicate-result", former, { next: result.index, id });
+    } else {
+      report("orphan-result", result.index, { id, name: head?.role ?? "system" });
+    }
     if (former === undefined) answered.set(id, result.index);
   }
-  const ids = waiting.left();
-  if (ids.length > 0) {
-    const next = head.index + results.length + 1;
-    faults.push({ rule: "missing-result", index: head.index, ids, id: ids[0] ?? "", next });
-  }
-  return faults;
-}
-
-/** The calls of one message that have no result yet. */
-class Waiting {
-  readonly #ids: readonly string[];
-  readonly #isAnswered: boolean[] = [];
-  /** For each id, the indexes of its calls, the last one first. */
-  readonly #places = new Map<string, number[]>();
-  #first = 0;
-
-  constructor(ids: readonly string[]) {
-    this.#ids = ids;
-    for (const [place, id] of [...ids.entries()].reverse()) {
-      const sameId = this.#places.get(id);
-      if (sameId === undefined) this.#places.set(id, [place]);
-      else sameId.push(place);
-    }
-  }
-
-  /** Answers the first call of this id, and tells whether it is the first of all that wait. */
-  answer(id: string): "first" | "later" | "none" {
-    const place = this.#places.get(id)?.pop();
-    if (place === undefined) return "none";
-    while (this.#isAnswered[this.#first]) this.#first += 1;
-    this.#isAnswered[place] = true;
-    return place === this.#first ? "first" : "later";
-  }
-
-  left(): string[] {
-    return this.#ids.filter((_, place) => !this.#isAnswered[place]);
-  }
-}
-
-function orphan(result: SentMessage, role: string): Fault {
-  return { rule: "orphan-result", index: result.index, id: idOf(result), name: role };
+  const left = ids.filter((_, place) => !isAnswered[place]);
+  if (head === undefined || left[0] === undefined) return;
+  const next = head.index + results.length + 1;
+  report("missing-result", head.index, { ids: left.join(", "), id: left[0], next });
 }
 
 function idOf({ message }: SentMessage): string {

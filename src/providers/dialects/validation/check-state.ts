@@ -4,15 +4,14 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { readMaker } from "../maker.js";
 import { reasoningOf } from "../reasoning-field.js";
 import { storedItemIds } from "../stored-items.js";
-import type { Check, Fault } from "./check.js";
+import type { Check } from "./check.js";
 import { blockType } from "./sent-message.js";
 
-export const checkState: Check = (messages, { stateFields, stateBlocks, makers }) => {
-  const faults: Fault[] = [];
+export const checkState: Check = (messages, { stateFields, stateBlocks, makers }, report) => {
   const items = new Set<string>();
   for (const { message, index } of messages) {
     for (const id of storedItemIds(message)) {
-      if (items.has(id) || message.type === "tool") faults.push({ rule: "item-id", index, id });
+      if (items.has(id) || message.type === "tool") report("item-id", index, { id });
       items.add(id);
     }
     if (!isAIMessage(message)) continue;
@@ -23,10 +22,9 @@ export const checkState: Check = (messages, { stateFields, stateBlocks, makers }
       ? message.content.map(blockType).find((type) => stateBlocks.includes(type))
       : undefined;
     const carried = field?.name ?? block;
-    if (isForeign && carried !== undefined) faults.push({ rule: "foreign-state", index, id: carried });
+    if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
     const id = String(message.id);
-    if (isForeign && id.startsWith("msg_")) faults.push({ rule: "item-id", index, id });
-    if (reasoningOf(message) === undefined) faults.push({ rule: "missing-reasoning", index });
+    if (isForeign && id.startsWith("msg_")) report("item-id", index, { id });
+    if (reasoningOf(message) === undefined) report("missing-reasoning", index);
   }
-  return faults;
 };

@@ -1,8 +1,10 @@
 /** A message as a provider's client would send it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/messages/call.js";
+import { argumentsIn, isAIMessage, readCall } from "../../../history/messages/call.js";
 import { isRecord } from "../../../shared/is-record.js";
+import { parseJson } from "../../../shared/parse-json.js";
+import { recordsIn } from "../../../shared/records-in.js";
 import type { CallPlace, Dialect } from "../rule.js";
 
 export interface SentCall {
@@ -22,8 +24,6 @@ export interface SentMessage {
   /** The content that is sent, without the blocks that the client leaves out. */
   readonly content: unknown;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const ROLES: Readonly<Record<string, string>> = {
   system: "system",
@@ -72,43 +72,21 @@ function sentContentOf(message: BaseMessage, { assistantBlocks, ignoredBlocks }:
 function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCall[] {
   if (!isAIMessage(message)) return [];
   const { tool_calls, additional_kwargs, response_metadata, content } = message;
-  const output: unknown = response_metadata?.["output"];
-  if (places.includes("output") && Array.isArray(output) && output.length > 0) {
-    return output
-      .filter(isRecord)
-      .filter((item) => item["type"] === "function_call")
-      .map(readCall);
-  }
-  const listed = readList(tool_calls);
-  if (places.includes("raw") && listed.length === 0) return readList(additional_kwargs?.["tool_calls"]);
-  if (!places.includes("block") || !Array.isArray(content)) return listed;
-  const blocks = content
-    .filter((block) => blockType(block) === "tool_use")
-    .filter(isRecord)
-    .map(readCall);
+  const output = recordsIn(response_metadata?.["output"]);
+  if (places.includes("output") && output.length > 0)
+    return output.filter((item) => item["type"] === "function_call").map(readSentCall);
+  const listed = recordsIn(tool_calls).map(readSentCall);
+  if (places.includes("raw") && listed.length === 0)
+    return recordsIn(additional_kwargs?.["tool_calls"]).map(readSentCall);
+  if (!places.includes("block")) return listed;
+  const blocks = recordsIn(content).filter((block) => block["type"] === "tool_use");
   const listedIds = new Set(listed.map(({ id }) => id));
-  return [...listed, ...blocks.filter(({ id }) => !listedIds.has(id))];
+  return [...listed, ...blocks.map(readSentCall).filter(({ id }) => !listedIds.has(id))];
 }
 
-function readList(list: unknown): SentCall[] {
-  return Array.isArray(list) ? list.filter(isRecord).map(readCall) : [];
-}
-
-function readCall(entry: Fields): SentCall {
-  const body = isRecord(entry["function"]) ? entry["function"] : entry;
-  const id = entry["call_id"] ?? entry["id"];
-  const args = body["args"] ?? body["input"] ?? body["arguments"];
-  return {
-    id: typeof id === "string" ? id : "",
-    name: typeof body["name"] === "string" ? body["name"] : "",
-    args: typeof args === "string" ? parse(args) : args,
-  };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function readSentCall(entry: Readonly<Record<string, unknown>>): SentCall {
+  const { function: body, id } = entry;
+  const fields = isRecord(body) ? { ...body, id } : entry;
+  const args = argumentsIn(fields);
+  return { ...readCall(fields), args: typeof args === "string" ? parseJson(args) : args };
 }

@@ -16,54 +16,63 @@ const LEAST_TOKENS = 40;
 /** A request this short stays whole, even in a window that cannot be real. */
 const LEAST_OF_REQUEST = 200;
 /** What a shortened message of an earlier round has at most, as shares of the bound, one after the other. */
-const SHARES = [1 / 8, 1 / 32, 0];
+const LARGEST_SHARE = 1 / 8;
+const SHARES = [LARGEST_SHARE, 1 / 32, 0];
 /** The tokens of a note in place of messages, with the separators of a message. */
 const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
 
 /** Shortens results and arguments. The messages that the user and the model wrote stay whole. */
 export const SHORTEN_WORK: readonly BoundStep[] = [
-  (draft) => shortenOldest(draft, draft.parts.earlier),
-  (draft) => shortenOldest(draft, draft.parts.rounds),
-  (draft) => shortenTogether(draft, draft.parts.open, LEAST_TOKENS),
+  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
 ];
 
 /** Brings an input under any bound that holds the system prompt, the request and the open group in short. */
 export const ALL_STEPS: readonly BoundStep[] = [
-  (draft) => shortenOldest(draft, draft.parts.earlier),
-  (draft) => shortenLongTexts(draft, draft.parts.earlier),
+  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
+  // One long message would otherwise take all older ones with it.
+  (draft) => cutOldest(draft, draft.parts.earlier, cutText, [LARGEST_SHARE], 0),
   (draft) => leaveOutOldest(draft, draft.parts.earlier),
-  (draft) => shortenOldest(draft, draft.parts.rounds),
-  (draft) => shortenTogether(draft, draft.parts.open, draft.bound * (SHARES[0] ?? 0)),
+  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, draft.bound * LARGEST_SHARE),
   (draft) => leaveOutOldest(draft, draft.parts.rounds),
-  (draft) => shortenTogether(draft, draft.parts.open, LEAST_TOKENS),
-  (draft) => shortenTexts(draft, [...draft.parts.notes, ...draft.parts.open], LEAST_TOKENS),
-  (draft) => shortenTogether(draft, draft.parts.open, 1),
-  (draft) => shortenTexts(draft, draft.parts.request, LEAST_OF_REQUEST),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
+  (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], cutText, LEAST_TOKENS),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, 1),
+  (draft) => cutTogether(draft, draft.parts.request, cutText, LEAST_OF_REQUEST),
 ];
+
+/** Cuts the message at a place to this many tokens. */
+type Cut = (draft: InputDraft, place: number, tokens: number) => void;
+
+function cutWork(draft: InputDraft, place: number, tokens: number): void {
+  draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place)));
+}
+
+function cutText(draft: InputDraft, place: number, tokens: number): void {
+  draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens));
+}
 
 /** Rounds the excess up to blocks, so that the same messages are cut for several turns. Returns what may stay. */
 function goalOf({ excess, block }: InputDraft): number {
   return excess - Math.ceil(excess / block) * block;
 }
 
-/** Shortens the oldest first, and no more than needed, so that newer ones and a prompt cache stay as they are. */
-function shortenOldest(draft: InputDraft, groups: readonly Places[]): void {
-  const goal = goalOf(draft);
-  for (const share of SHARES) {
+/** Cuts the oldest first, and no more than needed, so that newer ones and a prompt cache stay as they are. */
+function cutOldest(
+  draft: InputDraft,
+  groups: readonly Places[],
+  cut: Cut,
+  shares: readonly number[],
+  goal: number,
+): void {
+  for (const share of shares) {
     const tokens = Math.max(Math.floor(draft.bound * share), LEAST_TOKENS);
     for (const place of groups.flat()) {
       if (draft.excess <= goal) return;
-      draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place)));
+      cut(draft, place, tokens);
     }
-  }
-}
-
-/** One long message would otherwise take all older ones with it. */
-function shortenLongTexts(draft: InputDraft, groups: readonly Places[]): void {
-  const tokens = Math.max(Math.floor(draft.bound * (SHARES[0] ?? 0)), LEAST_TOKENS);
-  for (const place of groups.flat()) {
-    if (draft.excess <= 0) return;
-    draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens));
   }
 }
 
@@ -86,26 +95,8 @@ function baseOf(message: BaseMessage, original: BaseMessage): BaseMessage {
   return isAIMessage(message) ? message : original;
 }
 
-/** Cuts the longest results and arguments to one length. */
-function shortenTogether(draft: InputDraft, places: Places, least: number): void {
-  cutToLevel(draft, places, least, (place, tokens) =>
-    draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place))),
-  );
-}
-
-function shortenTexts(draft: InputDraft, places: Places, least: number): void {
-  cutToLevel(draft, places, least, (place, tokens) =>
-    draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens)),
-  );
-}
-
 /** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
-function cutToLevel(
-  draft: InputDraft,
-  places: Places,
-  least: number,
-  cut: (place: number, tokens: number) => void,
-): void {
+function cutTogether(draft: InputDraft, places: Places, cut: Cut, least: number): void {
   const sizeAt = (place: number): number => {
     const message = draft.at(place);
     return message === undefined ? 0 : sizeOf(message);
@@ -115,7 +106,7 @@ function cutToLevel(
     const sizes = left.map(sizeAt);
     const room = sizes.reduce((sum, size) => sum + size, 0) - draft.excess;
     const level = Math.max(levelFor(sizes, room), Math.floor(least));
-    for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(place, level);
+    for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(draft, place, level);
     const cuttable = left.filter((place) => sizeAt(place) <= level);
     if (cuttable.length === left.length) return;
     left = cuttable;

@@ -19,6 +19,7 @@ import {
 } from "../../dialects/stored-items.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
+import { withoutFields } from "./without-fields.js";
 
 const ITEM_ID = /^(msg|fc)_/;
 
@@ -49,19 +50,10 @@ function fitsItsCalls(message: AIMessage): boolean {
 }
 
 function withoutItems(message: AIMessage): AIMessage {
-  const fields = openaiResponses.stateFields.filter(
-    ({ place, name }) => message[place]?.[name] !== undefined,
+  return withoutFields(
+    message,
+    openaiResponses.stateFields.filter(({ place, name }) => message[place]?.[name] !== undefined),
   );
-  if (fields.length === 0) return message;
-  const without = (place: "additional_kwargs" | "response_metadata"): Record<string, unknown> => {
-    const copy = { ...message[place] };
-    for (const field of fields) if (field.place === place) delete copy[field.name];
-    return copy;
-  };
-  return copyMessage(message, {
-    additional_kwargs: without("additional_kwargs"),
-    response_metadata: without("response_metadata"),
-  });
 }
 
 function withForeignId<T extends BaseMessage>(message: T): T {

@@ -14,6 +14,7 @@ import type { Target } from "../../dialects/maker.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
+import { withoutFields } from "./without-fields.js";
 
 export const keepOwnState: Step = (messages, target) =>
   mapMessages(messages, (message) => {
@@ -41,17 +42,8 @@ function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AI
     STATE_BLOCKS.has(block?.type) && !(own && dialect.stateBlocks.includes(block.type));
   const { content } = message;
   const losesBlocks = Array.isArray(content) && content.some(isLostBlock);
-  if (lost.length === 0 && !losesBlocks) return message;
-  const without = (place: "additional_kwargs" | "response_metadata"): Record<string, unknown> => {
-    const fields = { ...message[place] };
-    for (const field of lost) if (field.place === place) delete fields[field.name];
-    return fields;
-  };
-  return copyMessage(message, {
-    additional_kwargs: without("additional_kwargs"),
-    response_metadata: without("response_metadata"),
-    ...(losesBlocks && { content: content.filter((block) => !isLostBlock(block)) }),
-  });
+  const rest = withoutFields(message, lost);
+  return losesBlocks ? copyMessage(rest, { content: content.filter((block) => !isLostBlock(block)) }) : rest;
 }
 
 /** An empty text holds no state. */

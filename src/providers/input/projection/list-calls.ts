@@ -9,9 +9,11 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { callBlockOf, countById, isAIMessage } from "../../../history/messages/call.js";
+import { argumentsIn, isAIMessage, readCall, unlistedBlocks } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
+import { parseJson } from "../../../shared/parse-json.js";
+import { recordsIn } from "../../../shared/records-in.js";
 import { toJson } from "../../../shared/to-json.js";
 import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
@@ -32,63 +34,42 @@ const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 function withListedCalls(message: AIMessage): AIMessage {
-  const listed = asList(message.tool_calls);
-  const invalid = asList(message.invalid_tool_calls);
-  const blocks = Array.isArray(message.content) ? message.content : [];
-  const hasCallBlocks = blocks.some(isCallBlock);
+  const listed = recordsIn(message.tool_calls);
+  const invalid = recordsIn(message.invalid_tool_calls);
+  const { content } = message;
+  const hasCallBlocks = recordsIn(content).some(isCallBlock);
   const hasRaw = RAW_FIELDS.some((name) => message.additional_kwargs?.[name] !== undefined);
   if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
 
   const calls = [...listed.map(soundCall), ...invalid.map((call) => soundCall({ ...call, args: {} }))];
-  const waiting = countById(calls);
-  for (const block of blocks) {
-    if (callBlockOf(block) === undefined) continue;
-    const call = soundCall(block);
-    const twins = waiting.get(call.id) ?? 0;
-    if (twins === 0) calls.push(call);
-    else waiting.set(call.id, twins - 1);
-  }
   const additional_kwargs = { ...message.additional_kwargs };
   for (const name of RAW_FIELDS) delete additional_kwargs[name];
   return copyMessage(message, {
-    tool_calls: calls,
+    tool_calls: [...calls, ...unlistedBlocks(content, calls).map(soundCall)],
     invalid_tool_calls: [],
     additional_kwargs,
-    ...(hasCallBlocks && { content: blocks.filter((block) => !isCallBlock(block)) }),
+    ...(Array.isArray(content) && { content: content.filter((block) => !isCallBlock(block)) }),
   });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function asList(list: unknown): Fields[] {
-  return Array.isArray(list) ? list.filter(isRecord) : [];
-}
 
 function isCallBlock(block: unknown): boolean {
   return isRecord(block) && CALL_BLOCKS.has(block["type"]);
 }
 
 function isSound({ id, name, args }: Fields): boolean {
-  return typeof id === "string" && typeof name === "string" && isRecord(args) && toJson(args) !== undefined;
+  return typeof id === "string" && typeof name === "string" && isWritable(args);
 }
 
 function soundCall(entry: Fields): ToolCall & { id: string } {
-  const { id, call_id, name, args, input, arguments: written } = entry;
-  const given = call_id ?? id;
-  return {
-    type: "tool_call",
-    id: typeof given === "string" ? given : "",
-    name: typeof name === "string" ? name : "",
-    args: { ...toObject(args ?? input ?? written) },
-  };
+  const { id, name } = readCall(entry);
+  const written = argumentsIn(entry);
+  const args = typeof written === "string" ? parseJson(written) : written;
+  return { type: "tool_call", id, name, args: isWritable(args) ? { ...args } : {} };
 }
 
-function toObject(value: unknown): Fields {
-  if (typeof value !== "string") return isRecord(value) && toJson(value) !== undefined ? value : {};
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isRecord(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
+/** Whether these arguments can be sent: an object that can be written as JSON. */
+function isWritable(args: unknown): args is Fields {
+  return isRecord(args) && toJson(args) !== undefined;
 }
