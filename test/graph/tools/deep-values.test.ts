@@ -3,7 +3,7 @@
  * A model and a tool can make them, without a client.
  */
 
-import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type AIMessageFields, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -107,11 +107,11 @@ describe.each(LEVELS)("A value with %d levels", (levels) => {
     expect(runs).toEqual(["fast:2"]);
   });
 
-  const FIELDS = [
+  const FIELDS: readonly (readonly [name: string, fields: AIMessageFields])[] = [
     ["content", { content: [block] }],
     ["additional_kwargs", { content: "x", additional_kwargs: { reasoning: deep } }],
     ["response_metadata", { content: "x", response_metadata: { deep } }],
-  ] as const;
+  ];
 
   it.each(FIELDS)("in the %s of a response is stored in a form that can be read", async (_name, fields) => {
     const lines = await playTwice(new AIMessage(fields), {});
