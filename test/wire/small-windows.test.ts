@@ -120,7 +120,8 @@ async function playThread(strict: StrictProvider, model: unknown, options: Optio
     checkpointer: new MemorySaver(),
     ...options,
   });
-  const thread = openThread(graph);
+  // Most of the time of a long thread goes into its checkpoints, so there is one for each turn.
+  const thread = openThread(graph, "1", { durability: "exit" });
   for (let turn = 0; turn < TURNS; turn += 1) {
     const served = strict.requests.length;
     const { error } = await thread.send(requestOf(turn));
