@@ -53,6 +53,12 @@ const sound = (size: number): BaseMessage[] =>
     result(`r${turn}`, `c${turn}`),
     new AIMessage({ id: `t${turn}`, content: "Done" }),
   ]);
+/** Tool calls of one turn, each in a message of its own. */
+const rounds = (name: string, count: number, content: string): BaseMessage[] =>
+  numbers(count).flatMap((index) => [
+    calls(`${name}${index}`, `${name}-call${index}`),
+    new ToolMessage({ id: `${name}-result${index}`, tool_call_id: `${name}-call${index}`, content }),
+  ]);
 const batch = (size: number, callOf: (index: number) => string) => calls("a", ...numbers(size).map(callOf));
 
 function update(
@@ -129,6 +135,20 @@ const CASES: readonly Case[] = [
   ),
   list("validateHistory", sound, (messages) => validateHistory(messages, "openai")),
   list("toModelInput", sound, (messages) => toModelInput(messages)),
+  list(
+    "toModelInput: a window of half the messages",
+    (size) => sound(size),
+    (messages) => toModelInput(messages, { maxTokens: 2 * messages.length }),
+  ),
+  list(
+    "toModelInput: ten long results before short ones",
+    (size) => [
+      ...rounds("long", 10, "word ".repeat(8_000)),
+      ...rounds("short", size / 2, "found"),
+      human("h"),
+    ],
+    (messages) => toModelInput(messages, { maxTokens: 12 * messages.length }),
+  ),
   list(
     "renderTranscript: one long result",
     (size) => [result("r", "c", { content: "word ".repeat(size) })],

@@ -54,8 +54,14 @@ async function check(versions: Versions, tests: readonly string[]): Promise<void
   const second = `${SECOND_CORE.name}@npm:@langchain/core@${SECOND_CORE.version}`;
   const folder = await mkdtemp(join(tmpdir(), "tether-peers-"));
   try {
+    // Another script can be writing to the cache.
+    const filter = (path: string) => !path.endsWith(join("node_modules", ".cache"));
     for (const name of COPIED)
-      await cp(join(REPOSITORY, name), join(folder, name), { recursive: true, verbatimSymlinks: true });
+      await cp(join(REPOSITORY, name), join(folder, name), {
+        recursive: true,
+        verbatimSymlinks: true,
+        filter,
+      });
     await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers, second]);
     await assertInstalled(folder, versions);
     await runCommand(folder, process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...tests]);

@@ -17,6 +17,12 @@ const saved = (boot: number, checkpointId: string, messages: readonly Noted[]): 
 const written: Entry = { boot: 0, kind: "writes-end", checkpointId: "1", messages: [result] };
 const ended: Entry = { boot: 0, kind: "tool-end", callId: "c0_0_0" };
 const again: Entry = { boot: 1, kind: "boot", text: null };
+const shown: Entry = {
+  boot: 1,
+  kind: "state",
+  messages: [human, result, { key: "ai a1", line: "ai" }],
+  faults: [],
+};
 const returned = (messages: readonly Noted[], faults: readonly string[] = []): Entry => ({
   boot: 1,
   kind: "result",
@@ -47,6 +53,7 @@ describe("The check of a ledger", () => {
   it.each<{ fault: RegExp; entries: readonly Entry[] }>([
     { fault: /`human hi`.* is lost/, entries: [returned([result])] },
     { fault: /`result c0_0_0`.* is lost/, entries: [returned([human])] },
+    { fault: /`ai a1`.* is lost/, entries: [shown, returned([human, result])] },
     { fault: /no result/, entries: [returned([human, result], ["no result"])] },
     { fault: /ran again/, entries: [{ boot: 1, kind: "tool-start", callId: "c0_0_0" }] },
     { fault: /bad history/, entries: [{ boot: 1, kind: "model", faults: ["bad history"] }] },

@@ -36,7 +36,7 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const demand = (messages: readonly Noted[], where: string) => {
     const there = new Set(messages.map(({ key }) => key));
     for (const [key, since] of kept) {
-      if (!there.has(key)) faults.push(`${where}: \`${key}\`, which process ${since} had saved, is lost`);
+      if (!there.has(key)) faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
     }
   };
 
@@ -45,6 +45,8 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     if (entry.kind === "model" || entry.kind === "result" || entry.kind === "state") {
       faults.push(...entry.faults.map((fault) => `${where}, ${entry.kind}: ${fault}`));
     }
+    // A client has read what the state shows, also what LangGraph has saved only beside a checkpoint.
+    if (entry.kind === "state") keep(entry.messages, entry.boot);
     if (entry.kind === "put-end") {
       keep(entry.messages, entry.boot);
       for (const { key } of entry.messages) if (key !== undefined) applied.add(key);

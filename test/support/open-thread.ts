@@ -16,9 +16,16 @@ export interface ClientRun {
   readonly error: unknown;
 }
 
-/** @param graph A graph with a checkpointer. */
-export function openThread(graph: ReturnType<typeof createAgentGraph>, threadId = "1") {
-  const config = { configurable: { thread_id: threadId } };
+/**
+ * @param graph A graph with a checkpointer.
+ * @param more Further fields of the config of each run.
+ */
+export function openThread(
+  graph: ReturnType<typeof createAgentGraph>,
+  threadId = "1",
+  more: { readonly durability?: "exit" } = {},
+) {
+  const config = { configurable: { thread_id: threadId }, ...more };
   return {
     graph,
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),

@@ -8,7 +8,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
@@ -120,7 +120,8 @@ async function playThread(strict: StrictProvider, model: unknown, options: Optio
     checkpointer: new MemorySaver(),
     ...options,
   });
-  const thread = openThread(graph);
+  // Most of the time of a long thread goes into its checkpoints, so there is one for each turn.
+  const thread = openThread(graph, "1", { durability: "exit" });
   for (let turn = 0; turn < TURNS; turn += 1) {
     const served = strict.requests.length;
     const { error } = await thread.send(requestOf(turn));
@@ -136,28 +137,30 @@ async function playThread(strict: StrictProvider, model: unknown, options: Optio
   }
 }
 
-const start = (charactersPerToken: number) =>
-  startStrictProvider(({ messages }) => play(messages), {
+/** A provider for one test. It keeps all its requests, which are hundreds of megabytes for many long threads. */
+async function start(charactersPerToken: number): Promise<StrictProvider> {
+  const strict = await startStrictProvider(({ messages }) => play(messages), {
     window: { tokens: WINDOW, charactersPerToken },
     chunkSize: 500,
   });
+  onTestFinished(() => strict.stop());
+  return strict;
+}
 
 const TIMEOUT = TURNS * 10_000;
 
 describe("a model with a small window answers every turn", () => {
-  let strict: StrictProvider;
-  beforeAll(async () => {
-    strict = await start(4);
-  });
-  afterAll(() => strict.stop());
-
   it.each(THREADS)(
     "of %s, with %s",
-    async (_host, _title, model, options) => playThread(strict, await model(strict), options),
+    async (_host, _title, model, options) => {
+      const strict = await start(4);
+      await playThread(strict, await model(strict), options);
+    },
     TIMEOUT,
   );
 
   it.each(HOSTS)("of %s, and learns the window from the first refusals", async (_host, model) => {
+    const strict = await start(4);
     const graph = createAgentGraph({
       model: (await model(strict)) as BaseChatModel,
       tools: [look],
@@ -176,15 +179,12 @@ describe("a model with a small window answers every turn", () => {
 });
 
 describe("a model that counts more tokens than the library answers every turn", () => {
-  let strict: StrictProvider;
-  beforeAll(async () => {
-    strict = await start(1.5);
-  });
-  afterAll(() => strict.stop());
-
   it.each(HOSTS)(
     "of %s",
-    async (_host, model) => playThread(strict, await model(strict), { maxTokensBeforeSummary: BUDGET }),
+    async (_host, model) => {
+      const strict = await start(1.5);
+      await playThread(strict, await model(strict), { maxTokensBeforeSummary: BUDGET });
+    },
     TIMEOUT,
   );
 });

@@ -203,3 +203,10 @@ it("A result is never left without its call", () => {
     .map((one) => one.tool_call_id);
   expect(answered).toEqual(["y", "z"]);
 });
+
+it("Content with blocks that are null or of another type is filtered too", () => {
+  const messages = written({ content: [null, 5, text], tool_calls: [listed("x"), listed("y")] });
+  const filtered = filterToolCalls(messages, 0);
+  expect(filtered.map(({ type }) => type)).toEqual(["human", "ai", "human"]);
+  expect(filtered[1]?.text).toContain("I look.");
+});

@@ -54,6 +54,17 @@ describe("A batch that is longer than the budget", () => {
   });
 });
 
+it("Long results are shortened even if thousands of short ones came later", () => {
+  const long = Array.from({ length: 10 }, (_, step) => stepOf(`long${step}`, 10_000)).flat();
+  const short = Array.from({ length: 3_500 }, (_, step) => stepOf(`short${step}`, 5)).flat();
+  const input = [humanOf("h"), ...long, ...short];
+  const budget = tokensOf(input) - 50_000;
+  const shorter = shortenResults(input, budget);
+  expect(tokensOf(shorter)).toBeLessThanOrEqual(budget);
+  expect(shorter.slice(long.length + 1)).toEqual(input.slice(long.length + 1));
+  expect(strictViolations(shorter)).toEqual([]);
+});
+
 it("Lines that mention the request stay readable, wherever they are", () => {
   const lines = Array.from({ length: 400 }, (_, line) => `row ${line}: nothing of interest here`);
   const content = lines.with(350, "row 350: the Lisbon flight leaves at 07:45").join("\n");

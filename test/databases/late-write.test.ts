@@ -1,11 +1,11 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
 import { replaceMethods, type SaverMethods } from "../../src/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
-import { FirstValueSaver } from "../support/savers.js";
+import { SAVERS } from "../support/savers.js";
 import { callIdsOf } from "../support/strict-check.js";
 import { inThread, pairedScript, user } from "../support/thread.js";
 
@@ -40,44 +40,49 @@ const writesCalls = (writes: readonly (readonly unknown[])[]) =>
  * `PostgresSaver` shows the calls of the first beside the results of the second, and a run ends with calls that have
  * no result.
  */
-it("A write of a killed process that arrives late leaves no call without a result", async () => {
-  const saver = new FirstValueSaver();
-  let finishLate: () => Promise<unknown> = never;
-  let die = () => {};
-  const dead = new Promise<void>((resolve) => {
-    die = resolve;
-  });
-  const killed = createProcess("a", saver, {
-    put: (...given) => {
-      if (!hasCalls(given[1])) return saver.put(...given);
-      finishLate = () => saver.put(...given);
-      die();
-      return never();
+describe.each(SAVERS)("With $title", ({ isThere, open }) => {
+  it.skipIf(!isThere)(
+    "a write of a killed process that arrives late leaves no call without a result",
+    async () => {
+      const saver = (await open()).connect();
+      let finishLate: () => Promise<unknown> = never;
+      let die = () => {};
+      const dead = new Promise<void>((resolve) => {
+        die = resolve;
+      });
+      const killed = createProcess("a", saver, {
+        put: (...given) => {
+          if (!hasCalls(given[1])) return saver.put(...given);
+          finishLate = () => saver.put(...given);
+          die();
+          return never();
+        },
+        putWrites: (...given) => (writesCalls(given[1]) ? never() : saver.putWrites(...given)),
+      });
+      void killed.invoke(user("go"), { ...config, durability: "sync" });
+      await dead;
+
+      let written = 0;
+      const bothWritten = new Promise<void>((resolve) => {
+        const second = createProcess("b", saver, {
+          put: async (...given) => {
+            if (!hasCalls(given[1])) return never();
+            await finishLate();
+            return saver.put(...given);
+          },
+          putWrites: async (...given) => {
+            await saver.putWrites(...given);
+            if (given[1].some(([, value]) => JSON.stringify(value)?.includes("fast done"))) written += 1;
+            if (written === 2) resolve();
+          },
+        });
+        void second.invoke(null, { ...config, durability: "sync" });
+      });
+      await bothWritten;
+
+      const third = createProcess("c", saver);
+      const lines = ["human: go", "ai> fast fast", "tool: fast done -", "tool: fast done -", "ai: done"];
+      expect(pairedScript(await third.invoke(null, config))).toEqual(lines);
     },
-    putWrites: (...given) => (writesCalls(given[1]) ? never() : saver.putWrites(...given)),
-  });
-  void killed.invoke(user("go"), { ...config, durability: "sync" });
-  await dead;
-
-  let written = 0;
-  const bothWritten = new Promise<void>((resolve) => {
-    const second = createProcess("b", saver, {
-      put: async (...given) => {
-        if (!hasCalls(given[1])) return never();
-        await finishLate();
-        return saver.put(...given);
-      },
-      putWrites: async (...given) => {
-        await saver.putWrites(...given);
-        if (given[1].some(([, value]) => JSON.stringify(value)?.includes("fast done"))) written += 1;
-        if (written === 2) resolve();
-      },
-    });
-    void second.invoke(null, { ...config, durability: "sync" });
-  });
-  await bothWritten;
-
-  const third = createProcess("c", saver);
-  const lines = ["human: go", "ai> fast fast", "tool: fast done -", "tool: fast done -", "ai: done"];
-  expect(pairedScript(await third.invoke(null, config))).toEqual(lines);
+  );
 });
