@@ -12,6 +12,7 @@ import { convertMessage } from "../history/reading/coerce-message.js";
 import { messageExpectation } from "../history/reading/message-expectation.js";
 import { issueOfShape } from "../history/reading/message-issue.js";
 import { isRecord } from "../shared/is-record.js";
+import { safely } from "../shared/safely.js";
 
 export interface ClientMessages {
   readonly messages: readonly BaseMessage[];
@@ -51,8 +52,16 @@ function readSound(value: unknown, place: string): BaseMessage {
   throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
 }
 
-/** A value with a known role is a message with a wrong field. */
+/** Even a value that cannot be read is refused by its place. */
 function refusal(value: unknown, place: string): InvalidMessageError {
+  return safely(
+    () => describedRefusal(value, place),
+    new InvalidMessageError(place, value, "a message that can be read"),
+  );
+}
+
+/** A value with a known role is a message with a wrong field. */
+function describedRefusal(value: unknown, place: string): InvalidMessageError {
   const issue = isRecord(value) ? missingField(value) : undefined;
   if (issue !== undefined)
     return new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);

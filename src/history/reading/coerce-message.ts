@@ -3,7 +3,6 @@
 import {
   AIMessage,
   BaseMessage,
-  type BaseMessageChunk,
   type BaseMessageLike,
   ChatMessage,
   coerceMessageLikeToMessage,
@@ -18,11 +17,15 @@ import { isRecord } from "../../shared/is-record.js";
 import { callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
+import { isReadBack } from "../messages/read-back.js";
 import { mendMessage } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
-/** The class that a chunk is stored as. Chunks merge when they are concatenated; stored messages must not. */
+/**
+ * The class that a chunk, or a message of another class, is stored as. Chunks merge when they are concatenated; stored
+ * messages must not.
+ */
 const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, MessageClass>([
   ["ai", AIMessage],
   ["human", HumanMessage],
@@ -37,7 +40,7 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 /**
  * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with
  * `role` or `type`, or LangChain's serialized form. Returns undefined for any other value. The value is not
- * changed. A sound instance that is not a chunk is returned as it is; see {@link mendMessage} for others.
+ * changed. A sound instance of a stored class is returned as it is; see {@link mendMessage} for others.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   const message = convertMessage(value);
@@ -52,7 +55,7 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
       : convertLike(value);
     if (!isMarked(message)) return undefined;
     assertReadable(message);
-    return isChunk(message) ? fromChunk(message) : message;
+    return isChunk(message) || !isReadBack(message) ? ofStoredClass(message) : message;
   } catch {
     return undefined;
   }
@@ -124,10 +127,10 @@ function copyFields(fields: object): object {
   );
 }
 
-function fromChunk(chunk: BaseMessageChunk): BaseMessage {
-  const StoredClass = STORED_CLASSES.get(chunk.type);
-  if (StoredClass === undefined) return chunk;
-  const fields = Object.entries(chunk).filter(
+function ofStoredClass(message: BaseMessage): BaseMessage {
+  const StoredClass = STORED_CLASSES.get(message.type);
+  if (StoredClass === undefined) return message;
+  const fields = Object.entries(message).filter(
     ([name]) => !CHUNK_ONLY_FIELDS.has(name) && !name.startsWith("lc_"),
   );
   return new StoredClass(copyFields(Object.fromEntries(fields)) as never);

@@ -6,10 +6,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { recordsIn } from "../../shared/records-in.js";
-import { toJson } from "../../shared/to-json.js";
 import { isAIMessage } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
-import { isSerializedForm, MOST_LEVELS, storageDemand } from "./storable.js";
+import { MOST_LEVELS, storageDemand } from "./storable.js";
+import { storableCopy, textOf } from "./storable-copy.js";
 
 /** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
 export type Mend = (value: unknown) => unknown;
@@ -98,7 +98,7 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
   }
   if (!isStorable) {
     for (const [name, value] of storedFields({ ...message, ...changes }))
-      if (demandOnField(name, value) !== undefined) changes[name] = flattened(value);
+      if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
   }
   if (Object.keys(changes).length > 0) return copyMessage<BaseMessage>(message, changes) as T;
   storable.add(message);
@@ -138,29 +138,8 @@ export function demandOnField(name: string, value: unknown): string | undefined 
 /** What a checkpoint stores of a message: its fields, and others that its constructor received. */
 export function storedFields({ lc_kwargs, ...fields }: { lc_kwargs?: unknown }): [string, unknown][] {
   const all = Object.entries(isRecord(lc_kwargs) ? { ...lc_kwargs, ...fields } : fields);
-  return all.filter(
-    ([name, value]) => typeof value === "object" && value !== null && !name.startsWith("lc_"),
-  );
-}
-
-function flattened(value: unknown): unknown {
-  try {
-    return flatten(value);
-  } catch {
-    // A part cannot be read.
-    return textOf(value);
-  }
-}
-
-/** The value, with the parts below its second level that cannot be stored as JSON texts. */
-function flatten(value: unknown, levels = 2): unknown {
-  if (storageDemand(value, MOST_LEVELS - 2 + levels) === undefined) return value;
-  if (levels === 0) return textOf(value);
-  if (Array.isArray(value)) return value.map((item) => flatten(item, levels - 1));
-  const fields = Object.entries(Object(value)).filter(([name]) => name !== "lc" || !isSerializedForm(value));
-  return Object.fromEntries(fields.map(([name, item]) => [name, flatten(item, levels - 1)]));
-}
-
-function textOf(value: unknown): string {
-  return toJson(value) ?? "(a value that cannot be written as JSON)";
+  // Texts, numbers and functions are never a problem.
+  const isChecked = (value: unknown): boolean =>
+    typeof value === "bigint" || (typeof value === "object" && value !== null);
+  return all.filter(([name, value]) => isChecked(value) && !name.startsWith("lc_"));
 }

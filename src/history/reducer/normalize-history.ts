@@ -9,6 +9,7 @@ import type { Call } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
+import { isReadBack } from "../messages/read-back.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isResult } from "../messages/result.js";
@@ -87,7 +88,7 @@ function isOfStoredClass(message: BaseMessage): boolean {
   const prototype: object = Object.getPrototypeOf(message);
   const known = storedClasses.get(prototype);
   if (known !== undefined) return known;
-  const isStored = !RemoveMessage.isInstance(message) && !isChunk(message);
+  const isStored = !RemoveMessage.isInstance(message) && !isChunk(message) && isReadBack(message);
   storedClasses.set(prototype, isStored);
   return isStored;
 }

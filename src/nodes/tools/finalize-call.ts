@@ -6,8 +6,7 @@ import { cloneMessage } from "../../history/messages/clone-message.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/messages/result.js";
-import { convertMessage } from "../../history/reading/coerce-message.js";
-import { storageIssueOf } from "../../history/reading/message-issue.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { storageDemand } from "../../history/reading/storable.js";
 import type { FinalizedCall } from "../../middleware/run-tool-middleware.js";
 import { isError } from "../../shared/is-error.js";
@@ -47,7 +46,7 @@ export function finalizeCall(
     result,
     updateWith: (given, options) => {
       // A middleware can set or change the result. It answers this call, even if it names another one.
-      const own = storedResult(task, returnedResult(task, cloneMessage(given)));
+      const own = storable(returnedResult(task, cloneMessage(given)));
       return write(options?.endsRun ? endingRun(own) : own);
     },
   };
@@ -57,13 +56,16 @@ function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolea
   if (outcome.kind !== "returned")
     return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
   if (isCommand(outcome.value)) return draftCommand(task, outcome.value, includesDetails);
-  return alone(storedResult(task, returnedResult(task, outcome.value)));
+  return alone(storable(returnedResult(task, outcome.value)));
 }
 
-/** An error instead of a result that no checkpoint can store: it would end the thread. */
-function storedResult(task: ToolTask, result: ToolMessage): ToolMessage {
-  const issue = storageIssueOf(result);
-  return issue === undefined ? result : unstorable(task, `\`${issue.path}\` must be ${issue.expectation}`);
+/**
+ * The result with texts in place of values that no checkpoint can store: they would end the thread. The tool has done
+ * its work, so the rest of its result is kept.
+ */
+function storable(result: ToolMessage): ToolMessage {
+  const message = coerceMessage(result);
+  return message !== undefined && isResult(message) ? message : result;
 }
 
 function unstorable(task: ToolTask, reason: string): ToolMessage {
@@ -116,7 +118,7 @@ function messageOf(error: unknown): string {
  */
 function draftCommand(task: ToolTask, command: Command, includesDetails: boolean): Draft {
   const written = messagesOfCommand(command);
-  const messages = written === undefined ? [] : [written].flat().map(convertMessage);
+  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
     const error = new Error("it returned a command with a value in `messages` that is not a message");
     return draftCall(task, { kind: "threw", error }, includesDetails);
@@ -127,7 +129,7 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
     );
     return draftCall(task, { kind: "threw", error }, includesDetails);
   }
-  const fault = storageFault(command, messages);
+  const fault = storageFault(command);
   if (fault !== undefined) return alone(unstorable(task, fault));
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
@@ -139,7 +141,7 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
     };
   }
   return {
-    result: returnedResult(task, first),
+    result: storable(returnedResult(task, first)),
     write: (given) => {
       const answered = own.map((message) => (isOurs(message) ? given : message));
       return commandWithMessages(command, answered);
@@ -147,18 +149,14 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
   };
 }
 
-/** Says what of a command no checkpoint can store. */
-function storageFault(
-  { update, goto }: Command,
-  messages: readonly (BaseMessage | undefined)[],
-): string | undefined {
+/** Says what of a command, besides its messages, no checkpoint can store. */
+function storageFault({ update, goto }: Command): string | undefined {
   const { messages: _written, ...fields } = readUpdate(update) ?? {};
   for (const [name, value] of Object.entries({ ...fields, goto })) {
     const demand = storageDemand(value);
     if (demand !== undefined) return `\`${name}\` must be ${demand}`;
   }
-  const issues = messages.flatMap((message) => (message && storageIssueOf(message)) ?? []);
-  return issues[0] && `\`messages\` must be ${issues[0].expectation}`;
+  return undefined;
 }
 
 /** A parent graph can have nodes of the same names, so commands to it are not checked. */

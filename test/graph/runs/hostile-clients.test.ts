@@ -95,6 +95,37 @@ const REFUSED = titled<Refused>([
     says: "Expected `messages[0].content` to be plain data, without LangChain's serialized form",
   },
   {
+    title: "a bigint in a call",
+    message: { type: "ai", content: "x", tool_calls: [{ ...call, args: { id: 5n } }] },
+    says: "Expected `messages[0].tool_calls[0].args` to be plain data, without bigints",
+  },
+  {
+    title: "a bigint in another field",
+    message: { role: "user", content: "x", additional_kwargs: { rows: [{ id: 5n }] } },
+    says: "Expected `messages[0].additional_kwargs` to be plain data, without bigints",
+  },
+  {
+    title: "JSON that names a class",
+    message: {
+      role: "user",
+      content: "x",
+      additional_kwargs: { form: { toJSON: () => ({ lc: 1, type: "constructor", id: ["nowhere"] }) } },
+    },
+    says: "Expected `messages[0].additional_kwargs` to be plain data, without LangChain's serialized form",
+  },
+  {
+    title: "fields that cannot be read",
+    message: new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("Not to be read");
+        },
+      },
+    ),
+    says: "Expected `messages[0]` to be a message that can be read, got `object`.",
+  },
+  {
     title: "a result without the id of its call",
     message: { role: "tool", content: "x" },
     says: "Expected `messages[0].tool_call_id` to be the id of a tool call",
