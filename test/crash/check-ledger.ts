@@ -36,7 +36,8 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const demand = (messages: readonly Noted[], where: string) => {
     const there = new Set(messages.map(({ key }) => key));
     for (const [key, since] of kept) {
-      if (!there.has(key)) faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
+      if (!there.has(key))
+        faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
     }
   };
 
