@@ -41,6 +41,8 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
   "answer-broken": { reason: true },
   "limit-reached": { limit: true },
+  "structured-response-refused": { reason: true },
+  "structured-response-missing": { reason: true },
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true, retryAfterTurns: true },
   "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },

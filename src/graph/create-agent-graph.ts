@@ -1,8 +1,11 @@
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
+import { formatTools } from "../nodes/format/format-request.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
+import { readResponseFormat } from "../settings/format/read-response-format.js";
+import type { ResponseFormat, ResponseIn } from "../settings/format/response-format.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
 import { readRunContext } from "../settings/run-context.js";
 import type { SettingsOptions } from "../settings/settings.js";
@@ -13,8 +16,14 @@ import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
-export interface AgentGraphOptions extends SettingsOptions {
+export interface AgentGraphOptions<Format extends ResponseFormat | undefined = ResponseFormat | undefined>
+  extends Omit<SettingsOptions, "responseFormat"> {
   readonly middleware?: readonly Middleware[] | undefined;
+  /**
+   * The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is
+   * in `structuredResponse`. Default: a text.
+   */
+  readonly responseFormat?: Format | undefined;
 }
 
 /**
@@ -44,12 +53,17 @@ export interface AgentGraphOptions extends SettingsOptions {
  * console.log(messages.at(-1)?.text); // Paris: 18 °C
  * ```
  */
-export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
+export function createAgentGraph<const Format extends ResponseFormat | undefined = undefined>(
+  options: AgentGraphOptions<Format>,
+): AgentGraph<Format extends ResponseFormat ? ResponseIn<Format> : never> {
   const settings = resolveSettings(options);
-  const { tools, additionalTools } = checkTools(settings.tools, settings.additionalTools);
+  const formatPlan = readResponseFormat(settings.responseFormat);
+  const ofFormat = formatPlan === undefined ? [] : formatTools(formatPlan);
+  const { tools, additionalTools } = checkTools(settings.tools, settings.additionalTools, ofFormat);
   const offered = [...tools, ...additionalTools];
   const offeredNames = offered.map(toolName);
-  const toolChoice = readToolChoice(settings.toolChoice, offeredNames);
+  const requirableNames = [...offeredNames, ...ofFormat.map(toolName)];
+  const toolChoice = readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel, requireApproval } = settings;
   const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
@@ -61,6 +75,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     ...settings,
     tools,
     offered,
+    formatPlan,
     callPolicy: createCallPolicy({
       autoInvoke: settings.autoInvoke,
       toolNames: tools.map(toolName),
@@ -72,7 +87,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     resolveModel,
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
-    summaryPolicy: createSummaryPolicy(settings, offered, resolveModel),
+    summaryPolicy: createSummaryPolicy(settings, [...offered, ...ofFormat], resolveModel),
     summaryWording: summaryWording(settings.summaryLanguage, {
       heading: settings.summaryHeading,
       instructions: settings.summaryPrompt,
@@ -88,6 +103,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
+    hasFormat: formatPlan !== undefined,
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,
@@ -95,7 +111,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
       checkModel(own.model);
-      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, offeredNames);
+      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, requirableNames);
       return own;
     },
   });

@@ -19,10 +19,15 @@ export interface Tools {
 /**
  * Checks the tools of a graph.
  *
+ * @param formatTools The tools of its response format.
  * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice, or
  * more than 128 tools.
  */
-export function checkTools(tools: readonly unknown[], additionalTools: readonly unknown[]): Tools {
+export function checkTools(
+  tools: readonly unknown[],
+  additionalTools: readonly unknown[],
+  formatTools: readonly BindToolsInput[] = [],
+): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     if (!isTool(tool)) {
@@ -42,6 +47,7 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
     }
     addName(toolName(tool), names);
   }
+  for (const tool of formatTools) addName(toolName(tool), names);
   if (names.size > MOST_TOOLS) {
     throw new InvalidToolError(
       "",

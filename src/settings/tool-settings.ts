@@ -3,6 +3,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
+import { responseFormatRule } from "./format/read-response-format.js";
 import { requireApprovalRule } from "./require-approval.js";
 import { flag, listOf, milliseconds } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
@@ -38,6 +39,15 @@ export const TOOL_SETTINGS = {
     default: "auto",
     env: { name: "TOOL_CHOICE", read: readText, expects: "auto, none or required" },
     perRun: true,
+  },
+  /**
+   * The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is
+   * in `structuredResponse`. Default: a text.
+   */
+  responseFormat: {
+    ...responseFormatRule,
+    help: "The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is in `structuredResponse`. Default: a text.",
+    default: undefined,
   },
   /** Tools that the model may call and the caller of the run executes, as with `autoInvoke: false`. Default: none. */
   additionalTools: {
