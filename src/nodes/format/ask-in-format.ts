@@ -36,7 +36,9 @@ export async function askInFormat(
     const answer = await askModel(asked, config);
     const { message } = answer;
     if (active === undefined) return { answer, requests };
-    const isLast = requests >= mostRequests || answer.isTerminated || answer.toolChoice === "none";
+    // A middleware can turn tools off for this response.
+    const isOff = active.kind === "tool" && answer.toolChoice === "none";
+    const isLast = requests >= mostRequests || answer.isTerminated || isOff;
     if (message === undefined || isLast || callsOf(message).length > 0) return { answer, requests };
     const fault = await faultOf(message, active);
     if (fault === undefined) return { answer, requests };

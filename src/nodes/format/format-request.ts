@@ -67,33 +67,39 @@ export function formatRequest(
   return { ...plain, clientOptions: (asked) => formatOptions(asked, wanted) };
 }
 
-/** The model must call a tool in each response, because the last one is a call too. */
+/**
+ * The model must call a tool in each response, because the last one is a call too. A model that cannot be made to is
+ * asked again if it responds with a text.
+ */
 function choiceFor(
   formats: readonly Format[],
   model: BaseChatModel,
   { tools, toolChoice, isOff }: Without,
 ): ToolChoice {
-  if (!canForceCalls(model)) return "auto";
+  const force = forceOf(model);
   const [only, ...others] = formats;
-  if (only !== undefined && others.length === 0 && (isOff || tools.length === 0))
+  const isOnly = others.length === 0 && (isOff || tools.length === 0);
+  if (isOnly && only !== undefined && force !== "nothing")
     return { mode: "required", requiredFunctionName: only.name };
-  return isOff || toolChoice === "auto" || toolChoice === "none" ? "required" : toolChoice;
+  if (!isOff && toolChoice !== "auto" && toolChoice !== "none") return toolChoice;
+  return force === "any" ? "required" : "auto";
 }
 
-/** Models that think refuse a forced call. Such a model is asked again if it responds with a text. */
-function canForceCalls(model: BaseChatModel): boolean {
+/** What the provider lets a request force: any call, a call of a named tool, or nothing. Models that think refuse both. */
+function forceOf(model: BaseChatModel): "any" | "named" | "nothing" {
   const client = innermost(model);
   switch (dialectOf(model)) {
     case "anthropic": {
       const thinking: unknown = Reflect.get(client, "thinking");
-      return !(isRecord(thinking) && thinking["type"] !== "disabled");
+      return isRecord(thinking) && thinking["type"] !== "disabled" ? "nothing" : "any";
     }
+    // DashScope does not know "required".
     case "dashscope":
     case "dashscope-native":
-      return Reflect.get(client, "enableThinking") !== true;
+      return Reflect.get(client, "enableThinking") === true ? "nothing" : "named";
     case "deepseek":
-      return !/reasoner/.test(String(Reflect.get(client, "model")));
+      return /reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any";
     default:
-      return true;
+      return "any";
   }
 }
