@@ -19,6 +19,7 @@ const DOCUMENTS = [
   { path: "docs/middleware.md", count: 7 },
   { path: "docs/providers.md", count: 1 },
   { path: "docs/serving.md", count: 3 },
+  { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 8 },
   { path: "docs/under-your-own-agent.md", count: 3 },
 ] as const;
