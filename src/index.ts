@@ -53,6 +53,7 @@ export { type Violation, validateHistory } from "./providers/dialects/validate-h
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
+export type { ProviderTool } from "./providers/models/provider-tools.js";
 export {
   MultipleStructuredOutputsError,
   StructuredOutputParsingError,

@@ -3,6 +3,7 @@ import { createCallPolicy } from "../nodes/approval/call-policy.js";
 import { formatTools } from "../nodes/format/format-request.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
+import { checkProviderTools, withProviderTools } from "../providers/models/provider-tools.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
 import { readResponseFormat } from "../settings/format/read-response-format.js";
 import type { ResponseFormat, ResponseIn } from "../settings/format/response-format.js";
@@ -59,14 +60,26 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
   const settings = resolveSettings(options);
   const formatPlan = readResponseFormat(settings.responseFormat);
   const ofFormat = formatPlan === undefined ? [] : formatTools(formatPlan);
-  const { tools, additionalTools } = checkTools(settings.tools, settings.additionalTools, ofFormat);
-  const offered = [...tools, ...additionalTools];
-  const offeredNames = offered.map(toolName);
+  const { tools, additionalTools, providerTools } = checkTools(
+    settings.tools,
+    settings.additionalTools,
+    ofFormat,
+  );
+  const offered = [...tools, ...additionalTools, ...providerTools];
+  const offeredNames = offered.map(toolName).filter((name) => name !== "");
   const requirableNames = [...offeredNames, ...ofFormat.map(toolName)];
   const toolChoice = readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel, requireApproval } = settings;
-  const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
+  const { resolveModel: resolvePlain, checkModel } = prepareModels(
+    "model",
+    settings.model,
+    settings.models,
+    createModel,
+  );
+  checkProviderTools(providerTools, [settings.model, ...settings.models]);
+  const resolveModel: typeof resolvePlain = async (name) =>
+    withProviderTools(await resolvePlain(name), providerTools);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined

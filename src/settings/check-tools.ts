@@ -1,6 +1,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidToolError } from "../errors.js";
+import { isProviderTool, type ProviderTool } from "../providers/models/provider-tools.js";
 import { isRecord } from "../shared/is-record.js";
 import { hintAtClass } from "./hint-at-class.js";
 
@@ -14,6 +15,8 @@ export interface Tools {
   readonly tools: readonly StructuredToolInterface[];
   /** The model can call them, and the caller of the run executes their calls. */
   readonly additionalTools: readonly BindToolsInput[];
+  /** The provider runs them. */
+  readonly providerTools: readonly ProviderTool[];
 }
 
 /**
@@ -30,10 +33,14 @@ export function checkTools(
 ): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
+    if (isProviderTool(tool)) {
+      if (toolName(tool) !== "") addName(toolName(tool), names);
+      continue;
+    }
     if (!isTool(tool)) {
       throw new InvalidToolError(
         "",
-        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`.${hintAtClass(tool)}`,
+        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`, or a tool of a provider.${hintAtClass(tool)}${hintAtCaller(tool)}`,
       );
     }
     addName(tool.name, names);
@@ -56,8 +63,15 @@ export function checkTools(
   }
   return {
     tools: tools.filter(isTool),
+    providerTools: tools.filter(isProviderTool),
     additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
   };
+}
+
+function hintAtCaller(tool: unknown): string {
+  return isRecord(tool) && toolName(tool) !== ""
+    ? " A tool that the caller runs belongs in `additionalTools`."
+    : "";
 }
 
 function addName(name: string, names: Set<string>): void {

@@ -2,6 +2,7 @@
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { ProviderTool } from "../providers/models/provider-tools.js";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
 import { responseFormatRule } from "./format/read-response-format.js";
 import { requireApprovalRule } from "./require-approval.js";
@@ -11,12 +12,13 @@ import { toolChoiceRule } from "./tool-choice.js";
 
 export const TOOL_SETTINGS = {
   /**
-   * The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`,
-   * begins with a letter or `_`, and belongs to one tool only. Default: none.
+   * The LangChain tools that the model may call, at most 128, and tools that its provider runs, such as
+   * `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`,
+   * and belongs to one tool only. Default: none.
    */
   tools: {
-    ...listOf<StructuredToolInterface>("tools"),
-    help: "The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`, and belongs to one tool only. Default: none.",
+    ...listOf<StructuredToolInterface | ProviderTool>("tools"),
+    help: 'The LangChain tools that the model may call, at most 128, and tools that its provider runs, such as `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`, and belongs to one tool only. Default: none.',
     default: [],
   },
   /**

@@ -115,12 +115,10 @@ export function toolStrategy<const Schema extends ResponseSchema | readonly Resp
  * import { z } from "zod";
  *
  * const City = z.object({ name: z.string(), country: z.string() });
- * const agent = createAgentGraph({
- *   model: "openai:gpt-4o-mini",
- *   createModel: async () => Promise.reject(new Error("No key in this example.")),
- *   responseFormat: providerStrategy(City),
- * });
- * console.log(agent.name); // agent
+ * // "offline:" is a small model for trials, and cannot do this; a real one is "openai:gpt-4o-mini".
+ * const agent = createAgentGraph({ model: "offline:", responseFormat: providerStrategy(City) });
+ * const { structuredResponse } = await agent.invoke({ messages: "What is the capital of Norway?" });
+ * console.log(structuredResponse); // undefined
  * ```
  */
 export function providerStrategy<const Schema extends ResponseSchema>(
