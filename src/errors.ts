@@ -18,6 +18,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   that is not a message. Raised in a run. Results that tools have returned stay.
  * - `MODEL_FAILED`: a model cannot do what a request needs, its response is empty or broken, or its provider
  *   refused the request. Raised in a run. The history does not change.
+ * - `RESPONSE_NOT_IN_FORMAT`: a structured response does not fit its `responseFormat`. Passed to `handleError`, and
+ *   raised in a run if that is false.
  * - `THREAD_BUSY`: another run of the thread has not ended. Raised when a run or an update of the state starts. The
  *   thread does not change.
  * - `THREAD_MOVED`: another process or graph wrote to the thread while a run went on. Raised in the run. The thread
@@ -31,6 +33,7 @@ export type TetherErrorCode =
   | "INVALID_COMMAND"
   | "MIDDLEWARE_MISUSED"
   | "MODEL_FAILED"
+  | "RESPONSE_NOT_IN_FORMAT"
   | "THREAD_BUSY"
   | "THREAD_MOVED";
 

@@ -53,6 +53,21 @@ export { type Violation, validateHistory } from "./providers/dialects/validate-h
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
+export type { ProviderTool } from "./providers/models/provider-tools.js";
+export {
+  MultipleStructuredOutputsError,
+  StructuredOutputParsingError,
+} from "./settings/format/format-errors.js";
+export {
+  type ProviderStrategy,
+  providerStrategy,
+  type ResponseFormat,
+  type StructuredOutputError,
+  type ToolStrategy,
+  type ToolStrategyOptions,
+  toolStrategy,
+} from "./settings/format/response-format.js";
+export type { ResponseSchema } from "./settings/format/response-schema.js";
 export type { ApprovalCall, RequireApproval } from "./settings/require-approval.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

@@ -19,6 +19,7 @@ const DOCUMENTS = [
   { path: "docs/middleware.md", count: 7 },
   { path: "docs/providers.md", count: 1 },
   { path: "docs/serving.md", count: 3 },
+  { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 9 },
   { path: "docs/under-your-own-agent.md", count: 3 },
 ] as const;
@@ -41,6 +42,8 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
   "answer-broken": { reason: true },
   "limit-reached": { limit: true },
+  "structured-response-refused": { reason: true },
+  "structured-response-missing": { reason: true },
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true, retryAfterTurns: true },
   "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },

@@ -12,6 +12,8 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "summary-failed": true,
   "limit-reached": true,
   "answer-broken": true,
+  "structured-response-refused": true,
+  "structured-response-missing": true,
   "model-retry": true,
   "input-shortened": true,
   "dialect-changed": true,
@@ -29,6 +31,12 @@ const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
   declined: "it was not approved",
   failed: "it failed",
 };
+
+const MISSING_REASONS = {
+  "limit-reached": "a limit is reached",
+  "not-in-format": "no response was in the format",
+  ended: "the run was ended",
+} as const;
 
 /** An event of another sender is shown unchanged. */
 export function describeEvent(event: unknown): string {
@@ -52,6 +60,10 @@ export function describeEvent(event: unknown): string {
       return `the limit ${known.limit} is reached: the model must respond without tools`;
     case "answer-broken":
       return `the model's response ${BROKEN_REASONS[known.reason]}. It is requested again without streaming`;
+    case "structured-response-refused":
+      return `the response is not in the format: ${known.reason}`;
+    case "structured-response-missing":
+      return `the turn ended without a structured response: ${MISSING_REASONS[known.reason]}`;
     case "model-retry":
       return `the model failed (request ${known.attempt} of ${known.maxAttempts}). The request is sent again: ${known.reason}`;
     case "result-refused":

@@ -38,15 +38,19 @@ export interface RunDefaults extends RunRules {
   /** The graph's own middleware. It goes around that of a run. */
   readonly middleware: MiddlewareByKind;
   readonly concurrentRuns: ConcurrentRuns;
+  /** Whether the state has a structured response. */
+  readonly hasFormat: boolean;
 }
 
 /**
  * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
  * the messages of the thread. `stream` yields chunks while the run goes on.
  */
-export class AgentGraph extends BaseGraph {
+export class AgentGraph<Response = never> extends BaseGraph {
   declare readonly streamEvents: StreamEvents;
-  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;
+  declare readonly getState: (
+    ...given: Parameters<BaseGraph["getState"]>
+  ) => Promise<AgentSnapshot<Response>>;
   declare readonly withConfig: WithConfig<this>;
   readonly #defaults: RunDefaults;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
@@ -73,18 +77,19 @@ export class AgentGraph extends BaseGraph {
     }) as unknown as StreamEvents;
   }
 
-  static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
-    const fields = showOnly(compiled, ["messages"]);
+  static from<Response>(compiled: Drawn, defaults: RunDefaults): AgentGraph<Response> {
+    const shown = defaults.hasFormat ? ["messages", "structuredResponse"] : ["messages"];
+    const fields = showOnly(compiled, shown);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
-  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult> {
+  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult<Response>> {
     const { run, rest } = this.#begin(options, { isStreamed: false });
     return run.#invoke(input, rest);
   }
 
-  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult> {
+  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult<Response>> {
     return super.invoke(input, options);
   }
 
@@ -95,7 +100,7 @@ export class AgentGraph extends BaseGraph {
   >(
     input: AgentInput,
     options: StreamOptions<Mode, Subgraphs, Encoding> = {},
-  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding>>> {
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Response>>> {
     const { run, rest } = this.#begin(options);
     return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
   }

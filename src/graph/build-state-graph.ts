@@ -1,4 +1,6 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
+import { z } from "zod";
+import { withValueUntilNextStep } from "../langgraph/response-channel.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";
@@ -7,6 +9,7 @@ import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js
 import { firstRoute, step } from "../nodes/run/step.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summary/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools/tools.js";
+import type { FormatPlan } from "../settings/format/read-response-format.js";
 import { runContextSchema } from "../settings/run-context.js";
 
 /**
@@ -21,7 +24,7 @@ import { runContextSchema } from "../settings/run-context.js";
 export function buildStateGraph(
   options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
 ) {
-  return new StateGraph({ state: publicStateSchema, context: runContextSchema })
+  return graphWith(options.formatPlan)
     .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
@@ -35,4 +38,18 @@ export function buildStateGraph(
     .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
+}
+
+/** The type is that of a graph without a format, because the format is not known when the program is compiled. */
+function graphWith(plan: FormatPlan | undefined) {
+  const state = plan === undefined ? publicStateSchema : withStructuredResponse(plan);
+  const graph = new StateGraph({ state: state as typeof publicStateSchema, context: runContextSchema });
+  return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
+}
+
+/** The server shows the JSON schema of the state. Of several schemas the response has one. */
+function withStructuredResponse({ formats }: FormatPlan) {
+  const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
+  const response = z.unknown().meta({ ...(others.length === 0 ? only : { anyOf: [only, ...others] }) });
+  return publicStateSchema.extend({ structuredResponse: response.optional() });
 }

@@ -1,8 +1,12 @@
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
+import { formatTools } from "../nodes/format/format-request.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
+import { checkProviderTools, withProviderTools } from "../providers/models/provider-tools.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
+import { readResponseFormat } from "../settings/format/read-response-format.js";
+import type { ResponseFormat, ResponseIn } from "../settings/format/response-format.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
 import { readRunContext } from "../settings/run-context.js";
 import type { SettingsOptions } from "../settings/settings.js";
@@ -13,8 +17,14 @@ import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
-export interface AgentGraphOptions extends SettingsOptions {
+export interface AgentGraphOptions<Format extends ResponseFormat | undefined = ResponseFormat | undefined>
+  extends Omit<SettingsOptions, "responseFormat"> {
   readonly middleware?: readonly Middleware[] | undefined;
+  /**
+   * The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is
+   * in `structuredResponse`. Default: a text.
+   */
+  readonly responseFormat?: Format | undefined;
 }
 
 /**
@@ -44,15 +54,32 @@ export interface AgentGraphOptions extends SettingsOptions {
  * console.log(messages.at(-1)?.text); // Paris: 18 °C
  * ```
  */
-export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
+export function createAgentGraph<const Format extends ResponseFormat | undefined = undefined>(
+  options: AgentGraphOptions<Format>,
+): AgentGraph<Format extends ResponseFormat ? ResponseIn<Format> : never> {
   const settings = resolveSettings(options);
-  const { tools, additionalTools } = checkTools(settings.tools, settings.additionalTools);
-  const offered = [...tools, ...additionalTools];
-  const offeredNames = offered.map(toolName);
-  const toolChoice = readToolChoice(settings.toolChoice, offeredNames);
+  const formatPlan = readResponseFormat(settings.responseFormat);
+  const ofFormat = formatPlan === undefined ? [] : formatTools(formatPlan);
+  const { tools, additionalTools, providerTools } = checkTools(
+    settings.tools,
+    settings.additionalTools,
+    ofFormat,
+  );
+  const offered = [...tools, ...additionalTools, ...providerTools];
+  const offeredNames = offered.map(toolName).filter((name) => name !== "");
+  const requirableNames = [...offeredNames, ...ofFormat.map(toolName)];
+  const toolChoice = readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel, requireApproval } = settings;
-  const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
+  const { resolveModel: resolvePlain, checkModel } = prepareModels(
+    "model",
+    settings.model,
+    settings.models,
+    createModel,
+  );
+  checkProviderTools(providerTools, [settings.model, ...settings.models]);
+  const resolveModel: typeof resolvePlain = async (name) =>
+    withProviderTools(await resolvePlain(name), providerTools);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
@@ -61,6 +88,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     ...settings,
     tools,
     offered,
+    formatPlan,
     callPolicy: createCallPolicy({
       autoInvoke: settings.autoInvoke,
       toolNames: tools.map(toolName),
@@ -72,7 +100,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     resolveModel,
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
-    summaryPolicy: createSummaryPolicy(settings, offered, resolveModel),
+    summaryPolicy: createSummaryPolicy(settings, [...offered, ...ofFormat], resolveModel),
     summaryWording: summaryWording(settings.summaryLanguage, {
       heading: settings.summaryHeading,
       instructions: settings.summaryPrompt,
@@ -88,6 +116,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
+    hasFormat: formatPlan !== undefined,
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,
     hasStrictResume: asksHumans,
@@ -95,7 +124,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
       checkModel(own.model);
-      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, offeredNames);
+      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, requirableNames);
       return own;
     },
   });

@@ -10,8 +10,10 @@ import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import type { RunRecord } from "../nodes/run/run-record.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
+import { isPlainObject } from "../shared/is-plain-object.js";
 import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
 import { readRunInput } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
@@ -62,18 +64,35 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   assertRunInput(run.received, isSubgraph);
   assertServices(run, isSubgraph);
   // The parent graph of a subgraph is no client.
-  const { input, events } = isSubgraph
+  const { input: admitted, events } = isSubgraph
     ? { input: received, events: [] }
     : await admitInput(received, run, run.readThread);
+  const input = withoutResponse(admitted);
   const inputEvents = [...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };
 
-  const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
+  let record: RunRecord | undefined;
+  const begin = (
+    runInput: unknown,
+    context: RunContext,
+    given?: GivenMessages,
+    own = options,
+    structuredResponse?: unknown,
+  ) => {
     const resumeValue = isCommand(runInput) ? runInput.resume : undefined;
     watched.restart(savesAtExit(own) ? resumeValue : undefined);
-    const inputs = { input: runInput, bag, middleware, checkpoints, given, maxConcurrency, ...kind };
+    const inputs = {
+      input: runInput,
+      bag,
+      middleware,
+      checkpoints,
+      given,
+      maxConcurrency,
+      structuredResponse,
+      ...kind,
+    };
     const handle = new RunHandle(inputs);
     handle.record.inputEvents.push(...inputEvents.splice(0));
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
@@ -100,16 +119,30 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   });
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
-    start: () => begin(withMessages(input, context.messages), readContext(context.options)),
+    start: () => {
+      const run = begin(withMessages(input, context.messages), readContext(context.options));
+      record = run.record;
+      return run;
+    },
     answer: (given) => {
       const messages = isCommand(input)
         ? { messages: context.messages }
         : withMessages(input ?? {}, context.messages);
       return begin(messages, readContext(context.options), given).chunks;
     },
-    correct: (given, history) =>
-      begin({ messages: keepsHistory ? [] : history }, settings, given, followingOptions(options)).chunks,
+    correct: (given, history) => {
+      const response = record?.structuredResponse;
+      const messages = keepsHistory ? [] : history;
+      return begin({ messages }, settings, given, followingOptions(options), response).chunks;
+    },
   });
+}
+
+/** Only the model writes the structured response. A parent graph passes on its own. */
+function withoutResponse(input: unknown): unknown {
+  if (!isPlainObject(input) || !("structuredResponse" in input)) return input;
+  const { structuredResponse: _old, ...rest } = input;
+  return rest;
 }
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */

@@ -25,15 +25,18 @@ import type { AgentUpdate, AgentUpdates, AgentValues, BaseGraph } from "./base-g
 /** New messages for the thread, a `Command`, or null. Null continues a run where the thread stopped. */
 export type AgentInput = { readonly messages: MessagesUpdate } | Command | null;
 
-/** The result of a run: the messages of its thread. */
-export interface AgentResult {
+/** The result of a run: the messages of its thread, and the structured response if the graph has a format for it. */
+export type AgentResult<Response = never> = {
   /** All messages of the thread, in order. */
   messages: BaseMessage[];
-}
+} & StructuredValues<Response>;
+
+/** The structured response. It is left out if the run ended without one. */
+type StructuredValues<Response> = [Response] extends [never] ? unknown : { structuredResponse?: Response };
 
 /** A state of a thread. Its values are empty if the thread does not exist yet. */
-export interface AgentSnapshot extends StateSnapshot {
-  readonly values: Partial<AgentResult>;
+export interface AgentSnapshot<Response = never> extends StateSnapshot {
+  readonly values: Partial<AgentResult<Response>>;
 }
 
 type Modes = StreamMode | StreamMode[] | undefined;
@@ -44,7 +47,17 @@ export type AgentChunk<
   Mode extends Modes,
   Subgraphs extends boolean,
   Encoding extends Encodings,
-> = StreamOutputMap<Mode, Subgraphs, AgentUpdate, AgentValues, string, AgentUpdates, AgentEvent, Encoding>;
+  Response = never,
+> = StreamOutputMap<
+  Mode,
+  Subgraphs,
+  AgentUpdate,
+  AgentValues & StructuredValues<Response>,
+  string,
+  AgentUpdates,
+  AgentEvent,
+  Encoding
+>;
 
 /** Options that `invoke`, `stream` and `streamEvents` take in addition to those of LangGraph. */
 export interface RunOptions {

@@ -1,6 +1,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidToolError } from "../errors.js";
+import { isProviderTool, type ProviderTool } from "../providers/models/provider-tools.js";
 import { isRecord } from "../shared/is-record.js";
 import { hintAtClass } from "./hint-at-class.js";
 
@@ -14,21 +15,32 @@ export interface Tools {
   readonly tools: readonly StructuredToolInterface[];
   /** The model can call them, and the caller of the run executes their calls. */
   readonly additionalTools: readonly BindToolsInput[];
+  /** The provider runs them. */
+  readonly providerTools: readonly ProviderTool[];
 }
 
 /**
  * Checks the tools of a graph.
  *
+ * @param formatTools The tools of its response format.
  * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice, or
  * more than 128 tools.
  */
-export function checkTools(tools: readonly unknown[], additionalTools: readonly unknown[]): Tools {
+export function checkTools(
+  tools: readonly unknown[],
+  additionalTools: readonly unknown[],
+  formatTools: readonly BindToolsInput[] = [],
+): Tools {
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
+    if (isProviderTool(tool)) {
+      if (toolName(tool) !== "") addName(toolName(tool), names);
+      continue;
+    }
     if (!isTool(tool)) {
       throw new InvalidToolError(
         "",
-        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`.${hintAtClass(tool)}`,
+        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`, or a tool of a provider.${hintAtClass(tool)}${hintAtCaller(tool)}`,
       );
     }
     addName(tool.name, names);
@@ -42,6 +54,7 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
     }
     addName(toolName(tool), names);
   }
+  for (const tool of formatTools) addName(toolName(tool), names);
   if (names.size > MOST_TOOLS) {
     throw new InvalidToolError(
       "",
@@ -50,8 +63,15 @@ export function checkTools(tools: readonly unknown[], additionalTools: readonly 
   }
   return {
     tools: tools.filter(isTool),
+    providerTools: tools.filter(isProviderTool),
     additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
   };
+}
+
+function hintAtCaller(tool: unknown): string {
+  return isRecord(tool) && toolName(tool) !== ""
+    ? " A tool that the caller runs belongs in `additionalTools`."
+    : "";
 }
 
 function addName(name: string, names: Set<string>): void {

@@ -2,7 +2,9 @@
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { ProviderTool } from "../providers/models/provider-tools.js";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
+import { responseFormatRule } from "./format/read-response-format.js";
 import { requireApprovalRule } from "./require-approval.js";
 import { flag, listOf, milliseconds } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
@@ -10,12 +12,13 @@ import { toolChoiceRule } from "./tool-choice.js";
 
 export const TOOL_SETTINGS = {
   /**
-   * The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`,
-   * begins with a letter or `_`, and belongs to one tool only. Default: none.
+   * The LangChain tools that the model may call, at most 128, and tools that its provider runs, such as
+   * `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`,
+   * and belongs to one tool only. Default: none.
    */
   tools: {
-    ...listOf<StructuredToolInterface>("tools"),
-    help: "The LangChain tools that the model may call, at most 128. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`, and belongs to one tool only. Default: none.",
+    ...listOf<StructuredToolInterface | ProviderTool>("tools"),
+    help: 'The LangChain tools that the model may call, at most 128, and tools that its provider runs, such as `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`, and belongs to one tool only. Default: none.',
     default: [],
   },
   /**
@@ -38,6 +41,15 @@ export const TOOL_SETTINGS = {
     default: "auto",
     env: { name: "TOOL_CHOICE", read: readText, expects: "auto, none or required" },
     perRun: true,
+  },
+  /**
+   * The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is
+   * in `structuredResponse`. Default: a text.
+   */
+  responseFormat: {
+    ...responseFormatRule,
+    help: "The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is in `structuredResponse`. Default: a text.",
+    default: undefined,
   },
   /** Tools that the model may call and the caller of the run executes, as with `autoInvoke: false`. Default: none. */
   additionalTools: {

@@ -17,8 +17,10 @@ describe("docs/api.md", () => {
   });
 
   it("shows a class without bodies and private members", () => {
-    const [shown = ""] = /class AgentGraph [\s\S]*?```/.exec(page) ?? [];
-    expect(shown).toContain("invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult>;");
+    const [shown = ""] = /class AgentGraph<[\s\S]*?```/.exec(page) ?? [];
+    expect(shown).toContain(
+      "invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult<Response>>;",
+    );
     expect(shown).not.toMatch(/#|return |constructor/);
   });
 

@@ -34,6 +34,14 @@ describe("describeEvent", () => {
       words: "the limit maxIterations is reached: the model must respond without tools",
     },
     {
+      event: { type: "structured-response-refused", reason: "no name" },
+      words: "the response is not in the format: no name",
+    },
+    {
+      event: { type: "structured-response-missing", reason: "limit-reached" },
+      words: "the turn ended without a structured response: a limit is reached",
+    },
+    {
       event: { type: "result-refused", tool: "pay", callId: "c1" },
       words: "pay: a result was left out of the input, because the agent answers this call itself",
     },

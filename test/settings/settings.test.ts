@@ -14,6 +14,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   tools: ["Default: none", []],
   requireApproval: ["Default: none", []],
   toolChoice: ["Default: `auto`", "auto"],
+  responseFormat: ["Default: a text", undefined],
   additionalTools: ["Default: none", []],
   autoInvoke: ["Default: true", true],
   terminateOnUnknownCalls: ["Default: false", false],

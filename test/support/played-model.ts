@@ -35,7 +35,7 @@ export abstract class PlayedModel extends BaseChatModel<PlayOptions> {
     tools: BindToolsInput[],
     options?: Partial<PlayOptions>,
   ): Runnable<BaseLanguageModelInput, AIMessageChunk, PlayOptions> {
-    const toolNames = tools.map((tool) => String(Reflect.get(tool, "name")));
+    const toolNames = tools.map(nameOf);
     return this.withConfig({ ...options, toolNames });
   }
 
@@ -55,6 +55,12 @@ export abstract class PlayedModel extends BaseChatModel<PlayOptions> {
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }
   }
+}
+
+/** The name of a tool, or of a definition in OpenAI's form. */
+function nameOf(tool: BindToolsInput): string {
+  const definition: object = Reflect.get(tool, "function") ?? tool;
+  return String(Reflect.get(definition, "name"));
 }
 
 /** A complete message as the only piece of a stream. */

@@ -8,6 +8,7 @@ import type {
   AgentGraphOptions,
   CreateModel,
   Middleware,
+  ProviderTool,
   RequireApproval,
   RunContext,
   ToolChoice,
@@ -29,7 +30,7 @@ describe("The options of a graph", () => {
     expectTypeOf<Given<"model">>().toEqualTypeOf<BaseChatModel | string>();
     expectTypeOf<Given<"models">>().toEqualTypeOf<readonly string[]>();
     expectTypeOf<Given<"createModel">>().toEqualTypeOf<CreateModel>();
-    expectTypeOf<Given<"tools">>().toEqualTypeOf<readonly StructuredToolInterface[]>();
+    expectTypeOf<Given<"tools">>().toEqualTypeOf<readonly (StructuredToolInterface | ProviderTool)[]>();
     expectTypeOf<Given<"additionalTools">>().toEqualTypeOf<readonly BindToolsInput[]>();
     expectTypeOf<Given<"middleware">>().toEqualTypeOf<readonly Middleware[]>();
     expectTypeOf<Given<"requireApproval">>().toEqualTypeOf<RequireApproval>();

@@ -48,6 +48,8 @@ export interface ModelRequest {
   readonly toolChoice: ToolChoice;
   /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
+  /** Contract: options of the client for each request, such as those of a response format. */
+  readonly clientOptions?: ((model: object) => Readonly<Record<string, unknown>>) | undefined;
 }
 
 export interface ModelAnswer extends ChatOutcome {
@@ -114,12 +116,14 @@ async function streamAnswer(
   settle: Settle | undefined,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { model, tools, toolTokens } = request;
+  const { model, tools, toolTokens, clientOptions } = request;
   const offered = offerTools(model, tools, toolChoice);
   const guard = createGuard(request, settle, config);
   const send = async (messages: BaseMessage[]) => {
     const guarded = await guardModel(offered, guard, config, parameters);
-    return joinChunks(await guarded.stream(messages, { ...parameters, ...config }));
+    return joinChunks(
+      await guarded.stream(messages, { ...clientOptions?.(model), ...parameters, ...config }),
+    );
   };
   const message = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
   if (

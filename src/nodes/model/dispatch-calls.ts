@@ -30,6 +30,10 @@ export interface DispatchOptions {
   readonly toolChoice: ToolChoice;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
+  /** Results of calls that are not run, by the index of the call. */
+  readonly answered?: ReadonlyMap<number, ToolMessage> | undefined;
+  /** Whether the model is asked again after a required call, because the run ends with a structured response. */
+  readonly hasFormat?: boolean;
 }
 
 /**
@@ -40,9 +44,9 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxToolCalls, toolChoice, isSaved }: DispatchOptions,
+  { policy, maxToolCalls, toolChoice, isSaved, answered = new Map(), hasFormat = false }: DispatchOptions,
 ): Promise<Dispatched> {
-  const tasks = toolTasksOf(message);
+  const tasks = toolTasksOf(message).filter(({ index }) => !answered.has(index));
   const own = tasks.filter((task) => !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
   if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
@@ -56,7 +60,7 @@ export async function dispatchCalls(
     ...(waiting.length > 0 ? [new Send("approve", question)] : []),
   ];
   // A caller who supplies the missing results wants the model to continue.
-  const follows = own.length < tasks.length ? "auto" : afterRequired(toolChoice);
+  const follows = own.length < tasks.length || hasFormat ? "auto" : afterRequired(toolChoice);
   const next: Turn = {
     ...turn,
     toolCalls,
@@ -64,8 +68,11 @@ export async function dispatchCalls(
   };
   const isEnd = sends.length === 0;
   return {
-    command: new Command({ update: { messages: [message], turn: next }, goto: isEnd ? END : sends }),
-    refused: 0,
+    command: new Command({
+      update: { messages: [message, ...answered.values()], turn: next },
+      goto: isEnd ? END : sends,
+    }),
+    refused: answered.size,
     isEnd,
   };
 }

@@ -6,16 +6,20 @@ import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
 import { callsOf } from "../../history/messages/call.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { isSavedRun } from "../../langgraph/run-host.js";
+import type { FormatPlan } from "../../settings/format/read-response-format.js";
 import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
+import { askInFormat } from "../format/ask-in-format.js";
+import { activeFormat, formatRequest } from "../format/format-request.js";
+import { settleResponse, tellIfMissing } from "../format/settle-response.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, Turn } from "../run/agent-state.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
-import { askModel, type ModelRequest } from "./ask-model.js";
+import type { ModelRequest } from "./ask-model.js";
 import {
   type Dispatched,
   dispatchCalls,
@@ -31,6 +35,8 @@ export interface ModelNodeOptions {
   /** The tools that the model is offered: the tools of the graph, and the additional ones. */
   readonly offered: readonly BindToolsInput[];
   readonly callPolicy: CallPolicy;
+  /** The format of the final response. Undefined: a text. */
+  readonly formatPlan: FormatPlan | undefined;
   readonly limits: LoopLimits;
   readonly toolChoice: ToolChoice;
   readonly systemPrompt: string | undefined;
@@ -56,26 +62,34 @@ export function createModelNode(options: ModelNodeOptions) {
     const model = await options.resolveModel(context.model);
     const toolsOff = toolsOffReason(decision, options, context);
     const toolChoice = toolChoiceOf(decision.turn, options, context);
-    const answer = await askModel(
+    const { formatPlan: plan, offered } = options;
+    const format = plan && activeFormat(plan, model, offered.length > 0);
+    const { answer, requests } = await askInFormat(
+      format,
       {
         model,
         history: state.messages,
         input: inputOptions(options, context, policy),
         toolTokens: policy.toolTokens,
-        tools: options.offered,
-        toolChoice: toolsOff === undefined ? toolChoice : "none",
+        ...formatRequest(format, model, { tools: offered, toolChoice, isOff: toolsOff !== undefined }),
         maxFallbackAttempts: options.maxStreamFallbackAttempts,
       },
+      mostRequests(decision.turn, limits),
       config,
     );
-    const { turn } = decision;
+    const turn = { ...decision.turn, iterations: decision.turn.iterations + requests - 1 };
     if (answer.message === undefined) return endWith([], turn);
     const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
     runRecordOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
+    const isFinal = turn.closing !== undefined;
+    const { isTerminated } = answer;
+    const settled =
+      format && (await settleResponse(format, message, { turn, off, isFinal, isTerminated }, config));
+    if (settled?.kind === "done") return settled.dispatched;
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
-    if (answer.isTerminated) return refuseAfterTermination(message, turn);
+    if (isTerminated) return refuseAfterTermination(message, turn);
     const { maxToolCalls } = limits;
     try {
       return await dispatchCalls(message, turn, {
@@ -83,6 +97,8 @@ export function createModelNode(options: ModelNodeOptions) {
         maxToolCalls,
         toolChoice: answer.toolChoice,
         isSaved: isSavedRun(config),
+        answered: settled?.answered,
+        hasFormat: format !== undefined,
       });
     } catch (error) {
       await takeBack(message, config);
@@ -92,7 +108,10 @@ export function createModelNode(options: ModelNodeOptions) {
 
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
     const given = runInputsOf(config)?.given;
-    if (given !== undefined) return endWith(await writeGiven(given, state.messages, config));
+    if (given !== undefined) {
+      const response = runInputsOf(config)?.structuredResponse;
+      return endWith(await writeGiven(given, state.messages, config), undefined, response);
+    }
     if (runRecordOf(config)?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
@@ -102,11 +121,12 @@ export function createModelNode(options: ModelNodeOptions) {
       case "wait":
         return wait();
       case "end":
+        tellIfMissing(options.formatPlan, state.messages, config);
         return endWith([]);
       case "summarize":
         return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
       case "close":
-        if (decision.reason !== "after-required" && options.offered.length > 0)
+        if (decision.reason !== "after-required" && hasTools(options))
           emitEvent(config, { type: "limit-reached", limit: decision.reason });
         return ask(state, decision, { limits, policy }, config);
       case "call":
@@ -120,8 +140,10 @@ export function createModelNode(options: ModelNodeOptions) {
       if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
       return wait();
     });
-    const tally = runRecordOf(config)?.tally;
-    if (tally === undefined) return command;
+    const record = runRecordOf(config);
+    if (record === undefined) return command;
+    const { tally } = record;
+    record.noteResponse(command.update);
     tally.addResults(refused);
     if (isEnd && runInputsOf(config)?.given?.kind !== "correction") emitEvent(config, tally.end());
     return command;
@@ -137,9 +159,23 @@ function wait(): Dispatched {
   return { command: new Command({ goto: END }), refused: 0, isEnd: false };
 }
 
-function endWith(messages: readonly BaseMessage[], turn?: Turn): Dispatched {
-  const update = { messages: [...messages], ...(turn !== undefined && { turn }) };
+function endWith(messages: readonly BaseMessage[], turn?: Turn, structuredResponse?: unknown): Dispatched {
+  const update = {
+    messages: [...messages],
+    ...(turn !== undefined && { turn }),
+    ...(structuredResponse !== undefined && { structuredResponse }),
+  };
   return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+/** A model that responds with texts that are not in the format is asked again within the limits of the turn. */
+function mostRequests({ closing, iterations }: Turn, limits: LoopLimits): number {
+  if (closing !== undefined) return 1;
+  return Math.max(1, Math.min(limits.maxConsecutiveErrors, limits.maxIterations - iterations + 1));
+}
+
+function hasTools({ offered, formatPlan }: ModelNodeOptions): boolean {
+  return offered.length > 0 || formatPlan !== undefined;
 }
 
 function toolsOffReason(

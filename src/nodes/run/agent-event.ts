@@ -119,6 +119,24 @@ export type AgentEvent =
       /** The fault, such as `empty` or `cut-off-arguments`. */
       readonly reason: BrokenReason;
     }
+  /**
+   * A response is not in the format of `responseFormat`. The model is told what is wrong and is asked again, unless a
+   * limit is reached.
+   */
+  | {
+      readonly type: "structured-response-refused";
+      /** What is wrong with the response. */
+      readonly reason: string;
+    }
+  /** A turn of a graph with `responseFormat` ends without `structuredResponse`. */
+  | {
+      readonly type: "structured-response-missing";
+      /**
+       * `limit-reached`: a limit of the turn ended it. `not-in-format`: no response of the model was in the format.
+       * `ended`: a middleware or a tool ended the run.
+       */
+      readonly reason: "limit-reached" | "not-in-format" | "ended";
+    }
   /** A request to the model failed, and its client will send it again after a wait. Emitted before the wait. */
   | {
       readonly type: "model-retry";

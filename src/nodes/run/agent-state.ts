@@ -90,7 +90,13 @@ export type AgentState = {
   turn?: Turn | undefined;
   summaryAttempt?: SummaryAttempt | undefined;
 };
-export type AgentUpdate = { messages?: BaseMessageLike[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
+export type AgentUpdate = {
+  messages?: BaseMessageLike[];
+  turn?: Turn;
+  summaryAttempt?: SummaryAttempt;
+  /** Only in a graph with a response format. */
+  structuredResponse?: unknown;
+};
 
 /** The current turn, or a new one if a new user message came. */
 export function turnOf({ messages, turn }: AgentState): Turn {

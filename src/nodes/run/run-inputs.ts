@@ -14,6 +14,8 @@ export interface RunInputs {
   readonly checkpoints: WatchedCheckpoints;
   /** Messages that a middleware set. Undefined: the model is asked. */
   readonly given?: GivenMessages | undefined;
+  /** The structured response of the run whose result a middleware corrects. The correction leaves it as it is. */
+  readonly structuredResponse?: unknown;
   /** How many tool calls can run at once; Infinity: all of them. */
   readonly maxConcurrency: number;
   /** Whether the run only stores its input, without asking the model. */

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { isRecord } from "../../shared/is-record.js";
 import type { AgentEvent } from "./agent-event.js";
 import { RunTally } from "./run-tally.js";
 
@@ -25,6 +26,8 @@ export class RunRecord {
    * finished.
    */
   failure: { readonly error: unknown } | undefined;
+  /** The structured response of the run, if it has one. */
+  structuredResponse: unknown;
   #firstStep: number | undefined;
   #last: LastStep | undefined;
 
@@ -43,6 +46,12 @@ export class RunRecord {
   /** Called before the first superstep, because a run can end without one. The history includes the input. */
   beginRun(history: readonly BaseMessage[]): void {
     this.#last = { step: undefined, history, writes: [] };
+  }
+
+  /** Notes the structured response in an update of the model node. */
+  noteResponse(update: unknown): void {
+    if (isRecord(update) && update["structuredResponse"] !== undefined)
+      this.structuredResponse = update["structuredResponse"];
   }
 
   addWrites(messages: readonly unknown[]): void {

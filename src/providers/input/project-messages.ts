@@ -9,6 +9,7 @@ import { keepOwnState } from "./projection/keep-own-state.js";
 import { listCalls } from "./projection/list-calls.js";
 import { mergeTurns } from "./projection/merge-turns.js";
 import { nameTools } from "./projection/name-tools.js";
+import { pairServerTools } from "./projection/pair-server-tools.js";
 import { passReasoning } from "./projection/pass-reasoning.js";
 import { renameCalls } from "./projection/rename-calls.js";
 import type { Step } from "./projection/step.js";
@@ -17,6 +18,7 @@ import type { Step } from "./projection/step.js";
 const FORM_STEPS: readonly Step[] = [
   listCalls,
   keepOwnState,
+  pairServerTools,
   carryMedia,
   cleanContent,
   nameTools,

@@ -1,0 +1,211 @@
+/**
+ * Structured responses over HTTP, through the real clients, to providers that reject an invalid history: right and wrong
+ * ones, several at once, and some beside other tools.
+ */
+
+import { ChatAnthropic } from "@langchain/anthropic";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAgentGraph, providerStrategy, toolStrategy } from "../../src/index.js";
+import { createLook } from "../support/chain-script.js";
+import { openThread } from "../support/open-thread.js";
+import { shown } from "../support/stream-faults.js";
+import type { Reply } from "../support/strict-provider/reply.js";
+import {
+  type ProviderName,
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+import { inThread, script } from "../support/thread.js";
+import { clientOf, PROVIDERS } from "./clients.js";
+
+const City = z.object({ name: z.string(), people: z.number() }).meta({ title: "City" });
+const OSLO = { name: "Oslo", people: 700_000 };
+
+let strict: StrictProvider;
+let replies: Reply[] = [];
+beforeAll(async () => {
+  strict = await startStrictProvider(() => replies.shift() ?? { text: "The script has ended." });
+});
+afterAll(() => strict.stop());
+
+/** Plays the replies, one for each request, and returns the bodies of the requests. */
+async function play(
+  model: BaseChatModel,
+  turns: readonly (readonly Reply[])[],
+  format: Parameters<typeof createAgentGraph>[0]["responseFormat"],
+  hasTools = true,
+) {
+  const { look, looked } = createLook();
+  const graph = createAgentGraph({
+    model,
+    tools: hasTools ? [look] : [],
+    checkpointer: new MemorySaver(),
+    responseFormat: format,
+  });
+  const thread = openThread(graph as never);
+  const before = strict.requests.length;
+  const seen: unknown[] = [];
+  const responses: unknown[] = [];
+  for (const [index, turn] of turns.entries()) {
+    replies = [...turn];
+    const known = index === 0 ? 0 : (await thread.read()).length;
+    const { messages, error } = await thread.send("go");
+    expect(error).toBeUndefined();
+    const state = await thread.read();
+    expect(shown(messages)).toEqual(shown(state.slice(known + 1)));
+    seen.push(script(state.slice(known)));
+    const values: object = (await graph.getState(inThread("1"))).values;
+    responses.push(Reflect.get(values, "structuredResponse"));
+    expect(replies).toEqual([]);
+  }
+  const requests = strict.requests.slice(before);
+  expect(requests.map(({ refusal }) => refusal)).toEqual(requests.map(() => undefined));
+  return { seen, responses, looked, bodies: requests.map(({ body }) => body as Record<string, unknown>) };
+}
+
+const call = (args: object) => ({ name: "City", args });
+const WRONG = expect.stringMatching(/^tool! Error: Failed to parse structured output/);
+const SEVERAL = expect.stringMatching(/^tool! Error: The model has called multiple tools: City, City/);
+const RIGHT = `tool: Returning structured response: ${JSON.stringify(OSLO)}`;
+
+describe.each(PROVIDERS)("toolStrategy with the client of %s", (provider) => {
+  it("gets a structured response after all kinds of wrong ones, and again in the next turn", async () => {
+    const first = [
+      { calls: [{ name: "look", args: { city: "Rome" } }, call(OSLO)] },
+      { calls: [call({ name: 7 })] },
+      { calls: [call(OSLO), call(OSLO)] },
+      { calls: [call(OSLO)] },
+    ];
+    const model = await clientOf(provider, strict);
+    const { seen, responses, looked } = await play(
+      model,
+      [first, [{ calls: [call(OSLO)] }]],
+      toolStrategy(City),
+    );
+    expect(seen).toEqual([
+      [
+        "human: go",
+        "ai> look City",
+        expect.stringMatching(/^tool: /),
+        expect.stringMatching(/^tool! Error: the structured response was not taken/),
+        "ai> City",
+        WRONG,
+        "ai> City City",
+        SEVERAL,
+        SEVERAL,
+        "ai> City",
+        RIGHT,
+      ],
+      ["human: go", "ai> City", RIGHT],
+    ]);
+    expect(responses).toEqual([OSLO, OSLO]);
+    expect(looked).toEqual(["Rome"]);
+  });
+
+  it("gets one after a text", async () => {
+    const model = await clientOf(provider, strict);
+    const turn = [{ text: "It is Oslo." }, { calls: [call(OSLO)] }];
+    const { seen, responses } = await play(model, [turn], toolStrategy(City));
+    expect([seen, responses]).toEqual([[["human: go", "ai> City", RIGHT]], [OSLO]]);
+  });
+});
+
+const schema = {
+  type: "object",
+  title: "City",
+  properties: { name: { type: "string" }, people: { type: "number" } },
+  required: ["name", "people"],
+};
+const closed = { ...schema, additionalProperties: false };
+
+/** Where the schema is in the body of a request. */
+const SENT: Partial<Record<ProviderName, object>> = {
+  openai: {
+    response_format: { type: "json_schema", json_schema: { name: "City", schema: closed, strict: true } },
+  },
+  "openai-responses": {
+    text: { format: { type: "json_schema", name: "City", schema: closed, strict: true } },
+  },
+  anthropic: { output_config: { format: { type: "json_schema", schema: closed } } },
+  gemini: { generationConfig: { responseMimeType: "application/json", responseSchema: schema } },
+  mistral: {
+    response_format: { type: "json_schema", json_schema: { name: "City", schema: closed, strict: true } },
+  },
+};
+
+describe.each(Object.entries(SENT))("providerStrategy with the client of %s", (provider, sent) => {
+  it("sends the schema with each request, and takes a text that matches it", async () => {
+    const model = await clientOf(provider as ProviderName, strict);
+    const hasTools = provider !== "gemini";
+    const look = { calls: [{ name: "look", args: { city: "Rome" } }] };
+    const turn = [...(hasTools ? [look] : []), { text: "It is Oslo." }, { text: JSON.stringify(OSLO) }];
+    const { seen, responses, bodies } = await play(model, [turn], providerStrategy(City), hasTools);
+    expect(responses).toEqual([OSLO]);
+    expect(seen[0]).toContain(`ai: ${JSON.stringify(OSLO)}`);
+    expect(bodies).toHaveLength(turn.length);
+    for (const body of bodies) expect(body).toMatchObject(sent);
+  });
+});
+
+it("A model's own output options are kept", async () => {
+  const model = new ChatAnthropic({
+    model: "claude-sonnet-4-5",
+    apiKey: "x",
+    anthropicApiUrl: strict.url("anthropic"),
+    outputConfig: { effort: "low" },
+  } as never);
+  const { bodies } = await play(model, [[{ text: JSON.stringify(OSLO) }]], providerStrategy(City));
+  expect(bodies[0]?.["output_config"]).toMatchObject({ effort: "low", format: { type: "json_schema" } });
+});
+
+describe("A schema alone", () => {
+  const openAI = (model: string) =>
+    new ChatOpenAI({ model, apiKey: "x", configuration: { baseURL: `${strict.url("openai")}/v1` } });
+  const named = (profile: object) => {
+    const model = openAI("gpt-4o-mini");
+    Object.defineProperty(model, "profile", { value: profile });
+    // The rules of the provider are not known by the address of this server.
+    Object.defineProperty(model, "_llmType", { value: () => "azure_openai" });
+    return model;
+  };
+  const optional = z.object({ name: z.string(), people: z.number().optional() }).meta({ title: "City" });
+
+  it.each([
+    ["the provider's way with a model whose profile has it", { structuredOutput: true }, City, "text"],
+    ["tool calls with a model whose profile does not have it", { structuredOutput: false }, City, "call"],
+    ["tool calls with a model without a profile", {}, City, "call"],
+    ["tool calls for a schema that strict mode refuses", { structuredOutput: true }, optional, "call"],
+  ] as const)("uses %s", async (_, profile, format, kind) => {
+    const turn = kind === "text" ? { text: JSON.stringify(OSLO) } : { calls: [call(OSLO)] };
+    const { responses, bodies } = await play(named(profile), [[turn]], format);
+    expect(responses).toEqual([OSLO]);
+    expect("response_format" in (bodies[0] ?? {})).toBe(kind === "text");
+  });
+
+  it("uses tool calls with Gemini if the graph has tools, because Gemini refuses both together", async () => {
+    const model = await clientOf("gemini", strict);
+    expect(model.profile).toMatchObject({ structuredOutput: true });
+    const withTools = await play(model, [[{ calls: [call(OSLO)] }]], City);
+    const without = await play(model, [[{ text: JSON.stringify(OSLO) }]], City, false);
+    expect([...withTools.responses, ...without.responses]).toEqual([OSLO, OSLO]);
+    expect(without.bodies[0]).toMatchObject({ generationConfig: { responseMimeType: "application/json" } });
+  });
+});
+
+it("A model that thinks is not forced to call a tool, because its provider refuses that", async () => {
+  const model = new ChatAnthropic({
+    model: "claude-sonnet-4-5",
+    apiKey: "x",
+    maxTokens: 2048,
+    anthropicApiUrl: strict.url("anthropic"),
+    thinking: { type: "enabled", budget_tokens: 1024 },
+  });
+  const turn = [{ text: "It is Oslo." }, { calls: [call(OSLO)] }];
+  const { bodies, responses } = await play(model, [turn], toolStrategy(City));
+  expect(bodies.map((body) => body["tool_choice"])).toEqual([undefined, undefined]);
+  expect(responses).toEqual([OSLO]);
+});
