@@ -53,6 +53,14 @@ export { type Violation, validateHistory } from "./providers/dialects/validate-h
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";
-export type { ApprovalCall, RequireApproval } from "./settings/require-approval.js";
+export type {
+  ApprovalCall,
+  ApprovalCandidate,
+  ApprovalOptions,
+  ApprovalRuntime,
+  ApprovalState,
+  DecisionType,
+  RequireApproval,
+} from "./settings/require-approval.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

@@ -51,22 +51,23 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const offeredNames = offered.map(toolName);
   const toolChoice = readToolChoice(settings.toolChoice, offeredNames);
   const middleware = sortMiddleware(settings.middleware);
-  const { createModel, requireApproval } = settings;
+  const { createModel } = settings;
   const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
       : prepareModels("summaryModel", settings.summaryModel, [], createModel);
+  const callPolicy = createCallPolicy({
+    autoInvoke: settings.autoInvoke,
+    toolNames: tools.map(toolName),
+    additionalNames: additionalTools.map(toolName),
+    requireApproval: settings.requireApproval,
+  });
   const compiled = buildStateGraph({
     ...settings,
     tools,
     offered,
-    callPolicy: createCallPolicy({
-      autoInvoke: settings.autoInvoke,
-      toolNames: tools.map(toolName),
-      additionalNames: additionalTools.map(toolName),
-      requireApproval,
-    }),
+    callPolicy,
     toolChoice,
     limits: settings,
     resolveModel,
@@ -82,7 +83,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     ...(settings.store && { store: settings.store }),
     name: "agent",
   });
-  const asksHumans = typeof requireApproval === "function" || requireApproval.length > 0;
+  const { asksHumans } = callPolicy;
   return AgentGraph.from(compiled, {
     middleware,
     concurrentRuns: settings.concurrentRuns,

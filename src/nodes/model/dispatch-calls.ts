@@ -6,7 +6,7 @@ import { callsOf } from "../../history/messages/call.js";
 import { endingRun } from "../../history/messages/result.js";
 import { afterRequired, type ToolChoice } from "../../settings/tool-choice.js";
 import type { ApprovalTask } from "../approval/approval-request.js";
-import type { CallPolicy } from "../approval/call-policy.js";
+import type { ApprovalScene, CallPolicy } from "../approval/call-policy.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import { missingCheckpointer } from "../run/missing-service.js";
 import { toolTasksOf } from "../tools/tool-task.js";
@@ -30,6 +30,8 @@ export interface DispatchOptions {
   readonly toolChoice: ToolChoice;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
+  /** Contract: makes what the functions of approval rules see. */
+  readonly scene: () => ApprovalScene;
 }
 
 /**
@@ -40,16 +42,16 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxToolCalls, toolChoice, isSaved }: DispatchOptions,
+  { policy, maxToolCalls, toolChoice, isSaved, scene }: DispatchOptions,
 ): Promise<Dispatched> {
   const tasks = toolTasksOf(message);
   const own = tasks.filter((task) => !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
   if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
-  const needsApproval = await Promise.all(own.map(policy.needsApproval));
-  const waiting = own.filter((_, index) => needsApproval[index]);
+  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene)));
+  const waiting = questions.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
-  const free = own.filter((_, index) => !needsApproval[index]);
+  const free = own.filter((_, index) => questions[index] === undefined);
   const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
   const sends = [
     ...free.map((task) => new Send("tools", task)),

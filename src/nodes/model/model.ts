@@ -10,6 +10,7 @@ import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
+import { approvalScene } from "../approval/approval-scene.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, Turn } from "../run/agent-state.js";
@@ -83,6 +84,7 @@ export function createModelNode(options: ModelNodeOptions) {
         maxToolCalls,
         toolChoice: answer.toolChoice,
         isSaved: isSavedRun(config),
+        scene: () => approvalScene(state, message, config),
       });
     } catch (error) {
       await takeBack(message, config);
