@@ -7,6 +7,7 @@ import { InvalidSettingError } from "../../errors.js";
 import {
   type ApprovalOptions,
   DECISION_TYPES,
+  type DecisionType,
   type RequireApproval,
 } from "../../settings/require-approval.js";
 import { aFunction, type Rules } from "../../settings/rule.js";

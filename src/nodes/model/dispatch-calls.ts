@@ -27,6 +27,8 @@ export interface Dispatched {
 export interface DispatchOptions {
   readonly policy: CallPolicy;
   readonly maxToolCalls: number;
+  /** How many more calls may run in this thread. */
+  readonly threadCallsLeft: number;
   readonly toolChoice: ToolChoice;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
@@ -42,12 +44,14 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxToolCalls, toolChoice, isSaved, scene }: DispatchOptions,
+  { policy, maxToolCalls, threadCallsLeft, toolChoice, isSaved, scene }: DispatchOptions,
 ): Promise<Dispatched> {
   const tasks = toolTasksOf(message);
   const own = tasks.filter((task) => !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
-  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
+  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn, "max-tool-calls");
+  if (own.length > 0 && own.length > threadCallsLeft)
+    return refuseForBudget(message, turn, "max-tool-calls-per-thread");
   const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene)));
   const waiting = questions.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
@@ -72,10 +76,13 @@ export async function dispatchCalls(
   };
 }
 
+/** The scope of each limit of tool calls. */
+const SCOPES = { "max-tool-calls": "one turn", "max-tool-calls-per-thread": "this thread" } as const;
+
 /** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
-function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
-  const refusals = refuse(message, "Not run: the limit of tool calls for one turn is reached.");
-  const closed: Turn = { ...turn, closing: "max-tool-calls" };
+function refuseForBudget(message: AIMessage, turn: Turn, limit: keyof typeof SCOPES): Dispatched {
+  const refusals = refuse(message, `Not run: the limit of tool calls for ${SCOPES[limit]} is reached.`);
+  const closed: Turn = { ...turn, closing: limit };
   return {
     command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
     refused: refusals.length,

@@ -5,7 +5,14 @@ import { decideAtGate } from "../../../src/nodes/model/gate.js";
 import type { AgentState, Turn } from "../../../src/nodes/run/agent-state.js";
 import type { LoopLimits } from "../../../src/settings/loop-limits.js";
 
-const LIMITS: LoopLimits = { maxIterations: 3, maxToolCalls: 4, maxConsecutiveErrors: 2 };
+const LIMITS: LoopLimits = {
+  maxIterations: 3,
+  maxToolCalls: 4,
+  maxConsecutiveErrors: 2,
+  maxToolCallsPerThread: 10,
+  maxTokensPerTurn: 1_000,
+  maxTokensPerThread: 5_000,
+};
 const ROOM = 100;
 
 const human = new HumanMessage({ id: "h", content: "x" });
