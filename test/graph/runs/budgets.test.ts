@@ -304,6 +304,17 @@ describe("The counters of a thread", () => {
     });
   });
 
+  it("do not include what another branch did after the checkpoint of a fork", async () => {
+    const thread = threadOf(new FunctionModel(talk));
+    await thread.send("hello");
+    const states = [];
+    for await (const state of thread.graph.getStateHistory(config)) states.push(state);
+    const before = states.find(({ next }) => next.includes("model"));
+    expect(await usedBy(thread, { configurable: before?.config.configurable })).toMatchObject({
+      tokens: 100,
+    });
+  });
+
   it("are kept by a run without an answer, and by one that is resumed", async () => {
     const thread = threadOf(new FunctionModel(talk), { requireApproval: ["fast"] });
     await thread.graph.invoke(user("call"), config);
@@ -326,10 +337,7 @@ describe("The counters of a thread", () => {
       }, mortal);
       await expect(doomed.invoke(user("go"), { ...config, durability: "sync" })).rejects.toThrow("died");
       // The next runs die before the patch node, and when it has finished but is not stored.
-      await expect(make(talk).invoke(user("?"), { ...config, recursionLimit: 1 })).rejects.toThrow(
-        "Recursion",
-      );
-      for (const puts of [1, 2]) {
+      for (const puts of [1, 2, 3]) {
         const dying = make(talk, dyingAt(saver, puts));
         await expect(dying.invoke(user("?"), { ...config, durability: "sync" })).rejects.toThrow("died");
       }
