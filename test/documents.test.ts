@@ -14,7 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const DOCUMENTS = [
   { path: "README.md", count: 2 },
-  { path: "docs/approvals.md", count: 1 },
+  { path: "docs/approvals.md", count: 2 },
   { path: "docs/long-threads.md", count: 1 },
   { path: "docs/middleware.md", count: 7 },
   { path: "docs/providers.md", count: 1 },

@@ -2,6 +2,7 @@
 
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
 import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approval-request.js";
+import { listWithOr } from "../../src/shared/list-with-or.js";
 import { describeCall } from "../terminal/describe.js";
 import type { TypedCommand } from "./command.js";
 
@@ -48,8 +49,7 @@ function allowedCommands({ review_configs: [config] }: ApprovalRequest): readonl
 }
 
 function listCommands(request: ApprovalRequest): string {
-  const names = allowedCommands(request).map((name) => `/${name}`);
-  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((text) => text !== "").join(" or ");
+  return listWithOr(allowedCommands(request).map((name) => `/${name}`));
 }
 
 /** @returns the user's decision on the first call of the question. */

@@ -104,7 +104,7 @@ describe.concurrent("a served agent with approval options", () => {
     [
       "a decision that the tool does not allow",
       { type: "respond", message: "done" },
-      "allows only `approve` or `edit` or `reject`",
+      "allows only `approve`, `edit` or `reject`",
     ],
     [
       "edited arguments that its schema refuses",

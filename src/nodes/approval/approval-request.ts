@@ -7,6 +7,7 @@ import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod";
 import { DECISION_TYPES, type DecisionType } from "../../settings/require-approval.js";
 import { isRecord } from "../../shared/is-record.js";
+import { listWithOr } from "../../shared/list-with-or.js";
 import { isToolTask, type ToolTask } from "../tools/tool-task.js";
 import type { ApprovalRule } from "./approval-rules.js";
 
@@ -185,7 +186,7 @@ export function readAnswer(answer: unknown, tasks: readonly ToolTask[], ruleFor:
     const asked = tasks[index]?.call.name ?? "";
     const { allowedDecisions } = ruleFor(asked);
     if (!allowedDecisions.includes(decision.type)) {
-      const allowed = allowedDecisions.map((type) => `\`${type}\``).join(" or ");
+      const allowed = listWithOr(allowedDecisions.map((type) => `\`${type}\``));
       return refuse(
         `\`decisions.${index}.type\` is \`${decision.type}\`, but \`${asked}\` allows only ${allowed}`,
       );
@@ -209,7 +210,7 @@ const FORMS: Readonly<Record<DecisionType, string>> = {
 export function refuseAnswer(what: string, tasks: readonly ToolTask[], ruleFor: RuleFor): RefusedAnswer {
   const allowed = new Set(tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions));
   const forms = DECISION_TYPES.filter((type) => allowed.has(type)).map((type) => FORMS[type]);
-  const list = [forms.slice(0, -1).join(", "), ...forms.slice(-1)].filter((text) => text !== "").join(" or ");
+  const list = listWithOr(forms);
   return {
     kind: "refused",
     problem: `${what}. Expected { decisions: [...] }, at most one for each request, in the order of the requests: ${list}.`,
