@@ -11,6 +11,7 @@ import { describe, expect, it } from "vitest";
 import {
   type AgentEvent,
   type AgentGraphOptions,
+  chatMiddleware,
   createAgentGraph,
   InvalidSettingError,
 } from "../../../src/index.js";
@@ -56,7 +57,9 @@ function threadOf(model: FunctionModel, options: Partial<AgentGraphOptions> = {}
     return { lines: script(pairedMessagesOf(last)), told, end: events.at(-1) };
   };
   const send = (text: string, more: object = {}, other = graph) => run(user(text), more, other);
-  return { graph, make, probe, run, send, saver };
+  /** What the thread has used so far. */
+  const usage = async () => (await saver.getTuple(config))?.checkpoint.channel_values["threadUsage"];
+  return { graph, make, probe, run, send, usage };
 }
 
 const reached = (limit: string) => ({ type: "limit-reached", limit });
@@ -264,8 +267,7 @@ function dyingAt(saver: BaseCheckpointSaver, checkpoint: number): BaseCheckpoint
 async function usedBy(thread: ReturnType<typeof threadOf>, more: object = {}): Promise<unknown> {
   const { told } = await thread.send("how much?", { ...more, context: { maxTokensPerThread: 1_000_000 } });
   expect(told).toEqual([]);
-  const { checkpoint } = (await thread.saver.getTuple(config)) ?? {};
-  return checkpoint?.channel_values["threadUsage"];
+  return thread.usage();
 }
 
 describe("The counters of a thread", () => {
@@ -357,6 +359,39 @@ describe("The counters of a thread", () => {
     const { lines } = await thread.send("3");
     expect(lines.at(-1)).toContain("the limit of tokens for this thread");
     expect((await thread.graph.getState(config)).values).not.toHaveProperty("threadUsage");
+  });
+});
+
+describe("A chat middleware", () => {
+  const usageWith = async (...[change, options]: Parameters<typeof chatMiddleware>) => {
+    const middleware = [options === undefined ? chatMiddleware(change) : chatMiddleware(change, options)];
+    const thread = threadOf(new FunctionModel(() => costing(100)), { middleware });
+    const { end } = await thread.send("hello");
+    return { end, counted: await thread.usage() };
+  };
+
+  it.each<[what: string, ...given: Parameters<typeof chatMiddleware>]>([
+    ["that only reads", (_, next) => next(), { readOnly: true }],
+    ["that may change the response", (_, next) => next()],
+    [
+      "that replaces the response",
+      async (context, next) => {
+        await next();
+        context.result = costing(7, "another");
+      },
+    ],
+  ])("%s leaves the tokens that were paid for", async (_what, change, options) => {
+    const { end, counted } = await usageWith(change, options);
+    expect(end).toMatchObject({ usage: { total_tokens: 100 } });
+    expect(counted).toEqual({ tokens: 100, toolCalls: 0 });
+  });
+
+  it("that responds in place of the model uses no tokens", async () => {
+    const { end, counted } = await usageWith(async (context) => {
+      context.result = costing(7, "from a cache");
+    });
+    expect(end).not.toHaveProperty("usage");
+    expect(counted).toEqual({ tokens: 0, toolCalls: 0 });
   });
 });
 
