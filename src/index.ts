@@ -68,6 +68,14 @@ export {
   toolStrategy,
 } from "./settings/format/response-format.js";
 export type { ResponseSchema } from "./settings/format/response-schema.js";
-export type { ApprovalCall, RequireApproval } from "./settings/require-approval.js";
+export type {
+  ApprovalCall,
+  ApprovalCandidate,
+  ApprovalOptions,
+  ApprovalRuntime,
+  ApprovalState,
+  DecisionType,
+  RequireApproval,
+} from "./settings/require-approval.js";
 export type { RunContext } from "./settings/run-context.js";
 export type { ToolChoice } from "./settings/tool-choice.js";

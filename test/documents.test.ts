@@ -14,9 +14,9 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const DOCUMENTS = [
   { path: "README.md", count: 2 },
-  { path: "docs/approvals.md", count: 1 },
+  { path: "docs/approvals.md", count: 2 },
   { path: "docs/long-threads.md", count: 1 },
-  { path: "docs/middleware.md", count: 7 },
+  { path: "docs/middleware.md", count: 8 },
   { path: "docs/providers.md", count: 1 },
   { path: "docs/serving.md", count: 3 },
   { path: "docs/structured-output.md", count: 1 },
@@ -41,6 +41,7 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "call-closed": { tool: true, callId: true, cause: true },
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
   "answer-broken": { reason: true },
+  "limit-near": { limit: true, used: true, max: true },
   "limit-reached": { limit: true },
   "structured-response-refused": { reason: true },
   "structured-response-missing": { reason: true },

@@ -2,6 +2,7 @@
 
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
 import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approval-request.js";
+import { listWithOr } from "../../src/shared/list-with-or.js";
 import { describeCall } from "../terminal/describe.js";
 import type { TypedCommand } from "./command.js";
 
@@ -27,22 +28,38 @@ export function findQuestion({ tasks }: Pick<ThreadState, "tasks">): Question | 
 }
 
 /** The call that is decided next, and what was wrong with the last decision. */
-export function questionLines({ request: { action_requests, problem } }: Question): string[] {
+export function questionLines({ request }: Question): string[] {
+  const { action_requests, problem } = request;
   const [next] = action_requests;
   if (next === undefined) return [];
   const more = action_requests.length - 1;
   return [
     ...(problem === undefined ? [] : [problem]),
     `${describeCall(next)} waits for your approval${more === 0 ? "" : `, and ${more} more`}`,
-    "/approve, /reject, /edit or /respond; /help explains them",
+    `${listCommands(request)}; /help explains ${allowedCommands(request).length === 1 ? "it" : "them"}`,
   ];
+}
+
+const COMMANDS = ["approve", "reject", "edit", "respond"] as const;
+
+/** The commands for the call that is decided next. A tool can allow some of them only. */
+function allowedCommands({ review_configs: [config] }: ApprovalRequest): readonly string[] {
+  const allowed: readonly string[] = config?.allowed_decisions ?? COMMANDS;
+  return COMMANDS.filter((name) => allowed.includes(name));
+}
+
+function listCommands(request: ApprovalRequest): string {
+  return listWithOr(allowedCommands(request).map((name) => `/${name}`));
 }
 
 /** @returns the user's decision on the first call of the question. */
 export function readDecision({ name, words }: TypedCommand, question: Question | undefined): TypedDecision {
-  if (!["approve", "reject", "edit", "respond"].includes(name)) return { kind: "other" };
+  if (!COMMANDS.some((command) => command === name)) return { kind: "other" };
   const [next] = question?.request.action_requests ?? [];
-  if (next === undefined) return { kind: "mistake", message: "No tool call waits for your approval." };
+  if (question === undefined || next === undefined)
+    return { kind: "mistake", message: "No tool call waits for your approval." };
+  if (!allowedCommands(question.request).includes(name))
+    return { kind: "mistake", message: `This call takes only ${listCommands(question.request)}.` };
   switch (name) {
     case "approve":
       // The text may be a condition, but the call would run at once.

@@ -10,6 +10,7 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "response-recovered": true,
   "summary-made": true,
   "summary-failed": true,
+  "limit-near": true,
   "limit-reached": true,
   "answer-broken": true,
   "structured-response-refused": true,
@@ -56,6 +57,8 @@ export function describeEvent(event: unknown): string {
       return `the model input is too long: ${counted(known.leftOut.length, "message")} left out, ${counted(known.shortened.length, "message")} shortened`;
     case "dialect-changed":
       return `the model refused its input, and gets it in the form that every provider accepts: ${known.reason}`;
+    case "limit-near":
+      return `the limit ${known.limit} is near: ${known.used.toLocaleString("en")} of ${known.max.toLocaleString("en")} are used`;
     case "limit-reached":
       return `the limit ${known.limit} is reached: the model must respond without tools`;
     case "answer-broken":
@@ -80,7 +83,9 @@ function counted(count: number, thing: string): string {
 }
 
 /** Describes the tokens of a run. */
-export function describeUsage(usage: NonNullable<RunEndEvent["usage"]>): string {
+export function describeUsage(
+  usage: Pick<NonNullable<RunEndEvent["usage"]>, "input_tokens" | "output_tokens" | "total_tokens">,
+): string {
   const count = (tokens: number) => tokens.toLocaleString("en");
   const { input_tokens, output_tokens, total_tokens } = usage;
   return `${count(total_tokens)} tokens: ${count(input_tokens)} in, ${count(output_tokens)} out`;

@@ -35,7 +35,7 @@ export function buildStateGraph(
     .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
     .addNode("tools", step(createToolsNode(options)))
     .addConditionalEdges(START, firstRoute(createStartRoute(options)), ["patch", "summarize", "model", END])
-    .addConditionalEdges("patch", createPatchedRoute(options.summaryPolicy), ["summarize", "model", END])
+    .addConditionalEdges("patch", createPatchedRoute(options), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
 }

@@ -70,7 +70,7 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
   const requirableNames = [...offeredNames, ...ofFormat.map(toolName)];
   const toolChoice = readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
-  const { createModel, requireApproval } = settings;
+  const { createModel } = settings;
   const { resolveModel: resolvePlain, checkModel } = prepareModels(
     "model",
     settings.model,
@@ -84,17 +84,18 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     settings.summaryModel === undefined
       ? undefined
       : prepareModels("summaryModel", settings.summaryModel, [], createModel);
+  const callPolicy = createCallPolicy({
+    autoInvoke: settings.autoInvoke,
+    toolNames: tools.map(toolName),
+    additionalNames: additionalTools.map(toolName),
+    requireApproval: settings.requireApproval,
+  });
   const compiled = buildStateGraph({
     ...settings,
     tools,
     offered,
     formatPlan,
-    callPolicy: createCallPolicy({
-      autoInvoke: settings.autoInvoke,
-      toolNames: tools.map(toolName),
-      additionalNames: additionalTools.map(toolName),
-      requireApproval,
-    }),
+    callPolicy,
     toolChoice,
     limits: settings,
     resolveModel,
@@ -110,7 +111,7 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     ...(settings.store && { store: settings.store }),
     name: "agent",
   });
-  const asksHumans = typeof requireApproval === "function" || requireApproval.length > 0;
+  const { asksHumans } = callPolicy;
   return AgentGraph.from(compiled, {
     middleware,
     concurrentRuns: settings.concurrentRuns,

@@ -3,19 +3,25 @@
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type UnansweredCall, unansweredCalls } from "../history/calls/open-calls.js";
 import type { GivenMessages } from "../middleware/run-agent-middleware.js";
+import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";
 import type { CallPolicy } from "./approval/call-policy.js";
 import { mayHaveLeftovers } from "./recovery/leftovers.js";
 import type { AgentState } from "./run/agent-state.js";
+import { isThreadUsedUp } from "./run/budgets.js";
 import { runInputsOf } from "./run/run-handle.js";
 import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
 import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 
-export interface StartRouteOptions {
+export interface PatchedRouteOptions {
   readonly summaryPolicy: SummaryPolicyOf;
+  readonly limits: LoopLimits;
+}
+
+export interface StartRouteOptions extends PatchedRouteOptions {
   readonly callPolicy: CallPolicy;
 }
 
@@ -23,7 +29,8 @@ export interface StartRouteOptions {
  * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
  * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
  */
-export function createStartRoute({ summaryPolicy, callPolicy }: StartRouteOptions) {
+export function createStartRoute(options: StartRouteOptions) {
+  const { callPolicy } = options;
   return async function routeStart(
     state: AgentState,
     config: Config,
@@ -34,7 +41,7 @@ export function createStartRoute({ summaryPolicy, callPolicy }: StartRouteOption
     if (inputs?.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
     if (inputs?.endsAfterInput) return END;
     if (pending.length > 0) return pending.every(callPolicy.isHandedOver) ? END : "patch";
-    return leadToModel(state, config, summaryPolicy, 0);
+    return leadToModel(state, config, options, 0);
   };
 }
 
@@ -46,7 +53,7 @@ function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMess
   return pending.every(({ group }) => removed.has(group.head.id));
 }
 
-export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
+export function createPatchedRoute(options: PatchedRouteOptions) {
   return async function routePatched(
     state: AgentState,
     config: Config,
@@ -54,16 +61,18 @@ export function createPatchedRoute(summaryPolicy: SummaryPolicyOf) {
     const inputs = runInputsOf(config);
     if (inputs?.given !== undefined) return "model";
     if (inputs?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
-    return leadToModel(state, config, summaryPolicy, 1);
+    return leadToModel(state, config, options, 1);
   };
 }
 
 async function leadToModel(
   state: AgentState,
   config: Config,
-  summaryPolicy: SummaryPolicyOf,
+  { summaryPolicy, limits }: PatchedRouteOptions,
   stepsTaken: number,
 ): Promise<"summarize" | "model"> {
+  const context = config.context ?? {};
   if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
-  return shouldSummarize(state, await summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+  if (isThreadUsedUp(state, resolveLimits(context, limits))) return "model";
+  return shouldSummarize(state, await summaryPolicy(context)) ? "summarize" : "model";
 }

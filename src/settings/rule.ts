@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/did-you-mean.js";
+import { listWithOr } from "../shared/list-with-or.js";
 import { hintAtClass } from "./hint-at-class.js";
 
 export interface Rule<Schema extends z.ZodType = z.ZodType> {
@@ -34,8 +35,7 @@ export function countFrom(least: number) {
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  const expects = names.join(", ").replace(/, (?=[^,]*$)/, " or ");
-  return { schema: z.enum(names), expects } satisfies Rule;
+  return { schema: z.enum(names), expects: listWithOr(names) } satisfies Rule;
 }
 
 /** A list. Its entries are checked where they are used. */

@@ -22,12 +22,12 @@ export const TOOL_SETTINGS = {
     default: [],
   },
   /**
-   * The tools whose calls wait for a human's approval: a list of names, or a function that decides for each call. It
-   * does what LangChain calls `interruptOn`. Default: none.
+   * The tools whose calls wait for a human's approval: a list of names, a function that decides for each call, or an
+   * object with options for each tool, as LangChain's `interruptOn`. Default: none.
    */
   requireApproval: {
     ...requireApprovalRule,
-    help: "The tools whose calls wait for a human's approval: a list of names, or a function that decides for each call. It does what LangChain calls `interruptOn`. Default: none.",
+    help: "The tools whose calls wait for a human's approval: a list of names, a function that decides for each call, or an object with options for each tool, as LangChain's `interruptOn`. Default: none.",
     default: [],
     env: { name: "REQUIRE_APPROVAL", read: readNames, expects: "names of tools separated by commas" },
   },

@@ -1,4 +1,4 @@
-/** Settings of a turn: its limits, and how much of earlier turns the model sees. */
+/** Settings of a turn: its limits, those of its thread, and how much of earlier turns the model sees. */
 
 import { readNumber } from "./environment-text.js";
 import { countFrom } from "./rule.js";
@@ -26,6 +26,42 @@ export const TURN_SETTINGS = {
     help: "How many tool calls may run in one turn. A batch of calls that would exceed this limit is not run. Default: no limit.",
     default: Number.POSITIVE_INFINITY,
     env: { name: "MAX_TOOL_CALLS", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /**
+   * How many tool calls may run in one thread. A batch of calls that would exceed this limit is not run. Default: no
+   * limit.
+   */
+  maxToolCallsPerThread: {
+    ...countFrom(0),
+    help: "How many tool calls may run in one thread. A batch of calls that would exceed this limit is not run. Default: no limit.",
+    default: Number.POSITIVE_INFINITY,
+    env: { name: "MAX_TOOL_CALLS_PER_THREAD", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /**
+   * How many tokens the model may use in one turn, input and output together. After that it is asked for a final
+   * response without tools. Default: no limit.
+   */
+  maxTokensPerTurn: {
+    ...countFrom(1),
+    help: "How many tokens the model may use in one turn, input and output together. After that it is asked for a final response without tools. Default: no limit.",
+    default: Number.POSITIVE_INFINITY,
+    env: { name: "MAX_TOKENS_PER_TURN", read: readNumber },
+    perRun: true,
+    lowerOnly: true,
+  },
+  /**
+   * How many tokens the model may use in one thread, input and output together. After that it is asked for a final
+   * response without tools, and in later turns it is not asked. Default: no limit.
+   */
+  maxTokensPerThread: {
+    ...countFrom(1),
+    help: "How many tokens the model may use in one thread, input and output together. After that it is asked for a final response without tools, and in later turns it is not asked. Default: no limit.",
+    default: Number.POSITIVE_INFINITY,
+    env: { name: "MAX_TOKENS_PER_THREAD", read: readNumber },
     perRun: true,
     lowerOnly: true,
   },

@@ -52,7 +52,7 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
       { input: { messages: [{ role: "tool", content: "x" }] } },
       /messages\[0\]/,
     ],
-    ["an unknown setting", { input: user("x"), context: { maxToken: 3 } }, /`maxToken`.*maxIterations/],
+    ["an unknown setting", { input: user("x"), context: { budget: 3 } }, /`budget`.*maxIterations/],
     ["a setting out of range", { input: user("x"), context: { maxIterations: 0 } }, /maxIterations/],
     ["a setting of another type", { input: user("x"), context: { maxIterations: "3" } }, /maxIterations/],
     ["a raised limit", { input: user("x"), context: { maxIterations: 6 } }, /`maxIterations`.*at most 5.*6/],
@@ -200,6 +200,9 @@ describe("the schemas of the product's graph", () => {
       tokensToKeep: "integer",
       maxIterations: "integer",
       maxToolCalls: "integer",
+      maxToolCallsPerThread: "integer",
+      maxTokensPerTurn: "integer",
+      maxTokensPerThread: "integer",
       maxConsecutiveErrors: "integer",
     });
     expect(required ?? []).toEqual([]);

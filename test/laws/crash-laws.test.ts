@@ -9,6 +9,7 @@ import {
   crashingThread,
   DURABILITIES,
   type Durability,
+  USAGE,
 } from "../support/crashing-thread.js";
 import { runs } from "../support/law-runs.js";
 import { callIdsOf } from "../support/strict-check.js";
@@ -35,7 +36,8 @@ const linesOf = (messages: readonly BaseMessage[]): string[] =>
 
 /**
  * Plays the runs, and one more that lives. Each message that was shown after a run is in the thread then, once and in
- * its place, and every request to the model was valid. Returns how the first run ended.
+ * its place, every request to the model was valid, and the counters of the thread are those of its responses. Returns
+ * how the first run ended.
  */
 async function expectNothingLost(chosen: Durability, [first, ...others]: readonly CrashingRun[]) {
   const thread = crashingThread(chosen);
@@ -52,6 +54,11 @@ async function expectNothingLost(chosen: Durability, [first, ...others]: readonl
   expect(lines.slice(-2)).toEqual(["human the end", "ai answer to the end"]);
   expect(new Set(lines).size).toBe(lines.length);
   expect(thread.refused).toEqual([]);
+  const responses = (await thread.read()).filter(({ type }) => type === "ai");
+  expect(await thread.usage()).toEqual({
+    tokens: responses.length * USAGE.total_tokens,
+    toolCalls: responses.flatMap(callIdsOf).length,
+  });
   return end;
 }
 

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type Question, readDecision, type TypedDecision } from "../../scripts/chat/approval.js";
+import {
+  type Question,
+  questionLines,
+  readDecision,
+  type TypedDecision,
+} from "../../scripts/chat/approval.js";
 import { readCommand, type TypedCommand } from "../../scripts/chat/command.js";
+import { approvalRequest } from "../../src/nodes/approval/approval-request.js";
+import { ANY_DECISION, type ApprovalRule } from "../../src/nodes/approval/approval-rules.js";
+import type { ToolTask } from "../../src/nodes/tools/tool-task.js";
 
 describe("readCommand", () => {
   it.each<{ line: string; command: TypedCommand | undefined }>([
@@ -18,13 +26,18 @@ describe("readCommand", () => {
 });
 
 describe("readDecision", () => {
-  const question: Question = {
-    id: "i1",
-    request: {
-      action_requests: [{ id: "c1", name: "pay", args: { amount: 1 }, description: "Pay." }],
-      review_configs: [],
-    },
+  const pay: ToolTask = {
+    call: { id: "c1", name: "pay", kind: "valid" },
+    index: 0,
+    place: "m:0",
+    args: { amount: 1 },
+    parseError: undefined,
   };
+  const questionOf = (rule: ApprovalRule): Question => ({
+    id: "i1",
+    request: approvalRequest([pay], undefined, () => rule),
+  });
+  const question = questionOf(ANY_DECISION);
   const mistake = (message: string): TypedDecision => ({ kind: "mistake", message });
 
   it.each<{ line: string; typed: TypedDecision }>([
@@ -48,6 +61,15 @@ describe("readDecision", () => {
     { line: "/help", typed: { kind: "other" } },
   ])("reads $line", ({ line, typed }) => {
     expect(readDecision(readCommand(line) ?? { name: "", words: "" }, question)).toEqual(typed);
+  });
+
+  it("takes only the decisions that the tool allows", () => {
+    const narrow = questionOf({ ...ANY_DECISION, allowedDecisions: ["reject", "approve"] });
+    expect(readDecision({ name: "approve", words: "" }, narrow).kind).toBe("decision");
+    expect(readDecision({ name: "edit", words: "{}" }, narrow)).toEqual(
+      mistake("This call takes only /approve or /reject."),
+    );
+    expect(questionLines(narrow).at(-1)).toBe("/approve or /reject; /help explains them");
   });
 
   it("says that nothing waits", () => {

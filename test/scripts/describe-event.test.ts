@@ -49,6 +49,10 @@ describe("describeEvent", () => {
       event: { type: "role-changed", messageId: undefined },
       words: "a system message of the input was stored as the user's words",
     },
+    {
+      event: { type: "limit-near", limit: "max-tokens-per-thread", used: 8_100, max: 10_000 },
+      words: "the limit max-tokens-per-thread is near: 8,100 of 10,000 are used",
+    },
     { event: { type: "of another sender" }, words: '{"type":"of another sender"}' },
   ])("says: $words", ({ event, words }) => {
     expect(describeEvent(event)).toBe(words);

@@ -22,6 +22,9 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   toolTimeoutMs: ["Default: no limit", undefined],
   maxIterations: ["Default: 40", 40],
   maxToolCalls: ["Default: no limit", Number.POSITIVE_INFINITY],
+  maxToolCallsPerThread: ["Default: no limit", Number.POSITIVE_INFINITY],
+  maxTokensPerTurn: ["Default: no limit", Number.POSITIVE_INFINITY],
+  maxTokensPerThread: ["Default: no limit", Number.POSITIVE_INFINITY],
   maxConsecutiveErrors: ["Default: 3", 3],
   maxToolCallsFromHistory: ["Default: all", undefined],
   maxTokensBeforeSummary: [

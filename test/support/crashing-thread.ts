@@ -18,6 +18,9 @@ export interface CrashingRun {
   readonly diesAt?: number | undefined;
 }
 
+/** What each response costs. */
+export const USAGE = { input_tokens: 90, output_tokens: 10, total_tokens: 100 };
+
 const config = { configurable: { thread_id: "1" } };
 
 export function crashingThread(durability: Durability, saver: BaseCheckpointSaver = new MemorySaver()) {
@@ -50,7 +53,10 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
     const { values } = await reader.getState(config);
     return values.messages === undefined ? [] : messagesOf(values);
   };
-  return { send, read, refused, begun };
+  /** What the counters of the thread say. */
+  const usage = async (): Promise<unknown> =>
+    (await saver.getTuple(config))?.checkpoint.channel_values["threadUsage"];
+  return { send, read, usage, refused, begun };
 }
 
 /** The saver of a process that can die before and after each write. */
@@ -78,7 +84,9 @@ class MortalModel extends FunctionModel {
   constructor(live: () => void) {
     super(({ messages }) => {
       live();
-      return respond(messages);
+      const response = respond(messages);
+      const message = typeof response === "string" ? new AIMessage(response) : response;
+      return Object.assign(message, { usage_metadata: USAGE });
     });
     this.#live = live;
   }

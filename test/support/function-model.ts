@@ -14,6 +14,7 @@ export interface Asked {
   /** The number of requests before this one. */
   readonly index: number;
   readonly signal: AbortSignal | undefined;
+  readonly toolChoice: unknown;
 }
 
 type Answered = string | AIMessage | Error;
@@ -37,13 +38,14 @@ export class FunctionModel extends PlayedModel {
 
   protected override async play(
     messages: readonly BaseMessage[],
-    { signal }: PlayOptions,
+    { signal, tool_choice }: PlayOptions,
   ): Promise<readonly AIMessageChunk[]> {
     const asked: Asked = {
       messages: [...messages],
       text: messages.at(-1)?.text ?? "",
       index: this.requests.length,
       signal,
+      toolChoice: tool_choice,
     };
     this.requests.push(asked);
     this.refused.push(...strictViolations(messages));

@@ -1,10 +1,15 @@
 /**
- * The question to a human about tool calls, in the format of Studio and agent-chat-ui, and the decisions it accepts.
+ * The question to a human about tool calls, and the decisions that it accepts. The question has two spellings of one
+ * format: Studio, agent-chat-ui and Python read `action_requests`, and LangChain.js reads `actionRequests`.
  */
 
+import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod";
+import { DECISION_TYPES, type DecisionType } from "../../settings/require-approval.js";
 import { isRecord } from "../../shared/is-record.js";
+import { listWithOr } from "../../shared/list-with-or.js";
 import { isToolTask, type ToolTask } from "../tools/tool-task.js";
+import type { ApprovalRule } from "./approval-rules.js";
 
 /**
  * The input of the approve node: the calls of one batch that need a human. It is JSON, because checkpoints store it.
@@ -12,9 +17,15 @@ import { isToolTask, type ToolTask } from "../tools/tool-task.js";
 export interface ApprovalTask {
   /** The id of the message with the calls. */
   readonly messageId: string;
-  readonly tasks: readonly ToolTask[];
+  readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
+}
+
+/** A call that a human is asked about. */
+export interface AskedTask extends ToolTask {
+  /** What the human reads. Undefined: a sentence with the tool's name. */
+  readonly description?: string | undefined;
 }
 
 export function isApprovalTask(value: unknown): value is ApprovalTask {
@@ -23,14 +34,16 @@ export function isApprovalTask(value: unknown): value is ApprovalTask {
   return typeof messageId === "string" && Array.isArray(tasks) && tasks.every(isToolTask);
 }
 
-const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
-
-/** The value of an interrupt that asks a human about tool calls. */
+/** The value of an interrupt that asks a human about tool calls. The lists have the same entries in both spellings. */
 export interface ApprovalRequest {
   /** The calls, in call order. */
   readonly action_requests: readonly ActionRequest[];
   /** The decisions that are allowed for each call. */
   readonly review_configs: readonly ReviewConfig[];
+  /** The same as `action_requests`. */
+  readonly actionRequests: readonly ActionRequest[];
+  /** The same as `review_configs`. */
+  readonly reviewConfigs: readonly ReviewConfig[];
   /** What was wrong with the last decision. Each `description` also ends with it. */
   readonly problem?: string;
 }
@@ -48,42 +61,86 @@ export interface ActionRequest {
   readonly description: string;
 }
 
+/** Each entry has both spellings, because the LangGraph SDK replaces the list of one spelling with that of the other. */
 export interface ReviewConfig {
   readonly action_name: string;
-  readonly allowed_decisions: readonly (typeof DECISIONS)[number][];
+  readonly actionName: string;
+  readonly allowed_decisions: readonly DecisionType[];
+  readonly allowedDecisions: readonly DecisionType[];
+  /** The JSON schema that edited arguments must match, if the graph has one for this tool. */
+  readonly args_schema?: JSONSchema;
+  readonly argsSchema?: JSONSchema;
 }
 
-export function approvalRequest(tasks: readonly ToolTask[], problem: string | undefined): ApprovalRequest {
-  // Chat UIs show the description but not `problem`.
-  const refusal = problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
+/** Contract: returns how a human is asked about the calls of a tool. */
+export type RuleFor = (toolName: string) => ApprovalRule;
+
+export function approvalRequest(
+  tasks: readonly AskedTask[],
+  problem: string | undefined,
+  ruleFor: RuleFor,
+): ApprovalRequest {
+  const requests = tasks.map(({ call, args = {}, description }) => ({
+    id: call.id,
+    name: call.name,
+    args,
+    description: `${description ?? `The assistant wants to call \`${call.name}\`.`}${refusalText(problem)}`,
+  }));
+  const configs = tasks.map(({ call }) => reviewConfig(call.name, ruleFor(call.name)));
   return {
-    action_requests: tasks.map(({ call, args = {} }) => ({
-      id: call.id,
-      name: call.name,
-      args,
-      description: `The assistant wants to call \`${call.name}\`.${refusal}`,
-    })),
-    review_configs: tasks.map(({ call }) => ({ action_name: call.name, allowed_decisions: DECISIONS })),
+    action_requests: requests,
+    review_configs: configs,
+    actionRequests: requests,
+    reviewConfigs: configs,
     ...(problem !== undefined && { problem }),
+  };
+}
+
+/** Chat UIs show the description but not `problem`. */
+function refusalText(problem: string | undefined): string {
+  return problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
+}
+
+function reviewConfig(name: string, { allowedDecisions, argsJsonSchema }: ApprovalRule): ReviewConfig {
+  return {
+    action_name: name,
+    actionName: name,
+    allowed_decisions: allowedDecisions,
+    allowedDecisions,
+    ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
   };
 }
 
 const askedSchema = z.object({
   value: z.object({
     action_requests: z.array(
-      z.object({ id: z.string(), name: z.string(), args: z.record(z.string(), z.unknown()) }),
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        args: z.record(z.string(), z.unknown()),
+        description: z.string(),
+      }),
     ),
+    problem: z.string().optional(),
   }),
 });
 
-/** A call that a human was asked about. */
-export type AskedCall = Pick<ActionRequest, "id" | "name" | "args">;
+/** A call that a human was asked about. Its description does not end with the problem of a decision. */
+export type AskedCall = Pick<ActionRequest, "id" | "name" | "args" | "description">;
 
 /** The calls that pending interrupts ask about. Empty if they ask for something else. */
 export function askedCalls(interrupts: unknown): AskedCall[] {
   return [interrupts].flat().flatMap((entry) => {
     const { data } = askedSchema.safeParse(entry);
-    return data?.value.action_requests ?? [];
+    if (data === undefined) return [];
+    const { action_requests, problem } = data.value;
+    const ending = refusalText(problem);
+    return action_requests.map(({ description, ...asked }) => ({
+      ...asked,
+      description: description.endsWith(ending)
+        ? description.slice(0, description.length - ending.length)
+        : description,
+    }));
   });
 }
 
@@ -115,32 +172,49 @@ export type ReadAnswer =
  * Accepts all decisions or none. `decisions[i]` is for `action_requests[i]`. There can be fewer decisions than
  * requests.
  */
-export function readAnswer(answer: unknown, tasks: readonly ToolTask[]): ReadAnswer {
+export function readAnswer(answer: unknown, tasks: readonly ToolTask[], ruleFor: RuleFor): ReadAnswer {
+  const refuse = (what: string) => refuseAnswer(what, tasks, ruleFor);
   const { success, data, error } = answerSchema.safeParse(inOneSpelling(answer));
   if (!success) {
     const [issue] = error.issues;
-    return refuseAnswer(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
+    return refuse(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
   }
   const { decisions } = data;
-  if (decisions.length > tasks.length) {
-    return refuseAnswer(`${decisions.length} decisions for ${tasks.length} requests`);
-  }
+  if (decisions.length > tasks.length)
+    return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
   for (const [index, decision] of decisions.entries()) {
-    const asked = tasks[index]?.call.name;
+    const asked = tasks[index]?.call.name ?? "";
+    const { allowedDecisions } = ruleFor(asked);
+    if (!allowedDecisions.includes(decision.type)) {
+      const allowed = listWithOr(allowedDecisions.map((type) => `\`${type}\``));
+      return refuse(
+        `\`decisions.${index}.type\` is \`${decision.type}\`, but \`${asked}\` allows only ${allowed}`,
+      );
+    }
     if (decision.type !== "edit" || decision.edited_action.name === asked) continue;
-    return refuseAnswer(
+    return refuse(
       `\`decisions.${index}.edited_action.name\` is \`${decision.edited_action.name}\`, but the request is for \`${asked}\``,
     );
   }
   return { kind: "decisions", decisions };
 }
 
-/** Follows the problem. A chat UI shows the text to a user who did not write the JSON. */
-const EXPECTED =
-  'Expected { decisions: [...] }, at most one for each request, in the order of the requests: { type: "approve" }, { type: "edit", edited_action: { name, args } }, { type: "reject", message? } or { type: "respond", message }';
+const FORMS: Readonly<Record<DecisionType, string>> = {
+  approve: '{ type: "approve" }',
+  edit: '{ type: "edit", edited_action: { name, args } }',
+  reject: '{ type: "reject", message? }',
+  respond: '{ type: "respond", message }',
+};
 
-export function refuseAnswer(what: string): RefusedAnswer {
-  return { kind: "refused", problem: `${what}. ${EXPECTED}.` };
+/** The end of the problem says what is expected. A chat UI shows it to a user who did not write the JSON. */
+export function refuseAnswer(what: string, tasks: readonly ToolTask[], ruleFor: RuleFor): RefusedAnswer {
+  const allowed = new Set(tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions));
+  const forms = DECISION_TYPES.filter((type) => allowed.has(type)).map((type) => FORMS[type]);
+  const list = listWithOr(forms);
+  return {
+    kind: "refused",
+    problem: `${what}. Expected { decisions: [...] }, at most one for each request, in the order of the requests: ${list}.`,
+  };
 }
 
 function inOneSpelling(answer: unknown): unknown {

@@ -9,12 +9,14 @@ import type { AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { type CallOutcome, finalizeCall } from "../tools/finalize-call.js";
 import type { ToolTask } from "../tools/tool-task.js";
-import type { ApprovalTask } from "./approval-request.js";
+import type { ApprovalTask, AskedTask } from "./approval-request.js";
 import { approvalRequest, type Decision, readAnswer, refuseAnswer } from "./approval-request.js";
+import type { CallPolicy } from "./call-policy.js";
 import { checkEdits } from "./check-edits.js";
 
 export interface ApproveNodeOptions {
   readonly tools: readonly StructuredToolInterface[];
+  readonly callPolicy: Pick<CallPolicy, "ruleFor">;
 }
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
@@ -24,16 +26,17 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
-export function createApproveNode({ tools }: ApproveNodeOptions) {
+export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNodeOptions) {
   const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
   return async function approve(
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
     const empty = runInputsOf(config)?.emptyAnswer;
-    const request = approvalRequest(tasks, empty === undefined ? problem : refuseAnswer(empty).problem);
-    const given: unknown = interrupt(request);
-    const answer = await checkEdits(readAnswer(given, tasks), tasks, toolsByName);
+    const refusal = empty === undefined ? problem : refuseAnswer(empty, tasks, ruleFor).problem;
+    const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
+    const schemasFor = (name: string) => [toolsByName.get(name)?.schema, ruleFor(name).argsSchema];
+    const answer = await checkEdits(readAnswer(given, tasks, ruleFor), tasks, schemasFor);
     if (answer.kind === "refused") {
       return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
     }
@@ -56,11 +59,14 @@ export function createApproveNode({ tools }: ApproveNodeOptions) {
 }
 
 interface Decided {
-  readonly task: ToolTask;
+  readonly task: AskedTask;
   readonly decision: Decision | undefined;
 }
 
-function sendsOf(task: ToolTask, decision: Decision | undefined): Send<"tools", ToolTask>[] {
+function sendsOf(
+  { description: _, ...task }: AskedTask,
+  decision: Decision | undefined,
+): Send<"tools", ToolTask>[] {
   if (decision?.type === "approve") return [sendToTools(task)];
   if (decision?.type === "edit") {
     const edited: ToolTask = { ...task, args: decision.edited_action.args };

@@ -1,13 +1,26 @@
 /** Decides who runs a tool call: its tool at once, its tool after a human's approval, or the caller of the run. */
 
 import { InvalidSettingError } from "../../errors.js";
-import type { ApprovalCall, RequireApproval } from "../../settings/require-approval.js";
+import type { ApprovalRuntime, ApprovalState, RequireApproval } from "../../settings/require-approval.js";
 import type { ToolTask } from "../tools/tool-task.js";
+import type { AskedTask } from "./approval-request.js";
+import { ANY_DECISION, type ApprovalRule, type ApprovalRules, readApprovalRules } from "./approval-rules.js";
+
+/** The moment at which a call is decided about. It is made only for rules with functions. */
+export interface ApprovalScene {
+  readonly state: ApprovalState;
+  readonly runtime: ApprovalRuntime;
+}
 
 export interface CallPolicy {
   /** Whether the caller of the run is to answer the call. */
   readonly isHandedOver: (task: Pick<ToolTask, "call">) => boolean;
-  readonly needsApproval: (task: ToolTask) => Promise<boolean>;
+  /** Whether any call can need a human. */
+  readonly asksHumans: boolean;
+  /** The question about a call that needs a human; undefined for a call that runs at once. */
+  readonly questionFor: (task: ToolTask, scene: () => ApprovalScene) => Promise<AskedTask | undefined>;
+  /** How a human is asked about the calls of a tool. */
+  readonly ruleFor: (toolName: string) => ApprovalRule;
 }
 
 export interface CallPolicyOptions {
@@ -18,7 +31,7 @@ export interface CallPolicyOptions {
   readonly requireApproval: RequireApproval;
 }
 
-/** @throws InvalidSettingError if a tool that needs approval does not exist. */
+/** @throws InvalidSettingError if a tool that needs approval does not exist, or its options are not valid. */
 export function createCallPolicy({
   autoInvoke,
   toolNames,
@@ -26,33 +39,55 @@ export function createCallPolicy({
   requireApproval,
 }: CallPolicyOptions): CallPolicy {
   const handed = new Set(additionalNames);
-  if (typeof requireApproval !== "function") {
-    for (const name of requireApproval) {
-      if (toolNames.includes(name)) continue;
-      throw InvalidSettingError.expected(
-        "requireApproval",
-        `names of tools (${toolNames.join(", ") || "there are none"})`,
-        name,
-      );
+  const rules: ApprovalRules =
+    typeof requireApproval === "function" ? new Map() : readApprovalRules(requireApproval, toolNames);
+  const questionFor: CallPolicy["questionFor"] = async (task, scene) => {
+    const { call, args } = task;
+    // A call that cannot be run needs no approval. Its result says what is wrong with it.
+    if (args === undefined || !toolNames.includes(call.name)) return undefined;
+    if (typeof requireApproval === "function") {
+      const answer: unknown = await requireApproval({
+        id: call.id,
+        name: call.name,
+        args: structuredClone(args),
+      });
+      return decided("requireApproval", answer) ? task : undefined;
     }
-  }
-  const asks = typeof requireApproval === "function" ? requireApproval : byName(new Set(requireApproval));
+    const rule = rules.get(call.name);
+    return rule && askByRule(rule, { ...task, args }, scene);
+  };
   return {
     isHandedOver: ({ call }) => !autoInvoke || handed.has(call.name),
-    // A call that cannot be run needs no approval. Its result says what is wrong with it.
-    needsApproval: async ({ call, args }) =>
-      args !== undefined &&
-      toolNames.includes(call.name) &&
-      decided(await asks({ id: call.id, name: call.name, args: structuredClone(args) })),
+    asksHumans: typeof requireApproval === "function" || rules.size > 0,
+    questionFor,
+    // A question of before can be about a tool whose calls need no human now.
+    ruleFor: (toolName) => rules.get(toolName) ?? ANY_DECISION,
   };
 }
 
-/** A predicate that forgets to return a value must not let a call pass. */
-function decided(answer: unknown): boolean {
-  if (typeof answer === "boolean") return answer;
-  throw InvalidSettingError.expected("requireApproval", "a function that returns true or false", answer);
+async function askByRule(
+  { when, description }: ApprovalRule,
+  task: ToolTask & { readonly args: Record<string, unknown> },
+  scene: () => ApprovalScene,
+): Promise<AskedTask | undefined> {
+  const { call, args } = task;
+  const place = `requireApproval.${call.name}`;
+  const toolCall = () =>
+    ({ type: "tool_call", id: call.id, name: call.name, args: structuredClone(args) }) as const;
+  if (when !== undefined) {
+    const answer: unknown = await when({ toolCall: toolCall(), tool: undefined, ...scene() });
+    if (!decided(`${place}.when`, answer)) return undefined;
+  }
+  if (description === undefined) return task;
+  if (typeof description === "string") return { ...task, description };
+  const { state, runtime } = scene();
+  const text: unknown = await description(toolCall(), state, runtime);
+  if (typeof text === "string") return { ...task, description: text };
+  throw InvalidSettingError.expected(`${place}.description`, "a function that returns a text", text);
 }
 
-function byName(names: ReadonlySet<string>) {
-  return ({ name }: ApprovalCall) => names.has(name);
+/** A predicate that forgets to return a value must not let a call pass. */
+function decided(place: string, answer: unknown): boolean {
+  if (typeof answer === "boolean") return answer;
+  throw InvalidSettingError.expected(place, "a function that returns true or false", answer);
 }

@@ -1,19 +1,19 @@
-import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { ToolTask } from "../tools/tool-task.js";
 import type { Decision, ReadAnswer } from "./approval-request.js";
 import { findArgumentIssue } from "./argument-issue.js";
 import { readTextArguments } from "./read-text-arguments.js";
 
-type ToolsByName = ReadonlyMap<string, StructuredToolInterface>;
+/** Contract: returns the schemas that edited arguments of the tool must match. Undefined accepts all arguments. */
+type SchemasFor = (toolName: string) => readonly unknown[];
 
 /**
- * Asks again for edited arguments that the tool would refuse, because the human wrote them and not the model. Text is
+ * Asks again for edited arguments that the tool or `argsSchema` would refuse, because the human wrote them and not the model. Text is
  * accepted where the tool expects another type, because chat UIs send every edited field as text.
  */
 export async function checkEdits(
   answer: ReadAnswer,
   tasks: readonly ToolTask[],
-  toolsByName: ToolsByName,
+  schemasFor: SchemasFor,
 ): Promise<ReadAnswer> {
   if (answer.kind === "refused") return answer;
   const decisions: Decision[] = [];
@@ -23,10 +23,12 @@ export async function checkEdits(
       continue;
     }
     const { name, args: given } = decision.edited_action;
-    const schema: unknown = toolsByName.get(name)?.schema;
-    const args = await readTextArguments(given, tasks[index]?.args ?? {}, schema);
-    const issue = await findArgumentIssue(schema, args);
-    if (issue !== undefined) {
+    const schemas = schemasFor(name);
+    let args = given;
+    for (const schema of schemas) args = await readTextArguments(args, tasks[index]?.args ?? {}, schema);
+    for (const schema of schemas) {
+      const issue = await findArgumentIssue(schema, args);
+      if (issue === undefined) continue;
       const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
       return { kind: "refused", problem: `\`${place}\`: ${issue.message}` };
     }

@@ -35,6 +35,7 @@ import {
   type ToolChoice,
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
+import { createUsageCounter, type UsageCounter } from "../run/count-usage.js";
 import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
 import { askWithinWindow, formFor, type InputForm, reportChanges } from "./ask-within-window.js";
 
@@ -118,8 +119,17 @@ async function streamAnswer(
 ): Promise<AIMessage> {
   const { model, tools, toolTokens, clientOptions } = request;
   const offered = offerTools(model, tools, toolChoice);
-  const guard = createGuard(request, settle, config);
+  const usage = createUsageCounter(model, toolTokens, config);
+  // What a middleware makes of the response was not paid for.
+  const counted =
+    settle &&
+    ((whole: AIMessage) => {
+      usage.addResponse(whole);
+      return settle(whole);
+    });
+  const guard = createGuard(request, counted, usage, config);
   const send = async (messages: BaseMessage[]) => {
+    usage.begin(messages);
     const guarded = await guardModel(offered, guard, config, parameters);
     return joinChunks(
       await guarded.stream(messages, { ...clientOptions?.(model), ...parameters, ...config }),
@@ -133,6 +143,7 @@ async function streamAnswer(
   ) {
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   }
+  if (settle === undefined) usage.addResponse(message);
   return message;
 }
 
@@ -158,6 +169,7 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
 function createGuard(
   { model, history, maxFallbackAttempts }: ModelRequest,
   settle: Settle | undefined,
+  counter: UsageCounter,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
   return {
@@ -166,7 +178,8 @@ function createGuard(
     settle,
     isTaken: (id) => history.some((message) => message.id === id),
     onBroken: ({ reason, usage }) => {
-      runRecordOf(config)?.tally.addBroken(usage);
+      runRecordOf(config)?.tally.addBroken();
+      counter.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },
     onRetry: ({ error, ...attempts }) =>

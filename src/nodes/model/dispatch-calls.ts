@@ -6,7 +6,7 @@ import { callsOf } from "../../history/messages/call.js";
 import { endingRun } from "../../history/messages/result.js";
 import { afterRequired, type ToolChoice } from "../../settings/tool-choice.js";
 import type { ApprovalTask } from "../approval/approval-request.js";
-import type { CallPolicy } from "../approval/call-policy.js";
+import type { ApprovalScene, CallPolicy } from "../approval/call-policy.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import { missingCheckpointer } from "../run/missing-service.js";
 import { toolTasksOf } from "../tools/tool-task.js";
@@ -27,6 +27,8 @@ export interface Dispatched {
 export interface DispatchOptions {
   readonly policy: CallPolicy;
   readonly maxToolCalls: number;
+  /** How many more calls may run in this thread. */
+  readonly threadCallsLeft: number;
   readonly toolChoice: ToolChoice;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
@@ -34,6 +36,8 @@ export interface DispatchOptions {
   readonly answered?: ReadonlyMap<number, ToolMessage> | undefined;
   /** Whether the model is asked again after a required call, because the run ends with a structured response. */
   readonly hasFormat?: boolean;
+  /** Contract: makes what the functions of approval rules see. */
+  readonly scene: () => ApprovalScene;
 }
 
 /**
@@ -44,16 +48,27 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxToolCalls, toolChoice, isSaved, answered = new Map(), hasFormat = false }: DispatchOptions,
+  {
+    policy,
+    maxToolCalls,
+    threadCallsLeft,
+    toolChoice,
+    isSaved,
+    scene,
+    answered = new Map(),
+    hasFormat = false,
+  }: DispatchOptions,
 ): Promise<Dispatched> {
   const tasks = toolTasksOf(message).filter(({ index }) => !answered.has(index));
   const own = tasks.filter((task) => !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
-  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
-  const needsApproval = await Promise.all(own.map(policy.needsApproval));
-  const waiting = own.filter((_, index) => needsApproval[index]);
+  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn, "max-tool-calls");
+  if (own.length > 0 && own.length > threadCallsLeft)
+    return refuseForBudget(message, turn, "max-tool-calls-per-thread");
+  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene)));
+  const waiting = questions.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
-  const free = own.filter((_, index) => !needsApproval[index]);
+  const free = own.filter((_, index) => questions[index] === undefined);
   const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
   const sends = [
     ...free.map((task) => new Send("tools", task)),
@@ -77,10 +92,13 @@ export async function dispatchCalls(
   };
 }
 
+/** The scope of each limit of tool calls. */
+const SCOPES = { "max-tool-calls": "one turn", "max-tool-calls-per-thread": "this thread" } as const;
+
 /** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
-function refuseForBudget(message: AIMessage, turn: Turn): Dispatched {
-  const refusals = refuse(message, "Not run: the limit of tool calls for one turn is reached.");
-  const closed: Turn = { ...turn, closing: "max-tool-calls" };
+function refuseForBudget(message: AIMessage, turn: Turn, limit: keyof typeof SCOPES): Dispatched {
+  const refusals = refuse(message, `Not run: the limit of tool calls for ${SCOPES[limit]} is reached.`);
+  const closed: Turn = { ...turn, closing: limit };
   return {
     command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
     refused: refusals.length,

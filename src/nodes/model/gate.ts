@@ -11,7 +11,9 @@ import { callsOf } from "../../history/messages/call.js";
 import { endsRun, isResult } from "../../history/messages/result.js";
 import type { LoopLimits } from "../../settings/loop-limits.js";
 import { type AgentState, type ClosingReason, type Turn, turnOf } from "../run/agent-state.js";
+import { isThreadUsedUp, type Spending, usedUpBudget } from "../run/budgets.js";
 import { STEPS_OF_A_ROUND, STEPS_OF_A_SUMMARY } from "../run/superstep-budget.js";
+import { NO_USAGE } from "../run/thread-usage.js";
 import { shouldSummarize } from "../summary/summary-due.js";
 
 export type GateDecision =
@@ -21,6 +23,8 @@ export type GateDecision =
   | { readonly kind: "end" }
   | { readonly kind: "summarize" }
   | { readonly kind: "call"; readonly turn: Turn }
+  /** The tokens of the thread were used up before this turn, so the model is not called. */
+  | { readonly kind: "used-up"; readonly turn: Turn; readonly reason: "max-tokens-per-thread" }
   /** The model is called with tools off, for a final response. */
   | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
 
@@ -36,9 +40,14 @@ export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: G
   if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
   if (last.type === "ai") return { kind: "wait" };
   if (isResult(last) && isGroupEnded(state)) return { kind: "end" };
+  if (isThreadUsedUp(state, limits)) {
+    const reason = "max-tokens-per-thread";
+    return { kind: "used-up", turn: { ...turnOf(state), closing: reason }, reason };
+  }
   if (stepsLeft >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
   const turn = countRound(turnOf(state), state);
-  const reason = turn.closing ?? closingReason(turn, limits, stepsLeft);
+  const spending = { turn, thread: state.threadUsage ?? NO_USAGE };
+  const reason = turn.closing ?? closingReason(spending, limits, stepsLeft);
   if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };
   if (turn.afterRequired === "answer") return { kind: "close", turn, reason: "after-required" };
   return { kind: "call", turn: { ...turn, iterations: turn.iterations + 1 } };
@@ -53,12 +62,13 @@ function lastResults({ messages }: AgentState): readonly BaseMessage[] {
   return messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
 }
 
-function closingReason(turn: Turn, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
+function closingReason(spending: Spending, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
+  const { turn } = spending;
   if (turn.iterations >= limits.maxIterations) return "max-iterations";
   if (turn.toolCalls >= limits.maxToolCalls) return "max-tool-calls";
   if (turn.consecutiveErrors >= limits.maxConsecutiveErrors) return "max-consecutive-errors";
   if (stepsLeft < STEPS_OF_A_ROUND) return "recursion-limit";
-  return undefined;
+  return usedUpBudget(spending, limits);
 }
 
 /** The turn, updated with the outcome of the round that has just ended, if any. */

@@ -1,5 +1,5 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
@@ -11,6 +11,7 @@ import { type LoopLimits, resolveLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
+import { approvalScene } from "../approval/approval-scene.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { askInFormat } from "../format/ask-in-format.js";
 import { activeFormat, formatRequest } from "../format/format-request.js";
@@ -19,7 +20,9 @@ import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, Turn } from "../run/agent-state.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
+import { NO_USAGE } from "../run/thread-usage.js";
 import type { ModelRequest } from "./ask-model.js";
+import { charge } from "./charge.js";
 import {
   type Dispatched,
   dispatchCalls,
@@ -28,7 +31,7 @@ import {
 } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
-import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+import { TOOLS_OFF_TEXTS, type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
 export interface ModelNodeOptions {
@@ -52,7 +55,21 @@ type Config = LangGraphRunnableConfig<RunContext>;
 
 /** Passes the gate, calls the model, and dispatches its tool calls. */
 export function createModelNode(options: ModelNodeOptions) {
+  /** Asks the model, and counts what that used. */
   async function ask(
+    state: AgentState,
+    decision: AskDecision,
+    { limits, policy }: RunLimits,
+    config: Config,
+  ): Promise<Dispatched> {
+    const tally = runRecordOf(config)?.tally;
+    const tokensBefore = tally?.tokens ?? 0;
+    const dispatched = await respond(state, decision, { limits, policy }, config);
+    const before = { turn: decision.turn, thread: state.threadUsage ?? NO_USAGE };
+    return charge(dispatched, before, (tally?.tokens ?? 0) - tokensBefore, limits, config);
+  }
+
+  async function respond(
     state: AgentState,
     decision: AskDecision,
     { limits, policy }: RunLimits,
@@ -90,15 +107,17 @@ export function createModelNode(options: ModelNodeOptions) {
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (isTerminated) return refuseAfterTermination(message, turn);
-    const { maxToolCalls } = limits;
+    const { maxToolCalls, maxToolCallsPerThread } = limits;
     try {
       return await dispatchCalls(message, turn, {
         policy: options.callPolicy,
         maxToolCalls,
+        threadCallsLeft: maxToolCallsPerThread - (state.threadUsage?.toolCalls ?? 0),
         toolChoice: answer.toolChoice,
         isSaved: isSavedRun(config),
         answered: settled?.answered,
         hasFormat: format !== undefined,
+        scene: () => approvalScene(state, message, config),
       });
     } catch (error) {
       await takeBack(message, config);
@@ -125,6 +144,11 @@ export function createModelNode(options: ModelNodeOptions) {
         return endWith([]);
       case "summarize":
         return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
+      case "used-up": {
+        emitEvent(config, { type: "limit-reached", limit: decision.reason });
+        const message = new AIMessage(TOOLS_OFF_TEXTS[decision.reason]);
+        return endWith([await withFreshId(message, state.messages, config)], decision.turn);
+      }
       case "close":
         if (decision.reason !== "after-required" && hasTools(options))
           emitEvent(config, { type: "limit-reached", limit: decision.reason });

@@ -18,9 +18,12 @@ export type ToolsOffReason =
   | "no-tools";
 
 /** The text for the user if the response has no text of its own. */
-const TEXTS: Readonly<Record<ToolsOffReason, string>> = {
+export const TOOLS_OFF_TEXTS: Readonly<Record<ToolsOffReason, string>> = {
   "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
   "max-tool-calls": "I stopped here: the limit of tool calls for one turn is reached.",
+  "max-tokens-per-turn": "I stopped here: the limit of tokens for one turn is reached.",
+  "max-tokens-per-thread": "I stopped here: the limit of tokens for this thread is reached.",
+  "max-tool-calls-per-thread": "I stopped here: the limit of tool calls for this thread is reached.",
   "max-consecutive-errors": "I stopped here: the tools failed several times in a row.",
   "recursion-limit": "I stopped here: the run's recursion limit is reached.",
   "after-required": "I stopped here: the required tool was called, and no other call is allowed.",
@@ -37,6 +40,6 @@ export async function withoutStrayCalls(
   const { id = "" } = message;
   await retractMessages([new RemoveMessage({ id })], config);
   const rest = withoutCalls(message, () => true);
-  const answer = isBlankMessage(rest) ? copyMessage(rest, { content: TEXTS[reason] }) : rest;
+  const answer = isBlankMessage(rest) ? copyMessage(rest, { content: TOOLS_OFF_TEXTS[reason] }) : rest;
   return copyMessage(answer, { id: deriveId(answer, id) });
 }

@@ -20,6 +20,7 @@ import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-check
 import { isRecord } from "../../shared/is-record.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 import type { RunInputs } from "../run/run-inputs.js";
+import { addUsage, isUsed, NO_USAGE, type ThreadUsage, threadUsageSchema } from "../run/thread-usage.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const CHECKPOINTS_TO_READ = 40;
@@ -30,6 +31,8 @@ export interface Leftovers {
   readonly history: readonly BaseMessage[];
   /** The messages that the finished tasks wrote, in the order of their calls. */
   readonly written: readonly BaseMessage[];
+  /** What the finished tasks used up of the thread's budgets. */
+  readonly usage: ThreadUsage;
   /** The calls that unfinished tasks asked a human about. */
   readonly questions: readonly AskedCall[];
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
@@ -52,6 +55,7 @@ export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
     writesByTask(abandoned, "messages").length > 0 ||
+    writesByTask(abandoned, "threadUsage").length > 0 ||
     waitingInterrupts(abandoned).length > 0
   );
 }
@@ -70,8 +74,10 @@ export async function findLeftovers({
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     if (fate !== "applied") {
       const leftovers = { ...readLeftovers(checkpoint, fate), removed: new Set(removed) };
-      const isFork = leftovers.written.some(isNoResult) && (await isForked(checkpoint, child, checkpoints));
-      found.unshift(isFork ? { ...leftovers, written: leftovers.written.filter(isResult) } : leftovers);
+      const isOwn = leftovers.written.some(isNoResult) || isUsed(leftovers.usage);
+      const isFork = isOwn && (await isForked(checkpoint, child, checkpoints));
+      const results = leftovers.written.filter(isResult);
+      found.unshift(isFork ? { ...leftovers, written: results, usage: NO_USAGE } : leftovers);
     }
     const { parentConfig }: CheckpointTuple = checkpoint;
     if (parentConfig === undefined || !leadsFurther(checkpoint)) break;
@@ -133,8 +139,18 @@ function readLeftovers(checkpoint: CheckpointTuple, fate: Fate): Omit<Leftovers,
   return {
     history,
     written: inCallOrder(tasks, history),
+    usage: fate === "discarded" ? readUsage(checkpoint) : NO_USAGE,
     questions: askedCalls(waitingInterrupts(checkpoint)),
   };
+}
+
+/** The patch node writes what it found in earlier checkpoints, which are read again. */
+function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
+  if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
+  const writes = writesByTask(checkpoint, "threadUsage").flat();
+  return writes
+    .map((write) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
+    .reduce(addUsage, NO_USAGE);
 }
 
 function readWrites(values: readonly unknown[]): BaseMessage[] {

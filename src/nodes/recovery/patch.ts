@@ -10,6 +10,7 @@ import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf } from "../run/run-handle.js";
+import { addUsage, isUsed, NO_USAGE } from "../run/thread-usage.js";
 import { findLeftovers } from "./leftovers.js";
 import { pendingApprovals } from "./pending-approvals.js";
 import { type Remains, recoverCalls } from "./recover-calls.js";
@@ -63,7 +64,11 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
       }
     }
     const written = [...recovered.map(asQuietUpdate), ...closing];
-    const update = written.length === 0 ? {} : { messages: written };
+    const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
+    const update = {
+      ...(written.length > 0 && { messages: written }),
+      ...(isUsed(usage) && { threadUsage: usage }),
+    };
     const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
     const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
     return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });

@@ -19,7 +19,9 @@ export function pendingApprovals(
     const remains = found[index];
     if (remains?.kind !== "question" || !isAIMessage(group.head)) return [];
     const task = toolTasksOf(group.head)[group.calls.indexOf(call)];
-    return task !== undefined && isSame(task, remains.asked) ? [task] : [];
+    return task !== undefined && isSame(task, remains.asked)
+      ? [{ ...task, description: remains.asked.description }]
+      : [];
   });
   return tasks.length === 0 ? undefined : { messageId: pending[0]?.group.head.id ?? "", tasks };
 }

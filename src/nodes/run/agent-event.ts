@@ -5,6 +5,27 @@ import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
 import type { DialectName } from "../../providers/dialects/dialects.js";
 import type { ClosingReason } from "./agent-state.js";
+import type { NearBudget } from "./budgets.js";
+
+/** Tokens, with the names of LangChain's `UsageMetadata`. A number that the provider does not report is 0. */
+export interface TokenUsage {
+  /** Tokens of the model input, cached ones included. */
+  readonly input_tokens: number;
+  /** Tokens of the responses, reasoning included. */
+  readonly output_tokens: number;
+  /** The total that the provider reports, in tokens. */
+  readonly total_tokens: number;
+  readonly input_token_details: {
+    /** Input tokens that the provider read from its cache. */
+    readonly cache_read: number;
+    /** Input tokens that the provider wrote to its cache. */
+    readonly cache_creation: number;
+  };
+  readonly output_token_details: {
+    /** Output tokens of the model's reasoning. */
+    readonly reasoning: number;
+  };
+}
 
 /**
  * Emitted last, when a run ends with a final response, with the results of a required call, or with calls that its
@@ -19,14 +40,10 @@ export interface RunEndEvent {
   readonly results: number;
   /** Whether a response was broken and was requested again without streaming. */
   readonly usedFallback: boolean;
-  /** Tokens of all responses, broken ones included. Left out if the model reports no usage. */
-  readonly usage?: {
-    /** Tokens of the model input. */
-    readonly input_tokens: number;
-    /** Tokens of the responses. */
-    readonly output_tokens: number;
-    /** The total that the provider reports, in tokens. */
-    readonly total_tokens: number;
+  /** Tokens of all responses and summaries, broken responses included. Left out if no model reports usage. */
+  readonly usage?: TokenUsage & {
+    /** The same for each model, by its name. */
+    readonly models: { readonly [name: string]: TokenUsage };
   };
 }
 
@@ -102,8 +119,13 @@ export type AgentEvent =
       readonly retryAfterTurns: number;
     }
   /**
+   * 80 % of a budget of the turn or of the thread are used. Emitted after the response that reached this share, once for
+   * each turn and budget.
+   */
+  | ({ readonly type: "limit-near" } & NearBudget)
+  /**
    * The turn has reached a limit. Emitted before the model is asked for a final response without tools. A graph
-   * without tools does not emit it.
+   * without tools does not emit it, unless the tokens of the thread are used up.
    */
   | {
       readonly type: "limit-reached";

@@ -11,11 +11,15 @@ import {
   messagesUpdateSchema,
 } from "../../history/reading/messages-schema.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
+import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./thread-usage.js";
 
 /** Why the model must not call tools in the rest of the turn. */
 const closingReasonSchema = z.enum([
   "max-iterations",
   "max-tool-calls",
+  "max-tokens-per-turn",
+  "max-tokens-per-thread",
+  "max-tool-calls-per-thread",
   "max-consecutive-errors",
   "recursion-limit",
 ]);
@@ -36,6 +40,10 @@ const turnSchema = z.object({
   /** How many of the latest rounds in a row had only failed calls. */
   consecutiveErrors: z.number(),
   closing: closingReasonSchema.optional(),
+  /** Tokens of the responses and summaries of this turn. */
+  tokens: z.number().optional(),
+  /** The budgets that clients were warned of in this turn. */
+  near: z.array(closingReasonSchema).optional(),
   /**
    * Set once a required call was made: what follows its results. `"auto"`: the model decides, because the caller
    * supplies results.
@@ -68,12 +76,17 @@ export const publicStateSchema = z.object({
   }),
 });
 
-const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
+const privateChannels = {
+  turn: turnSchema,
+  summaryAttempt: summaryAttemptSchema,
+  threadUsage: threadUsageSchema,
+};
 
 /** The channels that nodes see. The private ones are neither input nor output of the graph. */
 export const agentStateSchema = publicStateSchema.extend({
   turn: turnSchema.optional(),
   summaryAttempt: summaryAttemptSchema.optional(),
+  threadUsage: threadUsageValue,
 });
 
 /**
@@ -81,7 +94,7 @@ export const agentStateSchema = publicStateSchema.extend({
  * can use the same name.
  */
 export function isPrivateChannel(name: string, value: unknown): boolean {
-  if (name !== "turn" && name !== "summaryAttempt") return false;
+  if (name !== "turn" && name !== "summaryAttempt" && name !== "threadUsage") return false;
   return value === undefined || privateChannels[name].safeParse(value).success;
 }
 
@@ -89,11 +102,14 @@ export type AgentState = {
   messages: BaseMessage[];
   turn?: Turn | undefined;
   summaryAttempt?: SummaryAttempt | undefined;
+  threadUsage?: ThreadUsage | undefined;
 };
 export type AgentUpdate = {
   messages?: BaseMessageLike[];
   turn?: Turn;
   summaryAttempt?: SummaryAttempt;
+  /** What was used in addition. */
+  threadUsage?: ThreadUsage;
   /** Only in a graph with a response format. */
   structuredResponse?: unknown;
 };

@@ -19,6 +19,8 @@ import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
+import { runRecordOf } from "../run/run-handle.js";
+import { NO_USAGE } from "../run/thread-usage.js";
 import { archiveMessages } from "./archive.js";
 import { turnsToWait } from "./summary-due.js";
 import type { SummaryWording } from "./summary-prompts.js";
@@ -50,6 +52,9 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     const due = planSummary(state.messages, policy);
     if (due === undefined) return { summaryAttempt: attempt };
     const { failures = 0 } = state.summaryAttempt ?? {};
+    const tally = runRecordOf(config)?.tally;
+    const tokensBefore = tally?.tokens ?? 0;
+    const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
     try {
       const model = await options.resolveSummaryModel(context.model);
       const writer: SummaryWriter = {
@@ -71,7 +76,7 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
       emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved });
       const summaryAttempt = { ...attempt, tokens: attempt.tokens - tokensSaved };
       // A plain object: LangGraph would show a message instance in the chat stream.
-      return { messages: [toPlain(summary)], summaryAttempt };
+      return { messages: [toPlain(summary)], summaryAttempt, ...cost() };
     } catch (error) {
       if (config.signal?.aborted === true) throw error;
       emitEvent(config, {
@@ -79,8 +84,18 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
         reason: isError(error) ? error.message : String(error),
         retryAfterTurns: turnsToWait(failures + 1),
       });
-      return { summaryAttempt: { ...attempt, failures: failures + 1 } };
+      return { summaryAttempt: { ...attempt, failures: failures + 1 }, ...cost() };
     }
+  };
+}
+
+/** A summary that failed was paid for too. */
+function costUpdate(state: AgentState, tokens: number): AgentUpdate {
+  if (tokens === 0) return {};
+  const turn = turnOf(state);
+  return {
+    turn: { ...turn, tokens: (turn.tokens ?? 0) + tokens },
+    threadUsage: { ...NO_USAGE, tokens },
   };
 }
 

@@ -13,6 +13,7 @@ import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
 import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/bounds/shorten-message.js";
+import { createUsageCounter } from "../run/count-usage.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { SummaryWording } from "./summary-prompts.js";
 
@@ -115,12 +116,14 @@ async function askSummariser(
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
+  const counter = createUsageCounter(model, 0, config);
+  counter.begin(messages);
   const guard: StreamGuardOptions = {
     wants: "whole-text",
     maxFallbackAttempts,
     habit: new FinishHabit(),
     isTaken: () => false,
-    onBroken: () => {},
+    onBroken: ({ usage }) => counter.addBroken(usage),
   };
   const summariser = await guardModel(model, guard, config);
   const answer = await withDeadline(
@@ -134,6 +137,7 @@ async function askSummariser(
       timeoutError: (milliseconds) => new Error(`the summariser did not respond within ${milliseconds} ms`),
     },
   );
+  if (answer !== undefined) counter.addResponse(answer);
   const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
   if (text === "") throw new Error("the summariser's response has no text");
   return text;

@@ -20,14 +20,16 @@ const batch = () => [
 
 /** The same question, with what was wrong with its answer where chat UIs show it, and in a field of its own. */
 function askedAgain(first: ApprovalRequest | undefined, problem: string) {
+  const requests = first?.action_requests.map((request) => ({
+    ...request,
+    description: expect.stringMatching(
+      /^The assistant wants to call `risky`\.\n\nThe last decision was not used: /,
+    ),
+  }));
   return {
     ...first,
-    action_requests: first?.action_requests.map((request) => ({
-      ...request,
-      description: expect.stringMatching(
-        /^The assistant wants to call `risky`\.\n\nThe last decision was not used: /,
-      ),
-    })),
+    action_requests: requests,
+    actionRequests: requests,
     problem: expect.stringContaining(problem),
   };
 }

@@ -8,7 +8,7 @@ import { calls, scripted } from "../../support/scripted-model.js";
 
 const MODES = ["values", "updates", "messages", "custom", "tools", "tasks", "checkpoints", "debug"] as const;
 type Mode = (typeof MODES)[number];
-const PRIVATE = /"(turn|summaryAttempt|place|parseError|messageId|__tether_run|toolCalls)"/;
+const PRIVATE = /"(turn|summaryAttempt|threadUsage|place|parseError|messageId|__tether_run|toolCalls)"/;
 
 const input = { messages: [{ role: "user", content: "go" }] };
 

@@ -1,3 +1,4 @@
+import { normalizeHitlInterruptPayload } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
 import {
   approvalRequest,
@@ -5,6 +6,7 @@ import {
   type Decision,
   readAnswer,
 } from "../../../src/nodes/approval/approval-request.js";
+import { ANY_DECISION, type ApprovalRule } from "../../../src/nodes/approval/approval-rules.js";
 import type { ToolTask } from "../../../src/nodes/tools/tool-task.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
@@ -14,25 +16,57 @@ const task = (id: string, name: string, args: Record<string, unknown> | undefine
   args,
   parseError: undefined,
 });
+const anyDecision = () => ANY_DECISION;
 const tasks = [task("1", "send", { to: "Ada" }), task("2", "pay", { amount: 3 })];
 
 describe("approvalRequest", () => {
-  it("is in the format that Studio and agent-chat-ui show", () => {
-    const allowed_decisions = ["approve", "edit", "reject", "respond"];
-    expect(approvalRequest(tasks, undefined)).toEqual({
-      action_requests: [
-        { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
-        { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
-      ],
-      review_configs: [
-        { action_name: "send", allowed_decisions },
-        { action_name: "pay", allowed_decisions },
-      ],
+  const requests = [
+    { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
+    { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
+  ];
+  const configOf = (name: string, allowed: readonly string[]) => ({
+    action_name: name,
+    actionName: name,
+    allowed_decisions: allowed,
+    allowedDecisions: allowed,
+  });
+
+  it("is in the formats of Studio and agent-chat-ui, and of LangChain.js", () => {
+    const all = ["approve", "edit", "reject", "respond"];
+    const configs = [configOf("send", all), configOf("pay", all)];
+    expect(approvalRequest(tasks, undefined, anyDecision)).toEqual({
+      action_requests: requests,
+      review_configs: configs,
+      actionRequests: requests,
+      reviewConfigs: configs,
     });
   });
 
+  it("names the decisions and the schema that each tool has", () => {
+    const schema = { type: "object" } as const;
+    const pay: ApprovalRule = {
+      allowedDecisions: ["approve", "edit"],
+      argsSchema: schema,
+      argsJsonSchema: schema,
+    };
+    const { review_configs } = approvalRequest(tasks, undefined, (name) =>
+      name === "pay" ? pay : { ...ANY_DECISION, allowedDecisions: ["reject"] },
+    );
+    expect(review_configs).toEqual([
+      configOf("send", ["reject"]),
+      { ...configOf("pay", ["approve", "edit"]), args_schema: schema, argsSchema: schema },
+    ]);
+  });
+
+  // The SDK shows one spelling under both names.
+  it("keeps its fields where the LangGraph SDK brings both spellings together", () => {
+    const request = approvalRequest(tasks, undefined, anyDecision);
+    const shown = normalizeHitlInterruptPayload(request);
+    expect(shown).toMatchObject(JSON.parse(JSON.stringify(request)));
+  });
+
   it("says what was wrong with the last decision", () => {
-    const { problem, action_requests } = approvalRequest(tasks, "Not this way.");
+    const { problem, action_requests } = approvalRequest(tasks, "Not this way.", anyDecision);
     expect(problem).toBe("Not this way.");
     expect(action_requests.map(({ description }) => description)).toEqual([
       "The assistant wants to call `send`.\n\nThe last decision was not used: Not this way.",
@@ -43,13 +77,26 @@ describe("approvalRequest", () => {
 
 describe("askedCalls", () => {
   it("finds the calls of a request, as an interrupt keeps it", () => {
-    const value = JSON.parse(JSON.stringify(approvalRequest(tasks, undefined)));
+    const value = JSON.parse(JSON.stringify(approvalRequest(tasks, undefined, anyDecision)));
     const expected = [
-      { id: "1", name: "send", args: { to: "Ada" } },
-      { id: "2", name: "pay", args: { amount: 3 } },
+      { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
+      { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
     ];
     expect(askedCalls([{ id: "i", value }])).toEqual(expected);
     expect(askedCalls({ id: "i", value })).toEqual(expected);
+  });
+
+  it("leaves out what was wrong with a decision", () => {
+    const [send] = tasks;
+    const value = approvalRequest(
+      send === undefined ? [] : [{ ...send, description: "Send it?" }],
+      "Not this way.",
+      anyDecision,
+    );
+    expect(value.action_requests.map(({ description }) => description)).toEqual([
+      "Send it?\n\nThe last decision was not used: Not this way.",
+    ]);
+    expect(askedCalls([{ id: "i", value }])).toMatchObject([{ description: "Send it?" }]);
   });
 
   it.each([
@@ -93,7 +140,7 @@ describe("readAnswer", () => {
   ];
 
   it.each(accepted)("accepts %s", (_what, given, decisions) => {
-    expect(readAnswer({ decisions: given }, tasks)).toEqual({ kind: "decisions", decisions });
+    expect(readAnswer({ decisions: given }, tasks, anyDecision)).toEqual({ kind: "decisions", decisions });
   });
 
   const approve = { type: "approve" };
@@ -145,7 +192,7 @@ describe("readAnswer", () => {
   ];
 
   it.each(refused)("refuses %j, and says why", (given, problem) => {
-    const answer = readAnswer(given, tasks);
+    const answer = readAnswer(given, tasks, anyDecision);
     if (answer.kind !== "refused") throw new Error("It was taken.");
     const [why, expected] = answer.problem.split(". Expected { decisions: [...] }, ");
     expect(why).toBe(problem);

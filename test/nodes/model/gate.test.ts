@@ -5,7 +5,14 @@ import { decideAtGate } from "../../../src/nodes/model/gate.js";
 import type { AgentState, Turn } from "../../../src/nodes/run/agent-state.js";
 import type { LoopLimits } from "../../../src/settings/loop-limits.js";
 
-const LIMITS: LoopLimits = { maxIterations: 3, maxToolCalls: 4, maxConsecutiveErrors: 2 };
+const LIMITS: LoopLimits = {
+  maxIterations: 3,
+  maxToolCalls: 4,
+  maxConsecutiveErrors: 2,
+  maxToolCallsPerThread: 10,
+  maxTokensPerTurn: 1_000,
+  maxTokensPerThread: 5_000,
+};
 const ROOM = 100;
 
 const human = new HumanMessage({ id: "h", content: "x" });
@@ -106,6 +113,25 @@ describe("the gate counts a round as failed", () => {
   });
 });
 
+describe("the gate asks no model where the thread's tokens were used up before the turn", () => {
+  const threadUsage = { tokens: 5_000, toolCalls: 0 };
+
+  it("in a new turn", () => {
+    const reason = "max-tokens-per-thread";
+    const earlier = turn({ startedBy: "earlier", iterations: 2, closing: reason });
+    expect(decide({ messages: [human], turn: earlier, threadUsage })).toEqual({
+      kind: "used-up",
+      turn: turn({ closing: reason }),
+      reason,
+    });
+  });
+
+  it("but one token less is enough", () => {
+    const state = { messages: [human], threadUsage: { ...threadUsage, tokens: 4_999 } };
+    expect(decide(state).kind).toBe("call");
+  });
+});
+
 describe("the gate closes the turn", () => {
   const answered = [human, called, result("1"), result("2")];
   const failed = [human, called, result("1", "error"), result("2", "error")];
@@ -115,6 +141,17 @@ describe("the gate closes the turn", () => {
     ["max-consecutive-errors", { messages: failed, turn: turn({ consecutiveErrors: 1 }) }, ROOM],
     ["recursion-limit", { messages: [human] }, 1],
     ["recursion-limit", { messages: [human] }, 0],
+    ["max-tokens-per-turn", { messages: answered, turn: turn({ tokens: 1_000 }) }, ROOM],
+    [
+      "max-tokens-per-thread",
+      {
+        messages: answered,
+        turn: turn({ iterations: 1 }),
+        threadUsage: { tokens: 5_000, toolCalls: 0 },
+      },
+      ROOM,
+    ],
+    ["max-tool-calls-per-thread", { messages: [human], threadUsage: { tokens: 0, toolCalls: 10 } }, ROOM],
     ["max-tool-calls", { messages: answered, turn: turn({ closing: "max-tool-calls" }) }, ROOM],
   ];
 
@@ -126,6 +163,7 @@ describe("the gate closes the turn", () => {
     ["maxIterations", { iterations: 2 }, ROOM],
     ["maxToolCalls", { toolCalls: 3 }, ROOM],
     ["maxConsecutiveErrors", { consecutiveErrors: 1 }, ROOM],
+    ["maxTokensPerTurn", { tokens: 999 }, ROOM],
     ["the recursion limit", {}, 2],
   ];
 

@@ -1,0 +1,46 @@
+import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { countTokens } from "../../history/long-threads/count-tokens.js";
+import { sumTokens } from "../../history/long-threads/measure-input.js";
+import { isAIMessage } from "../../history/messages/call.js";
+import { identityOf } from "../../providers/dialects/dialect-of.js";
+import { runRecordOf } from "./run-handle.js";
+
+/** Counts the tokens of the requests to one model for its run. */
+export interface UsageCounter {
+  /** Call it before a request is sent. */
+  readonly begin: (messages: readonly BaseMessage[]) => void;
+  /** Counts the response to the latest request. */
+  readonly addResponse: (response: BaseMessage) => void;
+  /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
+  readonly addBroken: (usage: UsageMetadata | undefined) => void;
+}
+
+/**
+ * The numbers are the provider's. If it reports none, they are our estimate.
+ *
+ * @param toolTokens The tokens of the tools' schemas, which are part of each request.
+ */
+export function createUsageCounter(model: object, toolTokens: number, config: RunnableConfig): UsageCounter {
+  const tally = runRecordOf(config)?.tally;
+  const name = nameOf(model);
+  let sent: readonly BaseMessage[] = [];
+  const add = (usage: UsageMetadata | undefined, response: number): void => {
+    if (usage !== undefined) tally?.addUsage(name, usage);
+    else tally?.addEstimate(sumTokens(sent) + toolTokens + response);
+  };
+  return {
+    begin: (messages) => {
+      sent = messages;
+    },
+    addResponse: (response) =>
+      add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
+    addBroken: (usage) => add(usage, 0),
+  };
+}
+
+function nameOf(model: object): string {
+  const type: unknown = Reflect.get(model, "_llmType");
+  const client: unknown = typeof type === "function" ? Reflect.apply(type, model, []) : undefined;
+  return identityOf(model).modelId ?? (typeof client === "string" ? client : "unknown");
+}
