@@ -24,8 +24,6 @@ import { inThread, pairedScript, user } from "../../support/thread.js";
 const config = inThread("1");
 const LEVELS = [60, 10_000];
 
-const REFUSED = /^Error: the result of `give` was not kept: `\w+` must be nested at most 40 levels deep\.$/;
-
 type Options = Omit<AgentGraphOptions, "model" | "checkpointer">;
 
 /** Runs two turns, and reads the thread from its checkpoints after each. The first request gets this response. */
@@ -71,13 +69,13 @@ describe.each(LEVELS)("A value with %d levels", (levels) => {
     ],
   ];
 
-  it.each(VALUES)("in %s becomes an error that the model reads", async (_where, value) => {
+  it.each(VALUES)("in %s is stored as a text, and the rest of the result is kept", async (_where, value) => {
     const probe = createProbe();
     const lines = await playTwice(calls(["give", {}], ["fast", {}]), {
       tools: [giving(value), probe.fast],
     });
-    const refused = expect.stringMatching(new RegExp(REFUSED.source.replace("^", "^tool! ")));
-    expect(lines).toEqual(["human: go", "ai> give fast", refused, "tool: fast done -", "ai: done"]);
+    const rest = lines.filter((line) => line !== "human: x");
+    expect(rest).toEqual(["human: go", "ai> give fast", "tool: x", "tool: fast done -", "ai: done"]);
   });
 
   it("in a result that a middleware sets is stored in a form that can be read", async () => {
