@@ -40,6 +40,7 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "call-closed": { tool: true, callId: true, cause: true },
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
   "answer-broken": { reason: true },
+  "model-switched": { from: true, to: true, reason: true },
   "limit-reached": { limit: true },
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true, retryAfterTurns: true },

@@ -52,11 +52,13 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const toolChoice = readToolChoice(settings.toolChoice, offeredNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel, requireApproval } = settings;
-  const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
+  const { model, models: others, fallbackModels: fallbacks } = settings;
+  const models = prepareModels("model", { model, others, fallbacks }, createModel);
+  const { resolveModel, checkModel } = models;
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
-      : prepareModels("summaryModel", settings.summaryModel, [], createModel);
+      : prepareModels("summaryModel", { model: settings.summaryModel }, createModel);
   const compiled = buildStateGraph({
     ...settings,
     tools,
@@ -70,6 +72,8 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     toolChoice,
     limits: settings,
     resolveModel,
+    nameOfModel: models.nameOfModel,
+    fallbackCount: fallbacks.length,
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
     summaryPolicy: createSummaryPolicy(settings, offered, resolveModel),

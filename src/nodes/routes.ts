@@ -7,7 +7,8 @@ import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";
 import type { CallPolicy } from "./approval/call-policy.js";
 import { mayHaveLeftovers } from "./recovery/leftovers.js";
-import type { AgentState } from "./run/agent-state.js";
+import { type AgentState, turnOf } from "./run/agent-state.js";
+import { positionIn } from "./run/model-chain.js";
 import { runInputsOf } from "./run/run-handle.js";
 import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
 import { shouldSummarize } from "./summary/summary-due.js";
@@ -65,5 +66,8 @@ async function leadToModel(
   stepsTaken: number,
 ): Promise<"summarize" | "model"> {
   if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
-  return shouldSummarize(state, await summaryPolicy(config.context ?? {})) ? "summarize" : "model";
+  const context = config.context ?? {};
+  return shouldSummarize(state, await summaryPolicy(context, positionIn(turnOf(state), context.model)))
+    ? "summarize"
+    : "model";
 }

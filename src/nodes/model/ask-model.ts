@@ -6,7 +6,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../../errors.js";
 import { isBlankMessage } from "../../history/calls/without-calls.js";
 import { callsOf, isAIMessage } from "../../history/messages/call.js";
-import { cloneMessage } from "../../history/messages/clone-message.js";
+import { cloneMessage, isSameMessage } from "../../history/messages/clone-message.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { parseMessages } from "../../history/reading/messages-schema.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
@@ -35,11 +35,13 @@ import {
   type ToolChoice,
 } from "../../settings/tool-choice.js";
 import { emitEvent } from "../run/agent-event.js";
+import type { ModelChain } from "../run/model-chain.js";
 import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
+import { type Asked, askInOrder, type ModelAttempt } from "./ask-in-order.js";
 import { askWithinWindow, formFor, type InputForm, reportChanges } from "./ask-within-window.js";
 
 export interface ModelRequest {
-  readonly model: BaseChatModel;
+  readonly models: ModelChain;
   readonly history: readonly BaseMessage[];
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
   /** The tokens of the tools' schemas. */
@@ -53,6 +55,8 @@ export interface ModelRequest {
 export interface ModelAnswer extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
+  /** The position of the model that responded. */
+  readonly position: number;
 }
 
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
@@ -60,17 +64,18 @@ export async function askModel(
   request: ModelRequest,
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ModelAnswer> {
-  const { model, history, tools, toolChoice } = request;
+  const { models, history, tools, toolChoice } = request;
   const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
   const layers = runInputsOf(config)?.middleware.chat ?? [];
   if (layers.length === 0) {
     const sent = { prepare, toolChoice, parameters: {} };
-    const message = await streamAnswer(request, sent, undefined, config);
-    return { message, isTerminated: false, toolChoice };
+    const { answer, position } = await streamAnswer(request, sent, undefined, config);
+    return { message: answer, isTerminated: false, toolChoice, position };
   }
-  const form = formFor(model, request.toolTokens);
-  const input = prepare(form);
-  reportChanges(input, form, "window", config);
+  const model = await models.at(models.position);
+  const first = formFor(model, request.toolTokens);
+  const input = prepare(first);
+  reportChanges(input, first, "window", config);
   const context = new ChatContext({
     // Copies, so that changes of a middleware do not reach the history.
     messages: input.messages.map(cloneMessage),
@@ -79,6 +84,7 @@ export async function askModel(
     tools,
     ...scopeOf(config),
   });
+  let { position } = models;
   let chosen = toolChoice;
   const call: ModelCall = async (changed, settle) => {
     const { options } = changed;
@@ -89,16 +95,34 @@ export async function askModel(
     const { parameters: given = {} } = options;
     const parameters = asObject("context.options.parameters", given);
     const left = parseMessages(changed.messages);
+    const added = addedTo(input.messages, left);
     const sent = {
-      // Projected again: messages of a middleware must keep the provider's rules and the bound too.
-      prepare: (form: InputForm) => prepareModelInput(left, form),
+      // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
+      // from the history, which has what only that model can read.
+      prepare: (form: InputForm) =>
+        added === undefined || isFor(form, first)
+          ? prepareModelInput(left, form)
+          : prepareModelInput([...history, ...added], { ...request.input, ...form }),
       toolChoice: chosen,
       parameters,
     };
-    return streamAnswer(request, sent, settle, config);
+    const answered = await streamAnswer(request, sent, settle, config);
+    position = answered.position;
+    return answered.answer;
   };
   const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
-  return { ...outcome, toolChoice: chosen };
+  return { ...outcome, toolChoice: chosen, position };
+}
+
+/** The system messages that a middleware added. Undefined if it changed anything else. */
+function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): BaseMessage[] | undefined {
+  const added = left.slice(given.length);
+  const isUntouched = given.every((message, index) => isSameMessage(message, left[index]));
+  return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
+}
+
+function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
+  return form.dialect === dialect && form.modelId === modelId;
 }
 
 interface Sent {
@@ -113,23 +137,32 @@ async function streamAnswer(
   { prepare, toolChoice, parameters }: Sent,
   settle: Settle | undefined,
   config: LangGraphRunnableConfig,
-): Promise<AIMessage> {
-  const { model, tools, toolTokens } = request;
-  const offered = offerTools(model, tools, toolChoice);
-  const guard = createGuard(request, settle, config);
-  const send = async (messages: BaseMessage[]) => {
-    const guarded = await guardModel(offered, guard, config, parameters);
-    return joinChunks(await guarded.stream(messages, { ...parameters, ...config }));
+): Promise<Asked<AIMessage>> {
+  const { tools, toolTokens } = request;
+  const shown = new Set<string>();
+  let hasSettled = false;
+  let isAsked = false;
+  const settling = settle && {
+    settle: (answer: AIMessage) => {
+      hasSettled = true;
+      return settle(answer);
+    },
   };
-  const message = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
-  if (
-    message === undefined ||
-    !isAIMessage(message) ||
-    (callsOf(message).length === 0 && isBlankMessage(message))
-  ) {
+  const ask = async ({ model, hasNext }: ModelAttempt): Promise<AIMessage> => {
+    isAsked = false;
+    const offered = offerTools(model, tools, toolChoice);
+    isAsked = true;
+    const guard = { ...createGuard(request, model, { shown, hasNext }, config), ...settling };
+    const send = async (messages: BaseMessage[]) => {
+      const guarded = await guardModel(offered, guard, config, parameters);
+      return joinChunks(await guarded.stream(messages, { ...parameters, ...config }));
+    };
+    const answer = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
+    const isAnswer = answer !== undefined && isAIMessage(answer);
+    if (isAnswer && (callsOf(answer).length > 0 || !isBlankMessage(answer))) return answer;
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
-  }
-  return message;
+  };
+  return askInOrder(request.models, ask, () => hasSettled || !isAsked, config);
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
@@ -151,21 +184,30 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
   return requiredFunctionOf(toolChoice) ?? "any";
 }
 
+interface Attempt extends Pick<ModelAttempt, "hasNext"> {
+  /** The ids of the messages that clients were shown. */
+  readonly shown: Set<string>;
+}
+
 function createGuard(
-  { model, history, maxFallbackAttempts }: ModelRequest,
-  settle: Settle | undefined,
+  { history, maxFallbackAttempts }: ModelRequest,
+  model: BaseChatModel,
+  { shown, hasNext }: Attempt,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
+  const tally = runRecordOf(config)?.tally;
   return {
     maxFallbackAttempts,
     habit: finishHabitOf(model),
-    settle,
-    isTaken: (id) => history.some((message) => message.id === id),
+    isTaken: (id) => shown.has(id) || history.some((message) => message.id === id),
+    onShown: (id) => shown.add(id),
     onBroken: ({ reason, usage }) => {
-      runRecordOf(config)?.tally.addBroken(usage);
+      tally?.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+    // Without another model, the user gets the text up to there.
+    ...(hasNext && { onWithheld: ({ usage }) => tally?.addDiscarded(usage) }),
   };
 }

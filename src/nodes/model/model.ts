@@ -1,4 +1,4 @@
-import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
@@ -12,7 +12,8 @@ import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { emitEvent } from "../run/agent-event.js";
-import type { AgentState, Turn } from "../run/agent-state.js";
+import { type AgentState, type Turn, turnOf } from "../run/agent-state.js";
+import { type ModelChainOptions, modelChain, positionIn, withPosition } from "../run/model-chain.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
 import { askModel, type ModelRequest } from "./ask-model.js";
@@ -27,7 +28,7 @@ import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
-export interface ModelNodeOptions {
+export interface ModelNodeOptions extends ModelChainOptions {
   /** The tools that the model is offered: the tools of the graph, and the additional ones. */
   readonly offered: readonly BindToolsInput[];
   readonly callPolicy: CallPolicy;
@@ -38,8 +39,6 @@ export interface ModelNodeOptions {
   /** How often a broken response is requested again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
   readonly summaryPolicy: SummaryPolicyOf;
-  /** Contract: resolves to the model that a run names, or to the default model. Rejects with a clear error. */
-  readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
 }
 
 type Config = LangGraphRunnableConfig<RunContext>;
@@ -53,12 +52,11 @@ export function createModelNode(options: ModelNodeOptions) {
     config: Config,
   ): Promise<Dispatched> {
     const context = config.context ?? {};
-    const model = await options.resolveModel(context.model);
     const toolsOff = toolsOffReason(decision, options, context);
     const toolChoice = toolChoiceOf(decision.turn, options, context);
     const answer = await askModel(
       {
-        model,
+        models: modelChain(options, decision.turn, context),
         history: state.messages,
         input: inputOptions(options, context, policy),
         toolTokens: policy.toolTokens,
@@ -68,7 +66,7 @@ export function createModelNode(options: ModelNodeOptions) {
       },
       config,
     );
-    const { turn } = decision;
+    const turn = withPosition(decision.turn, context, answer.position);
     if (answer.message === undefined) return endWith([], turn);
     const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
     runRecordOf(config)?.tally.addAnswer(message);
@@ -96,7 +94,7 @@ export function createModelNode(options: ModelNodeOptions) {
     if (runRecordOf(config)?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
-    const policy = await options.summaryPolicy(context);
+    const policy = await options.summaryPolicy(context, positionIn(turnOf(state), context.model));
     const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
     switch (decision.kind) {
       case "wait":

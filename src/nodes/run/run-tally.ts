@@ -26,6 +26,11 @@ export class RunTally {
     this.#addUsage(usage);
   }
 
+  /** Counts the tokens of a complete response that was not used. */
+  addDiscarded(usage: UsageMetadata | undefined): void {
+    this.#addUsage(usage);
+  }
+
   end(): RunEndEvent {
     return {
       type: "run-end",
