@@ -21,7 +21,8 @@ import { shown } from "../support/stream-faults.js";
 type Reply =
   | { readonly kind: "fails"; readonly status: number | undefined }
   | { readonly kind: "empty" }
-  | { readonly kind: "calls"; readonly ids: readonly string[] }
+  /** `cut`: without a finish reason. */
+  | { readonly kind: "calls" | "cut"; readonly ids: readonly string[] }
   | { readonly kind: "text" };
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
@@ -33,9 +34,9 @@ const replies: fc.Arbitrary<readonly Reply[]> = fc.array(
     {
       weight: 3,
       arbitrary: fc.record({
-        kind: fc.constant("calls" as const),
+        kind: fc.constantFrom("calls" as const, "calls" as const, "cut" as const),
         // From a small set, so that they repeat. Not every provider takes all of them.
-        ids: fc.array(fc.constantFrom("a", "b", "call:1", "toolu_1"), { minLength: 1, maxLength: 3 }),
+        ids: fc.uniqueArray(fc.constantFrom("a", "b", "call:1", "toolu_1"), { minLength: 1, maxLength: 3 }),
       }),
     },
     { weight: 2, arbitrary: fc.constant({ kind: "text" as const }) },
@@ -71,10 +72,14 @@ function modelOf(dialect: DialectName, nextReply: () => Reply, refused: string[]
       case "text":
         return `${dialect} says ${index}`;
       case "calls":
+      case "cut":
         return new AIMessage({
           content: "",
           tool_calls: reply.ids.map((id) => ({ id, name: "look", args: {} })),
-          response_metadata: { model_name: dialect },
+          response_metadata: {
+            model_name: dialect,
+            ...(reply.kind === "calls" && { finish_reason: "tool_calls" }),
+          },
         });
     }
   });

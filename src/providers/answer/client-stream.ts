@@ -115,7 +115,7 @@ function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
 function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
-  const hasCalls = isAIChunk(sent) && sent.tool_call_chunks?.length !== 0;
+  const hasCalls = isAIChunk(sent) && (sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0);
   const hasMore = Object.values(sent.additional_kwargs).some((field) => field != null && field !== "");
   return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
 }

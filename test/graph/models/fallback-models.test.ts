@@ -170,11 +170,8 @@ describe("what clients see", () => {
 
   it("names the models, counts the tokens of both, and contains no key", async () => {
     const usage = (total: number) => ({ input_tokens: total - 1, output_tokens: 1, total_tokens: total });
-    const paid = (content: string, total: number) => {
-      const message = new AIMessage(content);
-      message.usage_metadata = usage(total);
-      return message;
-    };
+    const paid = (content: string, total: number) =>
+      Object.assign(new AIMessage(content), { usage_metadata: usage(total) });
     const [empty, whole] = [paid("", 10), paid("here", 5)];
     const failing = new FunctionModel(() => empty);
     const graph = agent([], {
