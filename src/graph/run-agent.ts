@@ -3,12 +3,17 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
 import type { WatchedCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
+import { customChunk } from "../langgraph/custom-chunk.js";
 import { followingOptions, innerOptions, savesAtExit } from "../langgraph/inner-options.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
 import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
+import {
+  type GivenMessages,
+  type RunOutcome,
+  runAgentMiddleware,
+} from "../middleware/run-agent-middleware.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
@@ -91,16 +96,36 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     if (record.failure !== undefined) throw record.failure.error;
     return;
   }
+  const thread = await run.readThread?.();
+  let record: RunOutcome | undefined;
+  let send = (_chunk: Chunk): void => {};
+  const parentWriter: unknown = Reflect.get(options, "writer");
   const context = new AgentContext({
     ...scopeOf(options),
     bag,
+    context: settings,
+    store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
+    readState: () => ({
+      messages: [],
+      ...thread?.values,
+      ...(record?.history !== undefined && { messages: record.history }),
+    }),
+    write: (value) => {
+      if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
+      const made = customChunk(value, options);
+      if (made !== undefined) send(made.chunk as Chunk);
+    },
     messages: messagesOfInput(input),
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
-    start: () => begin(withMessages(input, context.messages), readContext(context.options)),
+    start: () => {
+      const begun = begin(withMessages(input, context.messages), readContext(context.options));
+      record = begun.record;
+      return begun;
+    },
     answer: (given) => {
       const messages = isCommand(input)
         ? { messages: context.messages }
@@ -109,6 +134,9 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     },
     correct: (given, history) =>
       begin({ messages: keepsHistory ? [] : history }, settings, given, followingOptions(options)).chunks,
+    onWrite: (give) => {
+      send = give;
+    },
   });
 }
 

@@ -7,7 +7,8 @@ import type { ToolTask } from "../tools/tool-task.js";
 export interface CallPolicy {
   /** Whether the caller of the run is to answer the call. */
   readonly isHandedOver: (task: Pick<ToolTask, "call">) => boolean;
-  readonly needsApproval: (task: ToolTask) => Promise<boolean>;
+  /** @param mayBeServed Whether function middleware can answer calls of tools that the graph does not have. */
+  readonly needsApproval: (task: ToolTask, mayBeServed?: boolean) => Promise<boolean>;
 }
 
 export interface CallPolicyOptions {
@@ -40,9 +41,9 @@ export function createCallPolicy({
   return {
     isHandedOver: ({ call }) => !autoInvoke || handed.has(call.name),
     // A call that cannot be run needs no approval. Its result says what is wrong with it.
-    needsApproval: async ({ call, args }) =>
+    needsApproval: async ({ call, args, offered }, mayBeServed = false) =>
       args !== undefined &&
-      toolNames.includes(call.name) &&
+      ((toolNames.includes(call.name) && offered === undefined) || mayBeServed) &&
       decided(await asks({ id: call.id, name: call.name, args: structuredClone(args) })),
   };
 }

@@ -1,62 +1,48 @@
-/** One model request: its messages, its tools, and its complete response. */
+/** One model call, with the chat middleware of its run around it. */
 
-import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { ModelError } from "../../errors.js";
-import { isBlankMessage } from "../../history/calls/without-calls.js";
-import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { cloneMessage, isSameMessage } from "../../history/messages/clone-message.js";
-import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveId } from "../../history/messages/message-id.js";
 import { parseMessages } from "../../history/reading/messages-schema.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
+import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import {
   type ChatOutcome,
   type ModelCall,
   runModelMiddleware,
-  type Settle,
 } from "../../middleware/run-model-middleware.js";
-import { finishHabitOf } from "../../providers/answer/finish-habit.js";
-import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
-import { joinChunks } from "../../providers/answer/join-chunks.js";
-import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
-import { describeFailure } from "../../providers/failure/model-failure.js";
-import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
-import { bindTools } from "../../providers/models/bind-tools.js";
-import { toolName } from "../../settings/check-tools.js";
+import { checkOffered, toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
-import {
-  afterRequired,
-  readToolChoice,
-  requiredFunctionOf,
-  type ToolChoice,
-} from "../../settings/tool-choice.js";
-import { emitEvent } from "../run/agent-event.js";
+import { countToolTokens } from "../../settings/summary-policy.js";
+import { readToolChoice, type ToolChoice } from "../../settings/tool-choice.js";
 import type { ModelChain } from "../run/model-chain.js";
 import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
-import { type Asked, askInOrder, type ModelAttempt } from "./ask-in-order.js";
-import { askWithinWindow, formFor, type InputForm, reportChanges } from "./ask-within-window.js";
+import { formFor, type InputForm, reportChanges } from "./ask-within-window.js";
+import { type StreamRequest, streamAnswer } from "./stream-answer.js";
 
-export interface ModelRequest {
-  readonly models: ModelChain;
-  readonly history: readonly BaseMessage[];
+export interface ModelRequest
+  extends Pick<
+    StreamRequest,
+    "models" | "history" | "tools" | "toolTokens" | "toolChoice" | "maxFallbackAttempts"
+  > {
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
-  /** The tokens of the tools' schemas. */
-  readonly toolTokens: number;
-  readonly tools: readonly BindToolsInput[];
-  readonly toolChoice: ToolChoice;
-  /** How often a broken response is requested again, without streaming. */
-  readonly maxFallbackAttempts: number;
 }
 
 export interface ModelAnswer extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered?: readonly string[] | undefined;
   /** The position of the model that responded. */
   readonly position: number;
+  /** What chat middleware has written to the state. */
+  readonly updates: ChatContext["updates"];
 }
 
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
@@ -64,54 +50,125 @@ export async function askModel(
   request: ModelRequest,
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ModelAnswer> {
-  const { models, history, tools, toolChoice } = request;
+  const { history, toolChoice, input } = request;
+  const middleware = runInputsOf(config)?.middleware;
+  if (middleware !== undefined && middleware.chat.length > 0)
+    return askWithMiddleware(request, middleware, config);
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...input, ...form });
+  const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
+  const { answer, position } = await streamAnswer({ ...request, ...once }, config);
+  return { message: answer, isTerminated: false, toolChoice, position, updates: [] };
+}
+
+async function askWithMiddleware(
+  request: ModelRequest,
+  middleware: MiddlewareByKind,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelAnswer> {
+  const { models, history } = request;
   const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
-  const layers = runInputsOf(config)?.middleware.chat ?? [];
-  if (layers.length === 0) {
-    const sent = { prepare, toolChoice, parameters: {} };
-    const { answer, position } = await streamAnswer(request, sent, undefined, config);
-    return { message: answer, isTerminated: false, toolChoice, position };
-  }
   const model = await models.at(models.position);
   const first = formFor(model, request.toolTokens);
   const input = prepare(first);
   reportChanges(input, first, "window", config);
+  const mayBeServed = middleware.function.length > 0;
   const context = new ChatContext({
     // Copies, so that changes of a middleware do not reach the history.
     messages: input.messages.map(cloneMessage),
-    options: { toolChoice, parameters: {} },
+    options: { toolChoice: request.toolChoice, parameters: {} },
     model,
-    tools,
+    tools: request.tools,
+    checkTools: (tools) => checkOffered("context.tools", tools, request.tools, mayBeServed),
     ...scopeOf(config),
   });
+  const shown = new Set<string>();
+  const discarded = new Set<string>();
   let { position } = models;
-  let chosen = toolChoice;
+  let { toolChoice } = request;
   const call: ModelCall = async (changed, settle) => {
-    const { options } = changed;
-    // If tools are off, a middleware cannot turn them on.
-    chosen =
-      toolChoice === "none" ? "none" : readToolChoice(options.toolChoice ?? toolChoice, tools.map(toolName));
-    // A middleware that replaces all options can leave out those that it does not change.
-    const { parameters: given = {} } = options;
-    const parameters = asObject("context.options.parameters", given);
+    const { offered, choice } = offerOf(changed, request);
+    toolChoice = choice;
     const left = parseMessages(changed.messages);
     const added = addedTo(input.messages, left);
-    const sent = {
-      // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
-      // from the history, which has what only that model can read.
-      prepare: (form: InputForm) =>
-        added === undefined || isFor(form, first)
-          ? prepareModelInput(left, form)
-          : prepareModelInput([...history, ...added], { ...request.input, ...form }),
-      toolChoice: chosen,
-      parameters,
-    };
-    const answered = await streamAnswer(request, sent, settle, config);
-    position = answered.position;
+    const answered = await streamAnswer(
+      {
+        ...request,
+        ...offered,
+        models: changed.hasOwnModel ? beginningWith(changed.model, models) : models,
+        // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
+        // from the history, which has what only that model can read.
+        prepare: (form) =>
+          added === undefined || isFor(form, first)
+            ? prepareModelInput(left, form)
+            : prepareModelInput([...history, ...added], { ...request.input, ...form }),
+        toolChoice,
+        parameters: parametersOf(changed),
+        shown,
+        settle,
+      },
+      config,
+    );
+    // A model that a middleware chose for one call says nothing about the run's own model.
+    position = changed.hasOwnModel ? models.position : answered.position;
     return answered.answer;
   };
-  const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
-  return { ...outcome, toolChoice: chosen, position };
+  const discard = async (answer: AIMessage, isShown: boolean): Promise<void> => {
+    runRecordOf(config)?.tally.addDiscarded(answer.usage_metadata);
+    if (!isShown) return;
+    if (answer.id !== undefined) discarded.add(answer.id);
+    await takeBack(answer, config);
+  };
+  const { message, isTerminated } = await runModelMiddleware(middleware.chat, context, call, discard);
+  return {
+    message: message && withUnusedId(message, discarded),
+    isTerminated,
+    toolChoice,
+    ...(context.hasOwnTools && { offered: context.tools.map(toolName) }),
+    position,
+    updates: context.updates,
+  };
+}
+
+/** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
+function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
+  const { id } = message;
+  return id === undefined || !discarded.has(id)
+    ? message
+    : copyMessage(message, { id: deriveId(message, id) });
+}
+
+/** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
+function offerOf(context: ChatContext, request: ModelRequest) {
+  const { tools, options, hasOwnTools } = context;
+  const wanted = options.toolChoice ?? request.toolChoice;
+  // Without tools in the request, some providers reject a history with calls. So they stay declared.
+  const isOff = request.toolChoice === "none" || (hasOwnTools && tools.length === 0);
+  const declared = tools.length === 0 ? request.tools : tools;
+  const toolTokens = hasOwnTools && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
+  const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
+  return { offered: { tools: [...declared], toolTokens }, choice };
+}
+
+/** A middleware that replaces all options can leave out those that it does not change. */
+function parametersOf({ options }: ChatContext): Readonly<Record<string, unknown>> {
+  const { parameters = {} } = options;
+  return asObject("context.options.parameters", parameters);
+}
+
+/** The chain with another model in the place of the one that is asked first. */
+function beginningWith(given: BaseChatModel | string, models: ModelChain): ModelChain {
+  const isFirst = (position: number | undefined) => position === models.position;
+  return {
+    ...models,
+    at: async (position) => {
+      if (!isFirst(position)) return models.at(position);
+      return typeof given === "string" ? models.named(given) : given;
+    },
+    nameOf: (model, position) => {
+      if (!isFirst(position)) return models.nameOf(model, position);
+      return typeof given === "string" ? given : models.nameOf(model);
+    },
+  };
 }
 
 /** The system messages that a middleware added. Undefined if it changed anything else. */
@@ -123,91 +180,4 @@ function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): B
 
 function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
   return form.dialect === dialect && form.modelId === modelId;
-}
-
-interface Sent {
-  readonly prepare: (form: InputForm) => FittedInput;
-  readonly toolChoice: ToolChoice;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
-
-/** Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer. */
-async function streamAnswer(
-  request: ModelRequest,
-  { prepare, toolChoice, parameters }: Sent,
-  settle: Settle | undefined,
-  config: LangGraphRunnableConfig,
-): Promise<Asked<AIMessage>> {
-  const { tools, toolTokens } = request;
-  const shown = new Set<string>();
-  let hasSettled = false;
-  let isAsked = false;
-  const settling = settle && {
-    settle: (answer: AIMessage) => {
-      hasSettled = true;
-      return settle(answer);
-    },
-  };
-  const ask = async ({ model, hasNext }: ModelAttempt): Promise<AIMessage> => {
-    isAsked = false;
-    const offered = offerTools(model, tools, toolChoice);
-    isAsked = true;
-    const guard = { ...createGuard(request, model, { shown, hasNext }, config), ...settling };
-    const send = async (messages: BaseMessage[]) => {
-      const guarded = await guardModel(offered, guard, config, parameters);
-      return joinChunks(await guarded.stream(messages, { ...parameters, ...config }));
-    };
-    const answer = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
-    const isAnswer = answer !== undefined && isAIMessage(answer);
-    if (isAnswer && (callsOf(answer).length > 0 || !isBlankMessage(answer))) return answer;
-    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
-  };
-  return askInOrder(request.models, ask, () => hasSettled || !isAsked, config);
-}
-
-function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
-  if (tools.length === 0) return model;
-  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
-  // tools.
-  const choice = wordFor(toolChoice);
-  const bound = bindTools(model, tools, choice === undefined ? {} : { tool_choice: choice });
-  if (bound !== undefined) return bound;
-  throw new ModelError(
-    "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
-  );
-}
-
-/** The value that LangChain's clients share. */
-function wordFor(toolChoice: ToolChoice): string | undefined {
-  if (toolChoice === "auto") return undefined;
-  if (afterRequired(toolChoice) === undefined) return "none";
-  return requiredFunctionOf(toolChoice) ?? "any";
-}
-
-interface Attempt extends Pick<ModelAttempt, "hasNext"> {
-  /** The ids of the messages that clients were shown. */
-  readonly shown: Set<string>;
-}
-
-function createGuard(
-  { history, maxFallbackAttempts }: ModelRequest,
-  model: BaseChatModel,
-  { shown, hasNext }: Attempt,
-  config: LangGraphRunnableConfig,
-): StreamGuardOptions {
-  const tally = runRecordOf(config)?.tally;
-  return {
-    maxFallbackAttempts,
-    habit: finishHabitOf(model),
-    isTaken: (id) => shown.has(id) || history.some((message) => message.id === id),
-    onShown: (id) => shown.add(id),
-    onBroken: ({ reason, usage }) => {
-      tally?.addBroken(usage);
-      emitEvent(config, { type: "answer-broken", reason });
-    },
-    onRetry: ({ error, ...attempts }) =>
-      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
-    // Without another model, the user gets the text up to there.
-    ...(hasNext && { onWithheld: ({ usage }) => tally?.addDiscarded(usage) }),
-  };
 }

@@ -9,7 +9,7 @@ import type { ApprovalTask } from "../approval/approval-request.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import { missingCheckpointer } from "../run/missing-service.js";
-import { toolTasksOf } from "../tools/tool-task.js";
+import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
 
 export type ModelCommand = Command<
   unknown,
@@ -28,6 +28,10 @@ export interface DispatchOptions {
   readonly policy: CallPolicy;
   readonly maxToolCalls: number;
   readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered: readonly string[] | undefined;
+  /** Whether function middleware can answer calls of tools that the graph does not have. */
+  readonly mayBeServed: boolean;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
 }
@@ -40,13 +44,14 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { policy, maxToolCalls, toolChoice, isSaved }: DispatchOptions,
+  { policy, maxToolCalls, toolChoice, isSaved, offered, mayBeServed }: DispatchOptions,
 ): Promise<Dispatched> {
-  const tasks = toolTasksOf(message);
-  const own = tasks.filter((task) => !policy.isHandedOver(task));
+  const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
+  const tasks = toolTasksOf(message).map((task) => (isOffered(task) ? task : { ...task, offered }));
+  const own = tasks.filter((task) => !isOffered(task) || !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
   if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn);
-  const needsApproval = await Promise.all(own.map(policy.needsApproval));
+  const needsApproval = await Promise.all(own.map((task) => policy.needsApproval(task, mayBeServed)));
   const waiting = own.filter((_, index) => needsApproval[index]);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
   const free = own.filter((_, index) => !needsApproval[index]);

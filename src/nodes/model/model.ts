@@ -16,7 +16,7 @@ import { type AgentState, type Turn, turnOf } from "../run/agent-state.js";
 import { type ModelChainOptions, modelChain, positionIn, withPosition } from "../run/model-chain.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
-import { askModel, type ModelRequest } from "./ask-model.js";
+import { askModel, type ModelAnswer, type ModelRequest } from "./ask-model.js";
 import {
   type Dispatched,
   dispatchCalls,
@@ -25,6 +25,7 @@ import {
 } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
+import { mergeUpdates } from "./merge-updates.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
@@ -67,6 +68,21 @@ export function createModelNode(options: ModelNodeOptions) {
       config,
     );
     const turn = withPosition(decision.turn, context, answer.position);
+    return mergeUpdates(
+      await dispatch(answer, turn, state, toolsOff, limits, config),
+      answer.updates,
+      state.messages,
+    );
+  }
+
+  async function dispatch(
+    answer: ModelAnswer,
+    turn: Turn,
+    state: AgentState,
+    toolsOff: ToolsOffReason | undefined,
+    { maxToolCalls }: LoopLimits,
+    config: Config,
+  ): Promise<Dispatched> {
     if (answer.message === undefined) return endWith([], turn);
     const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
     runRecordOf(config)?.tally.addAnswer(message);
@@ -74,12 +90,13 @@ export function createModelNode(options: ModelNodeOptions) {
     if (callsOf(message).length === 0) return endWith([message], turn);
     if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
-    const { maxToolCalls } = limits;
     try {
       return await dispatchCalls(message, turn, {
         policy: options.callPolicy,
         maxToolCalls,
         toolChoice: answer.toolChoice,
+        offered: answer.offered,
+        mayBeServed: (runInputsOf(config)?.middleware.function.length ?? 0) > 0,
         isSaved: isSavedRun(config),
       });
     } catch (error) {

@@ -22,8 +22,9 @@ export interface ModelChain {
   /** The position of the last fallback model. */
   readonly last: number;
   readonly at: (position: number) => Promise<BaseChatModel>;
+  readonly named: (name: string) => Promise<BaseChatModel>;
   /** A name for clients. */
-  readonly nameOf: (model: BaseChatModel, position: number) => string;
+  readonly nameOf: (model: BaseChatModel, position?: number) => string;
 }
 
 export function modelChain(
@@ -35,7 +36,9 @@ export function modelChain(
     position: Math.min(positionIn(turn, name), fallbackCount),
     last: fallbackCount,
     at: (position) => resolveModel(name, position),
-    nameOf: (model, position) => nameOfModel(name, position) ?? nameOf(model),
+    named: (other) => resolveModel(other),
+    nameOf: (model, position) =>
+      (position === undefined ? undefined : nameOfModel(name, position)) ?? nameOf(model),
   };
 }
 
