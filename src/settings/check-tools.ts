@@ -68,10 +68,9 @@ export function checkOffered(
   const knownNames = new Set(known.map(toolName));
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
-    if (known.includes(tool)) {
-      names.add(toolName(tool));
-      continue;
-    }
+    const isKnown = known.includes(tool);
+    // A tool that the provider runs itself has no name.
+    if (isKnown && toolName(tool) === "") continue;
     if (typeof tool !== "object" || tool === null || toolName(tool) === "") {
       throw new InvalidToolError(
         "",
@@ -80,7 +79,7 @@ export function checkOffered(
     }
     const name = toolName(tool);
     addName(name, names);
-    if (knownNames.has(name) || mayBeServed) continue;
+    if (isKnown || knownNames.has(name) || mayBeServed) continue;
     throw new InvalidToolError(
       name,
       `\`${place}\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,

@@ -1,6 +1,6 @@
 /** Chat middleware chooses the model and the tools of a call. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -62,7 +62,29 @@ describe("the model of a call", () => {
     ]);
   });
 
-  it("gets the history in the form of its provider, with what the run's model would not read", async () => {
+  it.each([
+    ["nothing else is changed", () => {}],
+    [
+      "an instruction is added",
+      ({ messages }: ChatContext) => void messages.push(new SystemMessage("Rhyme.")),
+    ],
+  ])("gets what the run's model cannot read, if %s", async (_title, change) => {
+    const other = rememberDialect(new FunctionModel(() => "done"), "openai");
+    const graph = agent(
+      (context) => {
+        change(context);
+        context.model = other;
+      },
+      { model: rememberDialect(new FunctionModel(() => "not asked"), "deepseek") },
+    );
+    const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
+    await graph.invoke({
+      messages: [{ role: "user", content: [{ type: "text", text: "What is it?" }, picture] }],
+    });
+    expect(JSON.stringify(other.requests[0]?.messages)).toContain("data:image/png;base64,AA==");
+  });
+
+  it("gets the history in the form of its provider", async () => {
     const sent: (readonly BaseMessage[])[] = [];
     const mistral = rememberDialect(
       new FunctionModel(({ messages }) => {
@@ -226,6 +248,7 @@ describe("the tools of a call", () => {
       "`context.tools` has the tool `extra`, which this graph cannot run.",
     ],
     ["a value that is not a list", "fast", 'Expected `context.tools` to be a list of tools, got `"fast"`.'],
+    ["one of the graph twice", ["fast", "fast"], "Two tools are named `fast`."],
     ["a value that is no tool", [{}], "Expected `context.tools[0]` to be a LangChain tool"],
     [
       "two of one name",
@@ -233,7 +256,10 @@ describe("the tools of a call", () => {
       "Two tools are named `fast`.",
     ],
   ])("cannot have %s", async (_title, tools, says) => {
-    const graph = agent((context) => Reflect.set(context, "tools", tools));
+    const graph = agent((context) => {
+      const isNamed = Array.isArray(tools) && tools.every((name) => typeof name === "string");
+      Reflect.set(context, "tools", isNamed ? tools.map(() => context.tools[0]) : tools);
+    });
     await expect(graph.invoke(user("go"))).rejects.toThrow(says);
   });
 
