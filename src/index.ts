@@ -28,6 +28,7 @@ export { type RepairedHistory, repairHistory } from "./history/reducer/repair-hi
 export { PairedMessagesDeltaValue } from "./langgraph/paired-messages-delta.js";
 export type { AgentContext } from "./middleware/agent-context.js";
 export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";
+export type { ContextView, StateView } from "./middleware/context.js";
 export type { FunctionCall, FunctionContext } from "./middleware/function-context.js";
 export {
   type AgentMiddleware,

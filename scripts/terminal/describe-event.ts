@@ -16,6 +16,7 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "structured-response-refused": true,
   "structured-response-missing": true,
   "model-retry": true,
+  "model-switched": true,
   "input-shortened": true,
   "dialect-changed": true,
   "result-refused": true,
@@ -69,6 +70,8 @@ export function describeEvent(event: unknown): string {
       return `the turn ended without a structured response: ${MISSING_REASONS[known.reason]}`;
     case "model-retry":
       return `the model failed (request ${known.attempt} of ${known.maxAttempts}). The request is sent again: ${known.reason}`;
+    case "model-switched":
+      return `the model ${known.from} failed, and ${known.to} is asked instead: ${known.reason}`;
     case "result-refused":
       return `${known.tool}: a result was left out of the input, because the agent answers this call itself`;
     case "role-changed":

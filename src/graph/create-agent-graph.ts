@@ -71,19 +71,15 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
   const toolChoice = readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel } = settings;
-  const { resolveModel: resolvePlain, checkModel } = prepareModels(
-    "model",
-    settings.model,
-    settings.models,
-    createModel,
-  );
-  checkProviderTools(providerTools, [settings.model, ...settings.models]);
-  const resolveModel: typeof resolvePlain = async (name) =>
-    withProviderTools(await resolvePlain(name), providerTools);
+  const { model, models: others, fallbackModels: fallbacks } = settings;
+  const models = prepareModels("model", { model, others, fallbacks }, createModel);
+  checkProviderTools(providerTools, [model, ...others, ...fallbacks]);
+  const resolveModel: typeof models.resolveModel = async (name, position) =>
+    withProviderTools(await models.resolveModel(name, position), providerTools);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
-      : prepareModels("summaryModel", settings.summaryModel, [], createModel);
+      : prepareModels("summaryModel", { model: settings.summaryModel }, createModel);
   const callPolicy = createCallPolicy({
     autoInvoke: settings.autoInvoke,
     toolNames: tools.map(toolName),
@@ -99,6 +95,8 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     toolChoice,
     limits: settings,
     resolveModel,
+    nameOfModel: models.nameOfModel,
+    fallbackCount: fallbacks.length,
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
     summaryPolicy: createSummaryPolicy(settings, [...offered, ...ofFormat], resolveModel),
@@ -124,7 +122,7 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     recursionLimit: recursionLimitFor(settings.maxIterations),
     readContext: (context, isSubgraph) => {
       const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
-      checkModel(own.model);
+      models.checkModel(own.model);
       if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, requirableNames);
       return own;
     },

@@ -1,14 +1,29 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
 import { type CreateModel, readsEnvironment } from "../providers/models/cached-create-model.js";
+import { assertPlainModel } from "../providers/models/check-model.js";
 import { checkModelKey, parseModelName } from "../providers/models/create-model.js";
 import { hintAtClass } from "../settings/hint-at-class.js";
-import { isRecord } from "../shared/is-record.js";
+
+type Given = BaseChatModel | string;
 
 export interface Models {
-  readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
+  /**
+   * Contract: resolves to the model that a run names, or to the default model. A position above 0 is that of a fallback
+   * model. Rejects with a clear error.
+   */
+  readonly resolveModel: (name: string | undefined, position?: number) => Promise<BaseChatModel>;
+  /** The name that the options or the run give to a model. Undefined for a model that is given as an object. */
+  readonly nameOfModel: (name: string | undefined, position: number) => string | undefined;
   /** @throws InvalidSettingError for a name that a run cannot choose. */
   readonly checkModel: (name: string | undefined) => void;
+}
+
+export interface GivenModels {
+  readonly model: Given;
+  /** The names of the other models that a run can choose. */
+  readonly others?: readonly string[];
+  readonly fallbacks?: readonly unknown[];
 }
 
 /**
@@ -22,18 +37,26 @@ export interface Models {
  */
 export function prepareModels(
   setting: "model" | "summaryModel",
-  model: BaseChatModel | string,
-  others: readonly string[],
+  { model, others = [], fallbacks = [] }: GivenModels,
   make: CreateModel,
 ): Models {
   const names = [...(typeof model === "string" ? [model] : []), ...others];
   for (const name of names) parseModelName(name);
-  if (typeof model !== "string") assertPlainModel(setting, model);
-  else if (readsEnvironment(make)) checkModelKey(model);
+  assertUsable(setting, model, make);
+  const later = fallbacks.map((fallback, index): Given => {
+    assertUsable(`fallbackModels[${index}]`, fallback, make);
+    return fallback;
+  });
+  const givenAt = (name: string | undefined, position: number): Given =>
+    (position === 0 ? name : later[position - 1]) ?? model;
   return {
-    resolveModel: async (name) => {
-      if (name !== undefined) return make(name);
-      return typeof model === "string" ? make(model) : model;
+    resolveModel: async (name, position = 0) => {
+      const given = givenAt(name, position);
+      return typeof given === "string" ? make(given) : given;
+    },
+    nameOfModel: (name, position) => {
+      const given = givenAt(name, position);
+      return typeof given === "string" ? given : undefined;
     },
     checkModel: (name) => {
       if (name === undefined || names.includes(name)) return;
@@ -43,37 +66,11 @@ export function prepareModels(
   };
 }
 
-const BOUND_TOOLS = "a model with bound tools";
-const STRUCTURED = "a sequence, as `withStructuredOutput` makes it";
-const EXPECTATION = "a chat model or the name of one";
-
-function assertPlainModel(setting: string, model: unknown): void {
-  if (!isRecord(model) || typeof model["invoke"] !== "function") {
-    throw InvalidSettingError.expected(setting, EXPECTATION, model, hintAtClass(model));
+function assertUsable(setting: string, model: unknown, make: CreateModel): asserts model is Given {
+  if (typeof model !== "string") {
+    assertPlainModel(setting, model, hintAtClass(model));
+    return;
   }
-  const change = changeOf(model);
-  if (change === undefined) return;
-  throw new InvalidSettingError(
-    setting,
-    `Expected \`${setting}\` to be ${EXPECTATION}, got ${change}. Pass the model itself, and its tools as \`tools\`.`,
-  );
-}
-
-/** Describes how a model was wrapped, if a graph cannot use the result. It is recognised by its fields. */
-function changeOf(model: Record<string, unknown>): string | undefined {
-  // LangChain clients keep bound options in one of these fields.
-  if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
-  // `initChatModel` queues these operations until its model is made.
-  const queued = model["_queuedMethodOperations"];
-  if (isRecord(queued) && "bindTools" in queued) return BOUND_TOOLS;
-  if (isRecord(queued) && "withStructuredOutput" in queued) return STRUCTURED;
-  const bound = model["bound"];
-  if (isRecord(bound)) return changeOf(bound);
-  if ("fallbacks" in model && "runnable" in model) return "a model with fallbacks";
-  if ("steps" in model || ("first" in model && "last" in model)) return STRUCTURED;
-  return undefined;
-}
-
-function hasTools(options: unknown): boolean {
-  return isRecord(options) && Array.isArray(options["tools"]) && options["tools"].length > 0;
+  parseModelName(model);
+  if (readsEnvironment(make)) checkModelKey(model);
 }

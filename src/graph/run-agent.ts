@@ -3,6 +3,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
 import type { WatchedCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
+import { customChunk } from "../langgraph/custom-chunk.js";
 import { followingOptions, innerOptions, savesAtExit } from "../langgraph/inner-options.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
 import { AgentContext } from "../middleware/agent-context.js";
@@ -73,7 +74,6 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };
 
-  let record: RunRecord | undefined;
   const begin = (
     runInput: unknown,
     context: RunContext,
@@ -110,9 +110,25 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     if (record.failure !== undefined) throw record.failure.error;
     return;
   }
+  const thread = await run.readThread?.();
+  let record: RunRecord | undefined;
+  let send = (_chunk: Chunk): void => {};
+  const parentWriter: unknown = Reflect.get(options, "writer");
   const context = new AgentContext({
     ...scopeOf(options),
     bag,
+    context: settings,
+    store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
+    readState: () => ({
+      messages: [],
+      ...thread?.values,
+      ...(record?.history !== undefined && { messages: record.history }),
+    }),
+    write: (value) => {
+      if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
+      const made = customChunk(value, options);
+      if (made !== undefined) send(made.chunk as Chunk);
+    },
     messages: messagesOfInput(input),
     options: { ...settings },
     isStreamed: run.isStreamed,
@@ -120,9 +136,9 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
     start: () => {
-      const run = begin(withMessages(input, context.messages), readContext(context.options));
-      record = run.record;
-      return run;
+      const begun = begin(withMessages(input, context.messages), readContext(context.options));
+      record = begun.record;
+      return begun;
     },
     answer: (given) => {
       const messages = isCommand(input)
@@ -134,6 +150,9 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       const response = record?.structuredResponse;
       const messages = keepsHistory ? [] : history;
       return begin({ messages }, settings, given, followingOptions(options), response).chunks;
+    },
+    onWrite: (give) => {
+      send = give;
     },
   });
 }

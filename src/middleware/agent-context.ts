@@ -1,7 +1,15 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import type { RunContext } from "../settings/run-context.js";
-import { asMessages, asObject, MiddlewareContext, type RunScope, toAnswer } from "./context.js";
+import {
+  asMessages,
+  asObject,
+  type ContextView,
+  MiddlewareContext,
+  type RunScope,
+  type StateView,
+  toAnswer,
+} from "./context.js";
 
 interface Fields extends RunScope {
   readonly messages: BaseMessage[];
@@ -10,11 +18,13 @@ interface Fields extends RunScope {
 }
 
 /** One run of the graph, whichever method started it. */
-export class AgentContext extends MiddlewareContext {
+export class AgentContext<
+  State extends object = StateView,
+  Context extends object = ContextView,
+> extends MiddlewareContext<State, Context> {
   /** Whether the run was started with `stream` or `streamEvents`, as the server does. False for `invoke`. */
   readonly stream: boolean;
-  /** After `next()`: the questions that the run waits for. Empty if it does not wait for a human. */
-  interrupts: readonly Interrupt[] = [];
+  #interrupts: readonly Interrupt[] = [];
   #messages: BaseMessage[];
   #options: RunContext;
   #result: BaseMessage | undefined;
@@ -24,6 +34,11 @@ export class AgentContext extends MiddlewareContext {
     this.#messages = messages;
     this.#options = options;
     this.stream = isStreamed;
+  }
+
+  /** After `next()`: the questions that the run waits for. Empty if it does not wait for a human. */
+  get interrupts(): readonly Interrupt[] {
+    return this.#interrupts;
   }
 
   /**
@@ -71,6 +86,6 @@ export class AgentContext extends MiddlewareContext {
   /** Takes the outcome of the run. Unlike a middleware, a run can end with a tool result. */
   settle(last: BaseMessage | undefined, interrupts: readonly Interrupt[]): void {
     this.#result = last;
-    this.interrupts = interrupts;
+    this.#interrupts = interrupts;
   }
 }

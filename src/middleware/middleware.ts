@@ -4,6 +4,7 @@ import { InvalidSettingError } from "../errors.js";
 import { checkSettings, flag, type Rules, text } from "../settings/rule.js";
 import type { AgentContext } from "./agent-context.js";
 import type { ChatContext } from "./chat-context.js";
+import type { ContextView, StateView } from "./context.js";
 import type { FunctionContext } from "./function-context.js";
 import type { Handler, Layer } from "./run-onion.js";
 
@@ -40,6 +41,11 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
    * @default false
    */
   readonly readOnly?: boolean;
+  /**
+   * Whether the middleware can call `next()` more than once, one after the other, to ask the model again. What clients
+   * have of the response before is taken back. @default false
+   */
+  readonly retry?: boolean;
 }
 
 /** The options of `functionMiddleware`. */
@@ -71,19 +77,20 @@ export interface FunctionMiddlewareOptions extends MiddlewareOptions {
  * console.log(messages.at(-1)?.text); // I do not talk about passwords.
  * ```
  */
-export function agentMiddleware(
-  handle: Handler<AgentContext>,
+export function agentMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<AgentContext<State, Context>>,
   options: MiddlewareOptions = {},
 ): AgentMiddleware {
   checkFactory("agentMiddleware", handle, options, { name: text });
-  return { kind: "agent", name: nameOf(handle, options), handle, mayRetry: false };
+  return { kind: "agent", name: nameOf(handle, options), handle: untyped(handle), mayRetry: false };
 }
 
 /**
  * Makes middleware around each model call. Code before `await next()` can change the messages that are sent. Code after
  * it can change the response. LangChain's counterpart is `wrapModelCall`.
  *
- * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead.
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead. With `retry`,
+ * it can call `next` again.
  * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
  *
  * @example
@@ -100,13 +107,13 @@ export function agentMiddleware(
  * await agent.invoke({ messages: [{ role: "user", content: "Hello" }] });
  * ```
  */
-export function chatMiddleware(
-  handle: Handler<ChatContext>,
+export function chatMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<ChatContext<State, Context>>,
   options: ChatMiddlewareOptions = {},
 ): ChatMiddleware {
-  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag });
-  const { readOnly = false } = options;
-  return { kind: "chat", name: nameOf(handle, options), handle, mayRetry: false, readOnly };
+  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag, retry: flag });
+  const { readOnly = false, retry = false } = options;
+  return { kind: "chat", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry, readOnly };
 }
 
 /**
@@ -134,13 +141,13 @@ export function chatMiddleware(
  * await agent.invoke({ messages: [{ role: "user", content: "call sky" }] });
  * ```
  */
-export function functionMiddleware(
-  handle: Handler<FunctionContext>,
+export function functionMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<FunctionContext<State, Context>>,
   options: FunctionMiddlewareOptions = {},
 ): FunctionMiddleware {
   checkFactory("functionMiddleware", handle, options, { name: text, retry: flag });
   const { retry = false } = options;
-  return { kind: "function", name: nameOf(handle, options), handle, mayRetry: retry };
+  return { kind: "function", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry };
 }
 
 export interface MiddlewareByKind {
@@ -199,6 +206,11 @@ function checkFactory(factory: string, handle: unknown, options: unknown, rules:
   checkSettings(options, rules, `options of ${factory}`);
   if (typeof handle === "function") return;
   throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
+}
+
+/** The types of a state and of a context are those of the graph that a middleware is made for, which checks them. */
+function untyped<Typed, Context>(handle: Handler<Typed>): Handler<Context> {
+  return handle as unknown as Handler<Context>;
 }
 
 function nameOf(handle: { readonly name: string }, { name }: MiddlewareOptions): string {

@@ -7,6 +7,7 @@ import { callsOf, isAIMessage } from "../history/messages/call.js";
 import { cloneMessage, isSameMessage } from "../history/messages/clone-message.js";
 import { isResult } from "../history/messages/result.js";
 import type { AgentContext } from "./agent-context.js";
+import { withGuardedContext } from "./guard-writes.js";
 import { Handoff } from "./handoff.js";
 import type { AgentMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";
@@ -36,6 +37,8 @@ export interface GraphRuns<Chunk> {
   readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
   /** Changes the result of a finished run. `history` is the one that the run left. */
   readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncIterable<Chunk>;
+  /** Contract: calls `give` with each chunk that a middleware writes. */
+  readonly onWrite: (give: (chunk: Chunk) => void) => void;
 }
 
 /** Yields the chunks of a run. A middleware continues after `next()` when the chunks of the graph have ended. */
@@ -45,18 +48,30 @@ export async function* runAgentMiddleware<Chunk>(
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
   const handoff = new Handoff<Chunk>();
-  const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
-    for await (const chunk of chunks) await handoff.give(chunk);
+  /** The last chunk that was given. One is given at a time, in order. */
+  let last: Promise<void> = Promise.resolve();
+  const give = (chunk: Chunk): Promise<void> => {
+    last = last.then(() => handoff.give(chunk));
+    return last;
   };
+  const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
+    for await (const chunk of chunks) await give(chunk);
+  };
+  runs.onWrite((chunk) => {
+    // A caller who has left does not need it.
+    give(chunk).catch(() => {});
+  });
   // After an abort, a middleware that ignores the signal is abandoned.
   const { signal } = context;
   signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
-  const working = runLayers(layers, context, runs, send).then(
-    () => handoff.end(),
-    (error) => handoff.fail(error),
-  );
+  const working = runLayers(layers, context, runs, send)
+    .finally(() => last)
+    .then(
+      () => handoff.end(),
+      (error) => handoff.fail(error),
+    );
   try {
     yield* handoff.take();
   } finally {
@@ -83,7 +98,8 @@ async function runLayers<Chunk>(
     context.settle(last && cloneMessage(last), record.interrupts);
     if (record.failure !== undefined) throw record.failure.error;
   };
-  const exit = await runOnion({ layers, core }, context);
+  const guarded = withGuardedContext(layers, context, "agent");
+  const exit = await runOnion({ layers: guarded, core }, context);
   if (exit.kind === "threw") throw exit.error;
   const result = context.result && cloneMessage(context.result);
   if (record === undefined) {

@@ -5,6 +5,7 @@ import { MiddlewareError } from "../errors.js";
 import { withoutStaleCalls } from "../history/calls/without-stale-calls.js";
 import { cloneMessage, isSameMessage } from "../history/messages/clone-message.js";
 import type { ChatContext } from "./chat-context.js";
+import { withGuardedContext } from "./guard-writes.js";
 import type { ChatMiddleware } from "./middleware.js";
 import { runOnion } from "./run-onion.js";
 import { MiddlewareTermination } from "./termination.js";
@@ -44,39 +45,52 @@ export interface ChatOutcome {
  * If all middleware is read-only, `settle` is undefined. The client receives each piece as it arrives, and `next()`
  * resolves after the stream has ended.
  *
- * @param takeBack Contract: tells the client to remove a response that is not stored.
+ * A middleware with `retry` can make the call again. The response before is then discarded: its stream ends with an
+ * error that only its listeners see, or, if the client has it already, `discard` takes it back.
+ *
+ * @param discard Contract: called with a response that is not stored. Takes it back if clients have it.
  * @throws MiddlewareError for a broken contract, and any error of a middleware or of the model.
  */
 export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
   context: ChatContext,
   call: ModelCall,
-  takeBack: (answer: AIMessage) => Promise<void>,
+  discard: (answer: AIMessage, isShown: boolean) => Promise<void>,
 ): Promise<ChatOutcome> {
   const mayChange = layers.some(({ readOnly }) => !readOnly);
-  let streaming: Promise<AIMessage> | undefined;
-  let hasSettled = false;
-  let answer: AIMessage | undefined;
+  let attempt: Attempt | undefined;
   const core = async (): Promise<void> => {
+    const current = new Attempt();
+    attempt = current;
     const whole = await new Promise<AIMessage>((resolve, reject) => {
       const settle: Settle = async (whole) => {
-        hasSettled = true;
+        current.hasSettled = true;
         resolve(whole);
-        const { message } = await leaving;
+        const left = await Promise.race([leaving, current.abandoned]);
         // Without a response the stream ends with an error that only its listeners see.
-        if (message === undefined) throw new MiddlewareTermination();
-        return message;
+        if (left?.message === undefined) throw new MiddlewareTermination();
+        return left.message;
       };
-      streaming = call(context, mayChange ? settle : undefined);
-      streaming.then(resolve, reject);
+      current.streaming = call(context, mayChange ? settle : undefined);
+      current.streaming.then(resolve, reject);
     });
-    answer = whole;
-    context.result = cloneMessage(whole);
+    current.answer = whole;
+    context.settle(cloneMessage(whole));
+  };
+  const onRetry = async (): Promise<void> => {
+    context.beginAttempt();
+    const { answer, streaming } = attempt ?? {};
+    attempt?.abandon();
+    attempt = undefined;
+    await Promise.allSettled([streaming]);
+    if (answer !== undefined) await discard(answer, !mayChange);
   };
   const leave = async (): Promise<ChatOutcome> => {
-    const exit = await runOnion({ layers, core }, context);
+    const guarded = withGuardedContext(layers, context, "chat");
+    const exit = await runOnion({ layers: guarded, core, onRetry }, context);
     if (exit.kind === "threw") throw exit.error;
     const given = context.result && cloneMessage(context.result);
+    const answer = attempt?.answer;
     if (answer !== undefined && !mayChange && !isSameMessage(given, answer))
       throw new MiddlewareError(CHANGED);
     if (given === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
@@ -85,14 +99,30 @@ export async function runModelMiddleware(
   };
   const leaving = leave();
   const outcome = await leaving.catch(async (error: unknown) => {
-    await Promise.allSettled([streaming]);
-    if (answer !== undefined && !mayChange) await takeBack(answer);
+    await Promise.allSettled([attempt?.streaming]);
+    if (attempt?.answer !== undefined && !mayChange) await discard(attempt.answer, true);
     throw error;
   });
-  await Promise.allSettled([streaming]);
+  await Promise.allSettled([attempt?.streaming]);
   // The streamed message has the id that the client knows. If the model failed, a middleware may have set the response.
-  const streamed = hasSettled ? await streaming?.catch(() => undefined) : undefined;
+  const streamed = attempt?.hasSettled ? await attempt.streaming?.catch(() => undefined) : undefined;
   return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };
+}
+
+/** One call of the model. */
+class Attempt {
+  streaming: Promise<AIMessage> | undefined;
+  answer: AIMessage | undefined;
+  hasSettled = false;
+  /** Resolves when a middleware makes the call again. */
+  readonly abandoned: Promise<undefined>;
+  abandon: () => void = () => {};
+
+  constructor() {
+    this.abandoned = new Promise((resolve) => {
+      this.abandon = () => resolve(undefined);
+    });
+  }
 }
 
 const CHANGED =

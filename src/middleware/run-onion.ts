@@ -3,7 +3,7 @@
 import { MiddlewareError } from "../errors.js";
 import { MiddlewareTermination } from "./termination.js";
 
-/** Runs the inner layers and the core. Call it once and await it. */
+/** Runs the inner layers and the core. Call it once and await it. With `retry`, it can be called again. */
 export type Next = () => Promise<void>;
 
 /**
@@ -26,8 +26,8 @@ export interface Onion<Context> {
   readonly layers: readonly Layer<Context>[];
   /** The work inside all layers. */
   readonly core: (context: Context) => Promise<void>;
-  /** Contract: called before a layer runs the inner layers again. */
-  readonly onRetry?: (context: Context) => void;
+  /** Contract: called before a layer runs the inner layers again, which waits for it. */
+  readonly onRetry?: (context: Context) => void | Promise<void>;
 }
 
 export interface WithResult {
@@ -53,7 +53,7 @@ export function runOnion<Context extends WithResult>(
     const layer = layers[depth];
     if (layer === undefined) return core(context);
     return runLayer(layer, context, async (isRetry) => {
-      if (isRetry) onRetry?.(context);
+      if (isRetry) await onRetry?.(context);
       await runFrom(depth + 1);
     });
   };
@@ -86,7 +86,7 @@ async function runLayer<Context extends WithResult>(
     if (hasReturned) return "called `next()` after it had returned";
     if (running !== undefined) return "called `next()` again before it had returned";
     if (calls === 0 || mayRetry) return undefined;
-    return "called `next()` twice. Only a function middleware made with `{ retry: true }` can do so";
+    return "called `next()` twice. Only a chat or function middleware made with `{ retry: true }` can do so";
   };
   const enter = async (): Promise<void> => {
     const broken = brokenRule();

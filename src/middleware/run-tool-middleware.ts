@@ -4,6 +4,7 @@ import type { ToolMessage } from "@langchain/core/messages";
 import { isLangGraphSignal } from "../langgraph/is-langgraph-signal.js";
 import { isRecord } from "../shared/is-record.js";
 import type { FunctionContext } from "./function-context.js";
+import { withGuardedContext } from "./guard-writes.js";
 import type { FunctionMiddleware } from "./middleware.js";
 import { type Exit, runOnion } from "./run-onion.js";
 
@@ -15,6 +16,10 @@ export type SkippedCall =
 
 export interface FinalizedCall<Update> {
   readonly result: ToolMessage;
+  /** What the tool threw; undefined if it returned. */
+  readonly error?: unknown;
+  /** Whether the run ends if the result stays as it is. */
+  readonly endsRun?: boolean;
   /** Makes the update that the call writes to the thread, with the given result in place of its own. */
   readonly updateWith: (given: ToolMessage, options?: { readonly endsRun: boolean }) => Update;
 }
@@ -44,16 +49,15 @@ export async function runToolMiddleware<Outcome, Update>(
     try {
       const { arguments: args } = context;
       done = finalize(isRecord(args) ? await execute(args) : INVALID_ARGUMENTS);
-      context.result = done.result;
+      context.settle(done.result, done.error);
     } catch (error) {
       thrown = { error };
       throw error;
     }
   };
-  const onRetry = (): void => {
-    context.attempt += 1;
-  };
-  const exit = await runOnion({ layers, core, onRetry }, context);
+  const onRetry = (): void => context.beginAttempt();
+  const guarded = withGuardedContext(layers, context, "function");
+  const exit = await runOnion({ layers: guarded, core, onRetry }, context);
   // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {
@@ -61,8 +65,9 @@ export async function runToolMiddleware<Outcome, Update>(
     noteFailure(exit.error);
   }
   // The result of the tool is kept even if a middleware threw after it.
-  const { result, updateWith } = done ?? finalize(outcomeWithoutTool(exit));
-  return updateWith(context.result ?? result, { endsRun: exit.kind === "terminated" });
+  const { result, updateWith, endsRun = false } = done ?? finalize(outcomeWithoutTool(exit));
+  const last = context.result ?? result;
+  return updateWith(last, { endsRun: exit.kind === "terminated" || (endsRun && last === result) });
 }
 
 const INVALID_ARGUMENTS = {

@@ -8,8 +8,9 @@ import type { RunContext } from "../settings/run-context.js";
 import type { SummaryPolicyOf } from "../settings/summary-policy.js";
 import type { CallPolicy } from "./approval/call-policy.js";
 import { mayHaveLeftovers } from "./recovery/leftovers.js";
-import type { AgentState } from "./run/agent-state.js";
+import { type AgentState, turnOf } from "./run/agent-state.js";
 import { isThreadUsedUp } from "./run/budgets.js";
+import { positionIn } from "./run/model-chain.js";
 import { runInputsOf } from "./run/run-handle.js";
 import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
 import { shouldSummarize } from "./summary/summary-due.js";
@@ -74,5 +75,6 @@ async function leadToModel(
   const context = config.context ?? {};
   if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
   if (isThreadUsedUp(state, resolveLimits(context, limits))) return "model";
-  return shouldSummarize(state, await summaryPolicy(context)) ? "summarize" : "model";
+  const position = positionIn(turnOf(state), context.model);
+  return shouldSummarize(state, await summaryPolicy(context, position)) ? "summarize" : "model";
 }

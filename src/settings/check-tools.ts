@@ -1,6 +1,6 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { InvalidToolError } from "../errors.js";
+import { InvalidSettingError, InvalidToolError } from "../errors.js";
 import { isProviderTool, type ProviderTool } from "../providers/models/provider-tools.js";
 import { isRecord } from "../shared/is-record.js";
 import { hintAtClass } from "./hint-at-class.js";
@@ -55,12 +55,7 @@ export function checkTools(
     addName(toolName(tool), names);
   }
   for (const tool of formatTools) addName(toolName(tool), names);
-  if (names.size > MOST_TOOLS) {
-    throw new InvalidToolError(
-      "",
-      `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
-    );
-  }
+  assertCount(names);
   return {
     tools: tools.filter(isTool),
     providerTools: tools.filter(isProviderTool),
@@ -72,6 +67,46 @@ function hintAtCaller(tool: unknown): string {
   return isRecord(tool) && toolName(tool) !== ""
     ? " A tool that the caller runs belongs in `additionalTools`."
     : "";
+}
+
+/**
+ * Checks the tools that a chat middleware offers in one call.
+ *
+ * @param place The name of the list in errors.
+ * @param known The tools of the graph.
+ * @param mayBeServed Whether function middleware can answer calls of other tools.
+ * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
+ * twice, or more than 128 tools.
+ */
+export function checkOffered(
+  place: string,
+  tools: unknown,
+  known: readonly BindToolsInput[],
+  mayBeServed: boolean,
+): readonly BindToolsInput[] {
+  if (!Array.isArray(tools)) throw InvalidSettingError.expected(place, "a list of tools", tools);
+  const knownNames = new Set(known.map(toolName));
+  const names = new Set<string>();
+  for (const [index, tool] of tools.entries()) {
+    const isKnown = known.includes(tool);
+    // A tool that the provider runs itself has no name.
+    if (isKnown && toolName(tool) === "") continue;
+    if (typeof tool !== "object" || tool === null || toolName(tool) === "") {
+      throw new InvalidToolError(
+        "",
+        `Expected \`${place}[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.${hintAtClass(tool)}`,
+      );
+    }
+    const name = toolName(tool);
+    addName(name, names);
+    if (isKnown || knownNames.has(name) || mayBeServed) continue;
+    throw new InvalidToolError(
+      name,
+      `\`${place}\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,
+    );
+  }
+  assertCount(names);
+  return tools;
 }
 
 function addName(name: string, names: Set<string>): void {
@@ -88,6 +123,14 @@ function addName(name: string, names: Set<string>): void {
     );
   }
   names.add(name);
+}
+
+function assertCount(names: ReadonlySet<string>): void {
+  if (names.size <= MOST_TOOLS) return;
+  throw new InvalidToolError(
+    "",
+    `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
+  );
 }
 
 /** The name of a tool, or of a definition in OpenAI's form; `""` if it is missing. */

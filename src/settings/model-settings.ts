@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { z } from "zod";
 import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
-import { aFunction, countFrom, flag, text } from "./rule.js";
+import { aFunction, countFrom, flag, listOf, text } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const MODEL_SETTINGS = {
@@ -28,6 +28,17 @@ export const MODEL_SETTINGS = {
     help: "The names of further models that a run may choose in its `context`. Default: none.",
     default: [],
     env: { name: "MODELS", read: readNames, expects: "model names separated by commas" },
+  },
+  /**
+   * The chat models, or their names, that are asked in this order when the model before them fails for good: its
+   * provider cannot be reached, fails, refuses the request, or gives no complete response. The switch lasts until the
+   * turn ends. Default: none.
+   */
+  fallbackModels: {
+    ...listOf<BaseChatModel | string>("models"),
+    help: "The chat models, or their names, that are asked in this order when the model before them fails for good: its provider cannot be reached, fails, refuses the request, or gives no complete response. The switch lasts until the turn ends. Default: none.",
+    default: [],
+    env: { name: "FALLBACK_MODELS", read: readNames, expects: "model names separated by commas" },
   },
   /**
    * The function that makes a model from its name. Pass one `cachedCreateModel()` to several graphs to let them

@@ -22,11 +22,11 @@ export type SummarySettings = Pick<
 
 /**
  * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
- * long. Then the limit gets smaller.
+ * long. Then the limit gets smaller. A position above 0 is that of the fallback model that the turn has come to.
  */
-export type SummaryPolicyOf = (context: RunContext) => Promise<SummaryPolicy>;
+export type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
 
-type ResolveModel = (name: string | undefined) => Promise<BaseChatModel>;
+type ResolveModel = (name: string | undefined, position?: number) => Promise<BaseChatModel>;
 
 /** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
 export function createSummaryPolicy(
@@ -36,12 +36,12 @@ export function createSummaryPolicy(
 ): SummaryPolicyOf {
   const toolTokens = countToolTokens(tools);
   const modelOf = rememberModels(resolveModel);
-  return async (context) => {
+  return async (context, position = 0) => {
     // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
     const keeps = context.messagesToKeep !== undefined || context.tokensToKeep !== undefined;
     return {
       maxTokens: budgetFor(
-        await modelOf(context.model),
+        await modelOf(context.model, position),
         context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary,
       ),
       maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary,
@@ -63,12 +63,13 @@ function budgetFor(model: BaseChatModel | undefined, given: number | undefined):
 /** Remembers each model, so that it is not made at each step only to read its input window. */
 function rememberModels(
   resolveModel: ResolveModel,
-): (name: string | undefined) => Promise<BaseChatModel | undefined> {
-  const known = new Map<string | undefined, BaseChatModel>();
-  return async (name) => {
+): (name: string | undefined, position: number) => Promise<BaseChatModel | undefined> {
+  const known = new Map<string | number | undefined, BaseChatModel>();
+  return async (name, position) => {
+    const key = position === 0 ? name : position;
     // If the model cannot be made, the model node reports it when it asks the model.
-    const model = known.get(name) ?? (await resolveModel(name).catch(() => undefined));
-    if (model !== undefined) known.set(name, model);
+    const model = known.get(key) ?? (await resolveModel(name, position).catch(() => undefined));
+    if (model !== undefined) known.set(key, model);
     return model;
   };
 }

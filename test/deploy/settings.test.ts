@@ -46,6 +46,7 @@ const oneOf = (name: string, value: string, expects: string): Variable => ({
 const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Variable } = {
   model: text("MODEL"),
   models: names("MODELS"),
+  fallbackModels: names("FALLBACK_MODELS"),
   systemPrompt: text("SYSTEM_PROMPT"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),

@@ -115,7 +115,8 @@ const MISUSES: readonly Misuse[] = [
   {
     title: "calls next() twice",
     handle: (_context, next) => twice(next),
-    message: /called `next\(\)` twice. Only a function middleware made with `\{ retry: true \}` can do so/,
+    message:
+      /called `next\(\)` twice. Only a chat or function middleware made with `\{ retry: true \}` can do so/,
   },
   {
     title: "calls next() twice and catches the error",

@@ -8,6 +8,10 @@ describe("describeEvent", () => {
       words: "the model failed (request 2 of 5). The request is sent again: 503",
     },
     {
+      event: { type: "model-switched", from: "gpt-5", to: "anthropic:claude", reason: "503" },
+      words: "the model gpt-5 failed, and anthropic:claude is asked instead: 503",
+    },
+    {
       event: { type: "summary-made", covered: ["a", "b"], tokensSaved: 120 },
       words: "2 earlier messages were summarised, which saves 120 tokens",
     },

@@ -7,6 +7,7 @@ import { SETTINGS, type SettingName } from "../../src/settings/settings.js";
 const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value: unknown] } = {
   model: ["Required", undefined],
   models: ["Default: none", []],
+  fallbackModels: ["Default: none", []],
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
   systemPrompt: ["Default: none", undefined],
   acceptSystemMessages: ["Default: true", true],

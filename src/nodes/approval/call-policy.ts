@@ -17,8 +17,16 @@ export interface CallPolicy {
   readonly isHandedOver: (task: Pick<ToolTask, "call">) => boolean;
   /** Whether any call can need a human. */
   readonly asksHumans: boolean;
-  /** The question about a call that needs a human; undefined for a call that runs at once. */
-  readonly questionFor: (task: ToolTask, scene: () => ApprovalScene) => Promise<AskedTask | undefined>;
+  /**
+   * The question about a call that needs a human; undefined for a call that runs at once.
+   *
+   * @param mayBeServed Whether function middleware can answer calls of tools that the graph does not have.
+   */
+  readonly questionFor: (
+    task: ToolTask,
+    scene: () => ApprovalScene,
+    mayBeServed?: boolean,
+  ) => Promise<AskedTask | undefined>;
   /** How a human is asked about the calls of a tool. */
   readonly ruleFor: (toolName: string) => ApprovalRule;
 }
@@ -41,10 +49,11 @@ export function createCallPolicy({
   const handed = new Set(additionalNames);
   const rules: ApprovalRules =
     typeof requireApproval === "function" ? new Map() : readApprovalRules(requireApproval, toolNames);
-  const questionFor: CallPolicy["questionFor"] = async (task, scene) => {
-    const { call, args } = task;
+  const questionFor: CallPolicy["questionFor"] = async (task, scene, mayBeServed = false) => {
+    const { call, args, offered } = task;
+    const canRun = mayBeServed || (toolNames.includes(call.name) && offered === undefined);
     // A call that cannot be run needs no approval. Its result says what is wrong with it.
-    if (args === undefined || !toolNames.includes(call.name)) return undefined;
+    if (args === undefined || !canRun) return undefined;
     if (typeof requireApproval === "function") {
       const answer: unknown = await requireApproval({
         id: call.id,

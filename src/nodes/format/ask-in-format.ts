@@ -1,20 +1,23 @@
 /** Asks the model again while it responds with a text that is not in the format. */
 
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
 import { callsOf } from "../../history/messages/call.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
+import type { FormatPlan } from "../../settings/format/read-response-format.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { toJson } from "../../shared/to-json.js";
 import { askModel, type ModelAnswer, type ModelRequest } from "../model/ask-model.js";
 import { emitEvent } from "../run/agent-event.js";
-import { runRecordOf } from "../run/run-handle.js";
 import { checkText } from "./check-response.js";
-import type { ActiveFormat } from "./format-request.js";
+import { type ActiveFormat, activeFormat, formatRequest } from "./format-request.js";
 
-export interface AskedInFormat {
+export interface AnswerInFormat {
   readonly answer: ModelAnswer;
+  /** The format of the model that responded. Undefined: a text. */
+  readonly format: ActiveFormat | undefined;
   /** How often the model was asked. */
   readonly requests: number;
 }
@@ -23,29 +26,35 @@ export interface AskedInFormat {
  * A wrong text is not stored, because a history of failed attempts helps nobody. Clients have received it, so it is
  * taken back. The model sees it, with a message that says what is wrong, only in the next request. The last text stays.
  *
+ * @param plan Undefined for a graph whose responses are texts.
  * @param mostRequests How often the model is asked at most.
  */
 export async function askInFormat(
-  active: ActiveFormat | undefined,
-  request: ModelRequest,
+  plan: FormatPlan | undefined,
+  request: Omit<ModelRequest, "addFormat">,
   mostRequests: number,
   config: LangGraphRunnableConfig<RunContext>,
-): Promise<AskedInFormat> {
-  let asked = request;
+): Promise<AnswerInFormat> {
+  if (plan === undefined) return { answer: await askModel(request, config), format: undefined, requests: 1 };
+  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, request.tools.length > 0);
+  const updates: ModelAnswer["updates"][number][] = [];
+  let asked: ModelRequest = {
+    ...request,
+    addFormat: (offer, model) => formatRequest(formatOf(model), model, offer),
+  };
   for (let requests = 1; ; requests += 1) {
     const answer = await askModel(asked, config);
-    const { message } = answer;
-    if (active === undefined) return { answer, requests };
-    // A middleware can turn tools off for this response.
-    const isOff = active.kind === "tool" && answer.toolChoice === "none";
-    const isLast = requests >= mostRequests || answer.isTerminated || isOff;
-    if (message === undefined || isLast || callsOf(message).length > 0) return { answer, requests };
-    const fault = await faultOf(message, active);
-    if (fault === undefined) return { answer, requests };
+    updates.push(...answer.updates);
+    const { message, model, position } = answer;
+    const format = formatOf(model);
+    const isLast = message === undefined || requests >= mostRequests || answer.isTerminated;
+    const fault = isLast || callsOf(message).length > 0 ? undefined : await faultOf(message, format);
+    if (message === undefined || fault === undefined)
+      return { answer: { ...answer, updates }, format, requests };
     emitEvent(config, { type: "structured-response-refused", reason: fault });
-    runRecordOf(config)?.tally.addAnswer(message);
     await takeBack(message, config);
-    asked = { ...asked, ...withFault(asked, message, instruct(fault, active)) };
+    const models = { ...asked.models, position };
+    asked = { ...asked, ...withFault(asked, message, instruct(fault, format)), models };
   }
 }
 

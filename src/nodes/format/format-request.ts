@@ -35,36 +35,28 @@ function toolOf({ name, description, jsonSchema }: Format): BindToolsInput {
   return { type: "function", function: { name, description: text, parameters: jsonSchema } };
 }
 
-export interface FormatRequest {
+/** The tools that a model is offered, and whether it may call them. */
+export interface Offer {
   readonly tools: readonly BindToolsInput[];
   readonly toolChoice: ToolChoice;
+}
+
+export interface FormatRequest extends Offer {
   /** Contract: the options of the client that asks for the format. */
   readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
 }
 
-interface Without {
-  /** The tools of the graph, without those of the format. */
-  readonly tools: readonly BindToolsInput[];
-  readonly toolChoice: ToolChoice;
-  /** Whether the tools of the graph must not be called. */
-  readonly isOff: boolean;
-}
-
-/** Adds a format, if there is one, to the tools and the tool choice of a request. */
-export function formatRequest(
-  active: ActiveFormat | undefined,
-  model: BaseChatModel,
-  without: Without,
-): FormatRequest {
-  const { tools, toolChoice, isOff } = without;
-  if (active?.kind === "tool") {
+/** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
+export function formatRequest(active: ActiveFormat, model: BaseChatModel, offer: Offer): FormatRequest {
+  if (active.kind === "tool") {
     const { formats } = active;
-    return { tools: [...tools, ...formats.map(toolOf)], toolChoice: choiceFor(formats, model, without) };
+    return {
+      tools: [...offer.tools, ...formats.map(toolOf)],
+      toolChoice: choiceFor(formats, model, offer),
+    };
   }
-  const plain = { tools, toolChoice: isOff ? ("none" as const) : toolChoice };
-  if (active === undefined) return plain;
   const wanted: WantedFormat = { ...active.format, strict: active.strict };
-  return { ...plain, clientOptions: (asked) => formatOptions(asked, wanted) };
+  return { ...offer, clientOptions: (asked) => formatOptions(asked, wanted) };
 }
 
 /**
@@ -74,14 +66,15 @@ export function formatRequest(
 function choiceFor(
   formats: readonly Format[],
   model: BaseChatModel,
-  { tools, toolChoice, isOff }: Without,
+  { tools, toolChoice }: Offer,
 ): ToolChoice {
+  const isOff = toolChoice === "none";
   const force = forceOf(model);
   const [only, ...others] = formats;
   const isOnly = others.length === 0 && (isOff || tools.length === 0);
   if (isOnly && only !== undefined && force !== "nothing")
     return { mode: "required", requiredFunctionName: only.name };
-  if (!isOff && toolChoice !== "auto" && toolChoice !== "none") return toolChoice;
+  if (!isOff && toolChoice !== "auto") return toolChoice;
   return force === "any" ? "required" : "auto";
 }
 

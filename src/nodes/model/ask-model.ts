@@ -1,61 +1,50 @@
-/** One model request: its messages, its tools, and its complete response. */
+/** One model call, with the chat middleware of its run around it. */
 
-import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { ModelError } from "../../errors.js";
-import { isBlankMessage } from "../../history/calls/without-calls.js";
-import { callsOf, isAIMessage } from "../../history/messages/call.js";
-import { cloneMessage } from "../../history/messages/clone-message.js";
-import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { cloneMessage, isSameMessage } from "../../history/messages/clone-message.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveId } from "../../history/messages/message-id.js";
 import { parseMessages } from "../../history/reading/messages-schema.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { ChatContext } from "../../middleware/chat-context.js";
 import { asObject } from "../../middleware/context.js";
+import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import {
   type ChatOutcome,
   type ModelCall,
   runModelMiddleware,
-  type Settle,
 } from "../../middleware/run-model-middleware.js";
-import { finishHabitOf } from "../../providers/answer/finish-habit.js";
-import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
-import { joinChunks } from "../../providers/answer/join-chunks.js";
-import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
-import { describeFailure } from "../../providers/failure/model-failure.js";
-import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
-import { bindTools } from "../../providers/models/bind-tools.js";
-import { toolName } from "../../settings/check-tools.js";
+import { checkOffered, toolName } from "../../settings/check-tools.js";
 import type { RunContext } from "../../settings/run-context.js";
-import {
-  afterRequired,
-  readToolChoice,
-  requiredFunctionOf,
-  type ToolChoice,
-} from "../../settings/tool-choice.js";
-import { emitEvent } from "../run/agent-event.js";
-import { createUsageCounter, type UsageCounter } from "../run/count-usage.js";
-import { runInputsOf, runRecordOf, scopeOf } from "../run/run-handle.js";
-import { askWithinWindow, formFor, type InputForm, reportChanges } from "./ask-within-window.js";
+import { countToolTokens } from "../../settings/summary-policy.js";
+import { readToolChoice, type ToolChoice } from "../../settings/tool-choice.js";
+import type { ModelChain } from "../run/model-chain.js";
+import { runInputsOf, scopeOf } from "../run/run-handle.js";
+import { formFor, type InputForm, reportChanges } from "./ask-within-window.js";
+import { type StreamRequest, streamAnswer } from "./stream-answer.js";
 
-export interface ModelRequest {
-  readonly model: BaseChatModel;
-  readonly history: readonly BaseMessage[];
+export interface ModelRequest
+  extends Pick<
+    StreamRequest,
+    "models" | "history" | "tools" | "toolTokens" | "toolChoice" | "addFormat" | "maxFallbackAttempts"
+  > {
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
-  /** The tokens of the tools' schemas. */
-  readonly toolTokens: number;
-  readonly tools: readonly BindToolsInput[];
-  readonly toolChoice: ToolChoice;
-  /** How often a broken response is requested again, without streaming. */
-  readonly maxFallbackAttempts: number;
-  /** Contract: options of the client for each request, such as those of a response format. */
-  readonly clientOptions?: ((model: object) => Readonly<Record<string, unknown>>) | undefined;
 }
 
 export interface ModelAnswer extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered?: readonly string[] | undefined;
+  /** The model that was asked last. */
+  readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
+  /** What chat middleware has written to the state. */
+  readonly updates: ChatContext["updates"];
 }
 
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
@@ -63,126 +52,135 @@ export async function askModel(
   request: ModelRequest,
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ModelAnswer> {
-  const { model, history, tools, toolChoice } = request;
+  const { history, toolChoice, input } = request;
+  const middleware = runInputsOf(config)?.middleware;
+  if (middleware !== undefined && middleware.chat.length > 0)
+    return askWithMiddleware(request, middleware, config);
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...input, ...form });
+  const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
+  const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
+  return { message: answer, isTerminated: false, toolChoice, model, position, updates: [] };
+}
+
+async function askWithMiddleware(
+  request: ModelRequest,
+  middleware: MiddlewareByKind,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelAnswer> {
+  const { models, history } = request;
   const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
-  const layers = runInputsOf(config)?.middleware.chat ?? [];
-  if (layers.length === 0) {
-    const sent = { prepare, toolChoice, parameters: {} };
-    const message = await streamAnswer(request, sent, undefined, config);
-    return { message, isTerminated: false, toolChoice };
-  }
-  const form = formFor(model, request.toolTokens);
-  const input = prepare(form);
-  reportChanges(input, form, "window", config);
+  let model = await models.at(models.position);
+  const first = formFor(model, request.toolTokens);
+  const input = prepare(first);
+  reportChanges(input, first, "window", config);
+  const mayBeServed = middleware.function.length > 0;
   const context = new ChatContext({
     // Copies, so that changes of a middleware do not reach the history.
     messages: input.messages.map(cloneMessage),
-    options: { toolChoice, parameters: {} },
+    options: { toolChoice: request.toolChoice, parameters: {} },
     model,
-    tools,
+    tools: request.tools,
+    checkTools: (tools) => checkOffered("context.tools", tools, request.tools, mayBeServed),
     ...scopeOf(config),
   });
-  let chosen = toolChoice;
+  const shown = new Set<string>();
+  const discarded = new Set<string>();
+  let { position } = models;
+  let { toolChoice } = request;
   const call: ModelCall = async (changed, settle) => {
-    const { options } = changed;
-    // If tools are off, a middleware cannot turn them on.
-    chosen =
-      toolChoice === "none" ? "none" : readToolChoice(options.toolChoice ?? toolChoice, tools.map(toolName));
-    // A middleware that replaces all options can leave out those that it does not change.
-    const { parameters: given = {} } = options;
-    const parameters = asObject("context.options.parameters", given);
+    const { offered, choice } = offerOf(changed, request);
+    toolChoice = choice;
     const left = parseMessages(changed.messages);
-    const sent = {
-      // Projected again: messages of a middleware must keep the provider's rules and the bound too.
-      prepare: (form: InputForm) => prepareModelInput(left, form),
-      toolChoice: chosen,
-      parameters,
-    };
-    return streamAnswer(request, sent, settle, config);
-  };
-  const outcome = await runModelMiddleware(layers, context, call, (answer) => takeBack(answer, config));
-  return { ...outcome, toolChoice: chosen };
-}
-
-interface Sent {
-  readonly prepare: (form: InputForm) => FittedInput;
-  readonly toolChoice: ToolChoice;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
-
-/** Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer. */
-async function streamAnswer(
-  request: ModelRequest,
-  { prepare, toolChoice, parameters }: Sent,
-  settle: Settle | undefined,
-  config: LangGraphRunnableConfig,
-): Promise<AIMessage> {
-  const { model, tools, toolTokens, clientOptions } = request;
-  const offered = offerTools(model, tools, toolChoice);
-  const usage = createUsageCounter(model, toolTokens, config);
-  // What a middleware makes of the response was not paid for.
-  const counted =
-    settle &&
-    ((whole: AIMessage) => {
-      usage.addResponse(whole);
-      return settle(whole);
-    });
-  const guard = createGuard(request, counted, usage, config);
-  const send = async (messages: BaseMessage[]) => {
-    usage.begin(messages);
-    const guarded = await guardModel(offered, guard, config, parameters);
-    return joinChunks(
-      await guarded.stream(messages, { ...clientOptions?.(model), ...parameters, ...config }),
+    const added = addedTo(input.messages, left);
+    const answered = await streamAnswer(
+      {
+        ...request,
+        ...offered,
+        models: changed.hasOwnModel ? beginningWith(changed.model, models) : models,
+        // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
+        // from the history, which has what only that model can read.
+        prepare: (form) =>
+          added === undefined || isFor(form, first)
+            ? prepareModelInput(left, form)
+            : prepareModelInput([...history, ...added], { ...request.input, ...form }),
+        toolChoice,
+        parameters: parametersOf(changed),
+        shown,
+        settle,
+      },
+      config,
     );
+    // A model that a middleware chose for one call says nothing about the run's own model.
+    position = changed.hasOwnModel ? models.position : answered.position;
+    model = answered.model;
+    return answered.answer;
   };
-  const message = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
-  if (
-    message === undefined ||
-    !isAIMessage(message) ||
-    (callsOf(message).length === 0 && isBlankMessage(message))
-  ) {
-    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
-  }
-  if (settle === undefined) usage.addResponse(message);
-  return message;
-}
-
-function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
-  if (tools.length === 0) return model;
-  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
-  // tools.
-  const choice = wordFor(toolChoice);
-  const bound = bindTools(model, tools, choice === undefined ? {} : { tool_choice: choice });
-  if (bound !== undefined) return bound;
-  throw new ModelError(
-    "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
-  );
-}
-
-/** The value that LangChain's clients share. */
-function wordFor(toolChoice: ToolChoice): string | undefined {
-  if (toolChoice === "auto") return undefined;
-  if (afterRequired(toolChoice) === undefined) return "none";
-  return requiredFunctionOf(toolChoice) ?? "any";
-}
-
-function createGuard(
-  { model, history, maxFallbackAttempts }: ModelRequest,
-  settle: Settle | undefined,
-  counter: UsageCounter,
-  config: LangGraphRunnableConfig,
-): StreamGuardOptions {
+  const discard = async (answer: AIMessage, isShown: boolean): Promise<void> => {
+    if (!isShown) return;
+    if (answer.id !== undefined) discarded.add(answer.id);
+    await takeBack(answer, config);
+  };
+  const { message, isTerminated } = await runModelMiddleware(middleware.chat, context, call, discard);
   return {
-    maxFallbackAttempts,
-    habit: finishHabitOf(model),
-    settle,
-    isTaken: (id) => history.some((message) => message.id === id),
-    onBroken: ({ reason, usage }) => {
-      runRecordOf(config)?.tally.addBroken();
-      counter.addBroken(usage);
-      emitEvent(config, { type: "answer-broken", reason });
-    },
-    onRetry: ({ error, ...attempts }) =>
-      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+    message: message && withUnusedId(message, discarded),
+    isTerminated,
+    toolChoice,
+    ...(context.hasOwnTools && { offered: context.tools.map(toolName) }),
+    model,
+    position,
+    updates: context.updates,
   };
+}
+
+/** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
+function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
+  const { id } = message;
+  return id === undefined || !discarded.has(id)
+    ? message
+    : copyMessage(message, { id: deriveId(message, id) });
+}
+
+/** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
+function offerOf(context: ChatContext, request: ModelRequest) {
+  const { tools, options, hasOwnTools } = context;
+  const wanted = options.toolChoice ?? request.toolChoice;
+  // Without tools in the request, some providers reject a history with calls. So they stay declared.
+  const isOff = request.toolChoice === "none" || (hasOwnTools && tools.length === 0);
+  const declared = tools.length === 0 ? request.tools : tools;
+  const toolTokens = hasOwnTools && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
+  const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
+  return { offered: { tools: [...declared], toolTokens }, choice };
+}
+
+/** A middleware that replaces all options can leave out those that it does not change. */
+function parametersOf({ options }: ChatContext): Readonly<Record<string, unknown>> {
+  const { parameters = {} } = options;
+  return asObject("context.options.parameters", parameters);
+}
+
+/** The chain with another model in the place of the one that is asked first. */
+function beginningWith(given: BaseChatModel | string, models: ModelChain): ModelChain {
+  const isFirst = (position: number | undefined) => position === models.position;
+  return {
+    ...models,
+    at: async (position) => {
+      if (!isFirst(position)) return models.at(position);
+      return typeof given === "string" ? models.named(given) : given;
+    },
+    nameOf: (model, position) => {
+      if (!isFirst(position)) return models.nameOf(model, position);
+      return typeof given === "string" ? given : models.nameOf(model);
+    },
+  };
+}
+
+/** The system messages that a middleware added. Undefined if it changed anything else. */
+function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): BaseMessage[] | undefined {
+  const added = left.slice(given.length);
+  const isUntouched = given.every((message, index) => isSameMessage(message, left[index]));
+  return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
+}
+
+function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
+  return form.dialect === dialect && form.modelId === modelId;
 }

@@ -2,11 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type ModelError, TetherError } from "../../errors.js";
+import type { ModelError } from "../../errors.js";
 import { identityOf, type ModelIdentity } from "../../providers/dialects/dialect-of.js";
 import type { DialectName } from "../../providers/dialects/dialects.js";
 import { validateHistory } from "../../providers/dialects/validate-history.js";
 import { namesKnownRule } from "../../providers/failure/explain-refusal.js";
+import { isModelError } from "../../providers/failure/fails-for-good.js";
 import { learnWindow, windowOf } from "../../providers/failure/input-window.js";
 import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.js";
 import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
@@ -91,10 +92,6 @@ export async function askWithinWindow<Answer>(
 /** Only errors of models count. A chat middleware can throw anything. */
 function overflowOf(error: unknown): Overflow | undefined {
   return isModelError(error) ? readOverflow(error) : undefined;
-}
-
-function isModelError(error: unknown): error is ModelError {
-  return TetherError.isInstance(error) && error.code === "MODEL_FAILED";
 }
 
 const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);

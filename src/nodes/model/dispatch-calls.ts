@@ -9,7 +9,7 @@ import type { ApprovalTask } from "../approval/approval-request.js";
 import type { ApprovalScene, CallPolicy } from "../approval/call-policy.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import { missingCheckpointer } from "../run/missing-service.js";
-import { toolTasksOf } from "../tools/tool-task.js";
+import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
 
 export type ModelCommand = Command<
   unknown,
@@ -30,6 +30,10 @@ export interface DispatchOptions {
   /** How many more calls may run in this thread. */
   readonly threadCallsLeft: number;
   readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered: readonly string[] | undefined;
+  /** Whether function middleware can answer calls of tools that the graph does not have. */
+  readonly mayBeServed: boolean;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
   /** Results of calls that are not run, by the index of the call. */
@@ -48,24 +52,20 @@ export interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  {
-    policy,
-    maxToolCalls,
-    threadCallsLeft,
-    toolChoice,
-    isSaved,
-    scene,
-    answered = new Map(),
-    hasFormat = false,
-  }: DispatchOptions,
+  options: DispatchOptions,
 ): Promise<Dispatched> {
-  const tasks = toolTasksOf(message).filter(({ index }) => !answered.has(index));
-  const own = tasks.filter((task) => !policy.isHandedOver(task));
+  const { policy, maxToolCalls, threadCallsLeft, toolChoice, isSaved, offered, mayBeServed, scene } = options;
+  const { answered = new Map(), hasFormat = false } = options;
+  const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
+  const tasks = toolTasksOf(message)
+    .filter(({ index }) => !answered.has(index))
+    .map((task) => (isOffered(task) ? task : { ...task, offered }));
+  const own = tasks.filter((task) => !isOffered(task) || !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
   if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn, "max-tool-calls");
   if (own.length > 0 && own.length > threadCallsLeft)
     return refuseForBudget(message, turn, "max-tool-calls-per-thread");
-  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene)));
+  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene, mayBeServed)));
   const waiting = questions.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
   const free = own.filter((_, index) => questions[index] === undefined);

@@ -170,6 +170,19 @@ export type AgentEvent =
       readonly reason: string;
     }
   /**
+   * A model failed for good, so the next one of `fallbackModels` is asked, until the turn ends. Emitted before the
+   * request. What was shown of the failed response has been taken back.
+   */
+  | {
+      readonly type: "model-switched";
+      /** The name of the model that failed. */
+      readonly from: string;
+      /** The name of the model that is asked instead. */
+      readonly to: string;
+      /** The error of the failed model, without keys. */
+      readonly reason: string;
+    }
+  /**
    * The model input was longer than the model's input window, so a shorter one is sent. The history stays as it is.
    * Emitted before the request.
    */

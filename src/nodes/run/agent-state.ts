@@ -49,6 +49,8 @@ const turnSchema = z.object({
    * supplies results.
    */
   afterRequired: z.enum(["end", "answer", "auto"]).optional(),
+  /** Set once a fallback model has responded in place of the model that the run named in `instead`, or of the default. */
+  fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
 });
 
 export type Turn = z.infer<typeof turnSchema>;

@@ -5,10 +5,13 @@
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import pLimit, { type LimitFunction } from "p-limit";
+import { readHistory } from "../../langgraph/checkpoints/read-history.js";
 import type { RunScope } from "../../middleware/context.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { ToolsUpdate } from "../tools/finalize-call.js";
+import { publicStateSchema } from "./agent-state.js";
 import type { RunInputs } from "./run-inputs.js";
 import { RunRecord } from "./run-record.js";
 import { RunningCalls } from "./running-calls.js";
@@ -63,13 +66,22 @@ export function withoutRunHandle(config: unknown): unknown {
   return { ...config, configurable };
 }
 
+type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
+
 /** The scope of a middleware's context. A node that runs outside a graph gets an empty bag. */
-export function scopeOf(config: RunnableConfig): RunScope {
+export function scopeOf(config: ScopeConfig): RunScope {
   const threadId: unknown = config.configurable?.["thread_id"];
+  const { context } = config;
   return {
     bag: runInputsOf(config)?.bag ?? { metadata: {} },
     threadId: typeof threadId === "string" ? threadId : undefined,
     signal: config.signal,
+    store: config.store,
+    context: isRecord(context) ? context : {},
+    readState: () =>
+      readHistory({ ...(config.configurable && { configurable: config.configurable }) }) ?? { messages: [] },
+    stateKeys: Object.keys(publicStateSchema.shape),
+    write: (value) => config.writer?.(value),
   };
 }
 

@@ -19,6 +19,7 @@ import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
+import { positionIn } from "../run/model-chain.js";
 import { runRecordOf } from "../run/run-handle.js";
 import { NO_USAGE } from "../run/thread-usage.js";
 import { archiveMessages } from "./archive.js";
@@ -27,8 +28,11 @@ import type { SummaryWording } from "./summary-prompts.js";
 import { mostMessages, type SummaryWriter, writeSummary } from "./write-summary.js";
 
 export interface SummarizeNodeOptions {
-  /** Contract: resolves to the model that writes the summaries of a run that names this model. */
-  readonly resolveSummaryModel: (name: string | undefined) => Promise<BaseChatModel>;
+  /**
+   * Contract: resolves to the model that writes the summaries of a run that names this model. A position above 0 is that
+   * of the fallback model that the turn has come to.
+   */
+  readonly resolveSummaryModel: (name: string | undefined, position?: number) => Promise<BaseChatModel>;
   readonly summaryPolicy: SummaryPolicyOf;
   readonly summaryWording: SummaryWording;
   readonly summaryTimeoutMs: number;
@@ -47,7 +51,8 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
     const context = config.context ?? {};
-    const policy = await options.summaryPolicy(context);
+    const position = positionIn(turnOf(state), context.model);
+    const policy = await options.summaryPolicy(context, position);
     const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
     const due = planSummary(state.messages, policy);
     if (due === undefined) return { summaryAttempt: attempt };
@@ -56,7 +61,7 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
     const tokensBefore = tally?.tokens ?? 0;
     const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
     try {
-      const model = await options.resolveSummaryModel(context.model);
+      const model = await options.resolveSummaryModel(context.model, position);
       const writer: SummaryWriter = {
         model,
         wording: options.summaryWording,

@@ -57,9 +57,9 @@ export async function callTool(
 }
 
 function outcomeOf(error: unknown): CallOutcome {
-  if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds };
+  if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds, error };
   // The message names the field that does not match the tool's schema.
-  if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message };
+  if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message, error };
   return { kind: "threw", error };
 }
 

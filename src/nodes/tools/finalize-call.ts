@@ -19,8 +19,8 @@ import type { ToolTask } from "./tool-task.js";
 export type CallOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
-  | { readonly kind: "invalid-arguments"; readonly detail: string }
-  | { readonly kind: "timed-out"; readonly milliseconds: number }
+  | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
+  | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
   /** A middleware ended the run before the tool was run. */
   | { readonly kind: "ended" }
@@ -44,6 +44,7 @@ export function finalizeCall(
   const { result, write } = draftCall(task, outcome, includesDetails);
   return {
     result,
+    ...("error" in outcome && { error: outcome.error }),
     updateWith: (given, options) => {
       // A middleware can set or change the result. It answers this call, even if it names another one.
       const own = storable(returnedResult(task, cloneMessage(given)));

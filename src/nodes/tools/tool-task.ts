@@ -12,6 +12,8 @@ export interface ToolTask {
   readonly place: string;
   /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
   readonly args: Record<string, unknown> | undefined;
+  /** The tools that the model was offered, for a call of another one. Such a call is not run. */
+  readonly offered?: readonly string[] | undefined;
   /** The error of the parser, for invalid arguments. */
   readonly parseError: string | undefined;
 }

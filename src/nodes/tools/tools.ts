@@ -2,7 +2,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
-import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
+import { type FinalizedCall, runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
@@ -48,34 +48,48 @@ export function createToolsNode(options: ToolsNodeOptions) {
   };
 }
 
-/** Middleware does not see a call that cannot be run, because its tool is unknown or its arguments are invalid. */
+/** Middleware does not see a call whose arguments are not valid JSON. */
 async function answerCall(
   task: ToolTask,
   toolsByName: ReadonlyMap<string, StructuredToolInterface>,
   { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls }: ToolsNodeOptions,
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ToolsUpdate> {
-  const { call, args, parseError } = task;
-  const finalize = (outcome: CallOutcome) => finalizeCall(task, outcome, includeDetailedErrors);
-  const tool = toolsByName.get(call.name);
-  if (tool === undefined) {
-    const { result, updateWith } = finalize({ kind: "unknown-tool", known: [...toolsByName.keys()] });
-    return updateWith(result, { endsRun: terminateOnUnknownCalls });
-  }
+  const { call, args, parseError, offered } = task;
+  const finalize = (outcome: CallOutcome): FinalizedCall<ToolsUpdate> => ({
+    ...finalizeCall(task, outcome, includeDetailedErrors),
+    endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
+  });
+  const tool = offered === undefined ? toolsByName.get(call.name) : undefined;
+  const unknown = { kind: "unknown-tool", known: offered ?? [...toolsByName.keys()] } as const;
   if (args === undefined) {
     const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
-    const { result, updateWith } = finalize({ kind: "invalid-arguments", detail });
-    return updateWith(result);
+    const {
+      result,
+      updateWith,
+      endsRun = false,
+    } = finalize(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
+    return updateWith(result, { endsRun });
   }
   const wanted = { id: call.id, name: call.name, args };
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
-  return runToolMiddleware<CallOutcome, ToolsUpdate>(
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(
     runInputsOf(config)?.middleware.function ?? [],
     context,
     {
-      execute: (changed) => callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
+      execute: async (changed) =>
+        tool === undefined
+          ? unknown
+          : callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
       finalize,
       noteFailure: (error) => noteFailure(error, config),
     },
   );
+  if (context.updates.length === 0) return update;
+  // LangGraph takes a list of writes only if it has a command.
+  const written = context.updates.map(
+    ({ messages, fields }) =>
+      new Command({ update: { ...fields, ...(messages.length > 0 && { messages }) } }),
+  );
+  return [...[update].flat(), ...written];
 }

@@ -14,6 +14,13 @@ import {
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { isAIChunk } from "./is-ai-chunk.js";
 
+export interface StreamIds {
+  /** Whether a message of the thread has this id, or a message that the client was shown. */
+  readonly isTaken: (id: string) => boolean;
+  /** Contract: called with the id of a message that the client is shown. Must not throw. */
+  readonly onShown?: ((id: string) => void) | undefined;
+}
+
 /**
  * Chunks go to the handlers of the model's run, and from there LangGraph sends them on its `messages` stream. Clients
  * join chunks by id and never overwrite. So all chunks of a response have one id that no message of the thread has. A
@@ -22,13 +29,13 @@ import { isAIChunk } from "./is-ai-chunk.js";
  */
 export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
-  readonly #isTaken: (id: string) => boolean;
+  readonly #ids: StreamIds;
   #id: string | undefined;
   #sent: ChatGenerationChunk | undefined;
 
-  constructor(run: CallbackManagerForLLMRun | undefined, isTaken: (id: string) => boolean) {
+  constructor(run: CallbackManagerForLLMRun | undefined, ids: StreamIds) {
     this.#run = run;
-    this.#isTaken = isTaken;
+    this.#ids = ids;
   }
 
   /** All sent chunks, joined into one. */
@@ -75,6 +82,7 @@ export class ClientStream {
     // The field is typed for chunks, but LangGraph passes on any message.
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
+    if (this.#run !== undefined && message.id !== undefined) this.#ids.onShown?.(message.id);
     await this.#run?.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
 
@@ -83,7 +91,7 @@ export class ClientStream {
     // If another id was shown, the id of the run cannot be used: LangGraph would send the chunk under the shown id.
     const base = given ?? this.#id ?? (this.#run === undefined ? undefined : `run-${this.#run.runId}`);
     if (base === undefined) return undefined;
-    const isSeen = (id: string) => id === this.#id || this.#isTaken(id);
+    const isSeen = (id: string) => id === this.#id || this.#ids.isTaken(id);
     let id = base;
     for (let count = 2; isSeen(id); count += 1) id = `${base}-${count}`;
     return id;
@@ -107,7 +115,7 @@ function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
 function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
-  const hasCalls = isAIChunk(sent) && sent.tool_call_chunks?.length !== 0;
+  const hasCalls = isAIChunk(sent) && (sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0);
   const hasMore = Object.values(sent.additional_kwargs).some((field) => field != null && field !== "");
   return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
 }

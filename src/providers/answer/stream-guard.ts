@@ -22,6 +22,7 @@ import {
 } from "../failure/transport-error.js";
 import { ClientStream } from "./client-stream.js";
 import type { FinishHabit } from "./finish-habit.js";
+import { finishKindOf } from "./finish-reason.js";
 import { isAIChunk } from "./is-ai-chunk.js";
 import {
   BROKEN_REASONS,
@@ -39,8 +40,10 @@ export interface StreamGuardOptions {
   readonly habit: FinishHabit;
   /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
   readonly wants?: "answer" | "whole-text";
-  /** Whether a message of the thread has this id. */
+  /** Whether a message of the thread has this id, or a message that clients were shown. */
   readonly isTaken: (id: string) => boolean;
+  /** Contract: called with the id of a message that clients were shown. Must not throw. */
+  readonly onShown?: ((id: string) => void) | undefined;
   /**
    * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
    * client gets instead. Undefined: the response is streamed to the client.
@@ -48,6 +51,11 @@ export interface StreamGuardOptions {
   readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
+  /**
+   * Contract: called for a response that the provider's filter ended. It is then refused with an error. Must not throw.
+   * Undefined: such a text counts as complete.
+   */
+  readonly onWithheld?: ((answer: Pick<BrokenAnswer, "usage">) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
   readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
@@ -59,9 +67,10 @@ export interface BrokenAnswer {
   readonly cause?: unknown;
 }
 
-type WholeAnswer =
+type WholeAnswer = (
   | { readonly kind: "streamed"; readonly message: AIMessageChunk }
-  | { readonly kind: "whole"; readonly message: AIMessage };
+  | { readonly kind: "whole"; readonly message: AIMessage }
+) & { readonly finish: string | undefined };
 
 type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
 
@@ -85,7 +94,7 @@ export async function* guardedChunks(
   run?: CallbackManagerForLLMRun,
 ): AsyncGenerator<ChatGenerationChunk> {
   const { settle } = guard;
-  const client = new ClientStream(settle === undefined ? run : undefined, guard.isTaken);
+  const client = new ClientStream(settle === undefined ? run : undefined, guard);
   // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
   // stream.
   const ask = () =>
@@ -96,16 +105,26 @@ export async function* guardedChunks(
         ? tellRetries(model, guard.onRetry, () => askStreaming(model, guard, messages, options, client))
         : ask(),
     again: ask,
-  }).catch(async (error: unknown) => {
-    // After an abort, the user may want to read the partial response.
-    if (options.signal?.aborted !== true) await client.takeBack();
-    throw error;
-  });
+  })
+    .then((whole) => refuseWithheld(whole, guard))
+    .catch(async (error: unknown) => {
+      // After an abort, the user may want to read the partial response.
+      if (options.signal?.aborted !== true) await client.takeBack();
+      throw error;
+    });
   const message =
     settle === undefined
       ? await finish(answer, client)
-      : await new ClientStream(run, guard.isTaken).replaceBy(await settle(storedForm(answer.message)));
+      : await new ClientStream(run, guard).replaceBy(await settle(storedForm(answer.message)));
   yield new ChatGenerationChunk({ text: message.text, message });
+}
+
+/** @throws ModelError for a response that the provider's filter ended. */
+function refuseWithheld(answer: WholeAnswer, { onWithheld }: StreamGuardOptions): WholeAnswer {
+  if (onWithheld === undefined || answer.finish === undefined) return answer;
+  if (finishKindOf(answer.finish) !== "withheld") return answer;
+  onWithheld({ usage: usageOf(answer.message) });
+  throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
 }
 
 async function finish(answer: WholeAnswer, client: ClientStream): Promise<AIMessageChunk> {
@@ -169,7 +188,7 @@ async function askStreaming(
   // Joined chunks can read "nullnullstop".
   if (message.response_metadata["finish_reason"] !== undefined)
     message.response_metadata = { ...message.response_metadata, finish_reason: reason };
-  return { kind: "streamed", message };
+  return { kind: "streamed", message, finish: reason };
 }
 
 async function askWhole(
@@ -197,8 +216,9 @@ async function askWhole(
   if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
   const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
   if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
-  habit.note(finishReasonOf(message), true);
-  return { kind: "whole", message };
+  const finish = finishReasonOf(message);
+  habit.note(finish, true);
+  return { kind: "whole", message, finish };
 }
 
 function usageOf(message: BaseMessage | undefined): UsageMetadata | undefined {

@@ -12,11 +12,12 @@ import {
   createAgentGraph,
   functionMiddleware,
   type Middleware,
+  type Next,
 } from "../../../src/index.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
 
-type Handle = Parameters<typeof agentMiddleware>[0];
+type Handle = (context: AgentContext, next: Next) => Promise<void>;
 
 const config = { configurable: { thread_id: "1" } };
 const ask = tool(async () => `answered ${interrupt("may I?")}`, {

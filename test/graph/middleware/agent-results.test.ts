@@ -5,13 +5,19 @@ import { tool } from "@langchain/core/tools";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type AgentGraphOptions, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import {
+  type AgentContext,
+  type AgentGraphOptions,
+  agentMiddleware,
+  createAgentGraph,
+  type Next,
+} from "../../../src/index.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
-type Handle = Parameters<typeof agentMiddleware>[0];
+type Handle = (context: AgentContext, next: Next) => Promise<void>;
 
 const config = { configurable: { thread_id: "1" } };
 const ask = tool(async () => `answered ${interrupt("may I?")}`, {

@@ -5,9 +5,11 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import {
   type AgentGraphOptions,
+  type ChatContext,
   chatMiddleware,
   createAgentGraph,
   MiddlewareTermination,
+  type Next,
 } from "../../../src/index.js";
 import { PlayedModel } from "../../support/played-model.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -16,7 +18,7 @@ import { PlainClient } from "../../support/stream-faults.js";
 import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 
 const config = { configurable: { thread_id: "1" } };
-type Handle = Parameters<typeof chatMiddleware>[0];
+type Handle = (context: ChatContext, next: Next) => Promise<void>;
 
 const after = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGraphOptions> => ({
   middleware: [

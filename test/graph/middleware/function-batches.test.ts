@@ -12,7 +12,6 @@ import {
   functionMiddleware,
   MiddlewareTermination,
 } from "../../../src/index.js";
-import { results } from "../../support/batch.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -126,12 +125,6 @@ describe("no middleware sees a call", () => {
       await next();
     }),
   ];
-
-  it("of a tool that does not exist", async () => {
-    const seen: FunctionContext[] = [];
-    const [result] = await results({ tools: [createProbe().fast], middleware: seeing(seen) }, ["slow"]);
-    expect([result?.status, seen]).toEqual(["error", []]);
-  });
 
   it("with malformed arguments, and no tool runs, not even one without required arguments", async () => {
     const seen: FunctionContext[] = [];

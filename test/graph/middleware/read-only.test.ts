@@ -1,12 +1,18 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { chatMiddleware, createAgentGraph, MiddlewareError } from "../../../src/index.js";
+import {
+  type ChatContext,
+  chatMiddleware,
+  createAgentGraph,
+  MiddlewareError,
+  type Next,
+} from "../../../src/index.js";
 import { scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
 
 const config = { configurable: { thread_id: "1" } };
 
-type Handle = Parameters<typeof chatMiddleware>[0];
+type Handle = (context: ChatContext, next: Next) => Promise<void>;
 
 /** What happens in one streamed run, in order: pieces of text, and what the middleware does behind `next()`. */
 async function happenings(options: readonly { readOnly?: boolean }[]): Promise<string[]> {

@@ -27,39 +27,52 @@ const form = { title: "answer", type: "object", properties: { text: { type: "str
 /** As JavaScript hands it over: the compiler refuses it. */
 const asModel = (model: unknown) => model as BaseChatModel;
 
-describe.each(["model", "summaryModel"] as const)("As `%s`", (setting) => {
-  const build = (given: unknown) => createAgentGraph({ model: "offline:", [setting]: asModel(given) });
+const BOUND_TOOLS = ["a model with bound tools", "Pass the model itself, and its tools as `tools`."] as const;
+
+describe.each(["model", "summaryModel", "fallbackModels[0]"] as const)("As `%s`", (setting) => {
+  const build = (given: unknown) =>
+    setting === "fallbackModels[0]"
+      ? createAgentGraph({ model: "offline:", fallbackModels: [asModel(given)] })
+      : createAgentGraph({ model: "offline:", [setting]: asModel(given) });
 
   it.each([
-    ["bound tools of OpenAI's client", openAI.bindTools(tools), "a model with bound tools"],
-    ["bound tools of Anthropic's client", anthropic.bindTools(tools), "a model with bound tools"],
-    ["bound tools of `initChatModel`", configurable.bindTools(tools), "a model with bound tools"],
+    ["bound tools of OpenAI's client", openAI.bindTools(tools), ...BOUND_TOOLS],
+    ["bound tools of Anthropic's client", anthropic.bindTools(tools), ...BOUND_TOOLS],
+    ["bound tools of `initChatModel`", configurable.bindTools(tools), ...BOUND_TOOLS],
     [
       "a form of the answers of `initChatModel`",
       configurable.withStructuredOutput(form),
       "a sequence, as `withStructuredOutput` makes it",
+      "Pass the model itself.",
     ],
-    ["bound tools of the offline model", offline.bindTools(tools), "a model with bound tools"],
+    ["bound tools of the offline model", offline.bindTools(tools), ...BOUND_TOOLS],
     [
       "tools in a config over a config",
       anthropic.bindTools(tools).withConfig({ tags: ["a"] }),
-      "a model with bound tools",
+      ...BOUND_TOOLS,
     ],
-    ["fallbacks", openAI.withFallbacks([anthropic]), "a model with fallbacks"],
+    [
+      "fallbacks",
+      openAI.withFallbacks([anthropic]),
+      "a model with fallbacks",
+      "Pass the model itself, and the other models as `fallbackModels`.",
+    ],
     [
       "a form of OpenAI's answers",
       openAI.withStructuredOutput(form),
       "a sequence, as `withStructuredOutput` makes it",
+      "Pass the model itself.",
     ],
     [
       "a form of Anthropic's answers",
       anthropic.withStructuredOutput(form),
       "a sequence, as `withStructuredOutput` makes it",
+      "Pass the model itself.",
     ],
-  ])("a model with %s is refused, and no key is told", (_title, model, got) => {
+  ])("a model with %s is refused, and no key is told", (_title, model, got, advice) => {
     expect(() => build(model)).toThrow(InvalidSettingError);
     expect(() => build(model)).toThrow(
-      `Expected \`${setting}\` to be a chat model or the name of one, got ${got}. Pass the model itself, and its tools as \`tools\`.`,
+      `Expected \`${setting}\` to be a chat model or the name of one, got ${got}. ${advice}`,
     );
   });
 });
@@ -93,6 +106,7 @@ describe("A model with a config is asked with the tools of the graph:", () => {
       () => new ChatOpenAI(fields()).withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }),
     ],
     ["an option of the request", () => new ChatOpenAI(fields()).withConfig({ stop: ["END"] })],
+    ["retries", () => new ChatOpenAI(fields()).withRetry({ stopAfterAttempt: 1 })],
   ])("%s", async (_title, make) => {
     const graph = createAgentGraph({ model: asModel(make()), tools: [look] });
     expect(pairedScript(await graph.invoke(user("How is Rome?")))).toEqual([

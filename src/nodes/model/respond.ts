@@ -1,0 +1,186 @@
+/** Asks the model, and decides what follows its response. */
+
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
+import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
+import { callsOf } from "../../history/messages/call.js";
+import { takeBack } from "../../langgraph/retract-messages.js";
+import { isSavedRun } from "../../langgraph/run-host.js";
+import type { FormatPlan } from "../../settings/format/read-response-format.js";
+import type { LoopLimits } from "../../settings/loop-limits.js";
+import type { RunContext } from "../../settings/run-context.js";
+import type { ToolChoice } from "../../settings/tool-choice.js";
+import { approvalScene } from "../approval/approval-scene.js";
+import type { CallPolicy } from "../approval/call-policy.js";
+import { type AnswerInFormat, askInFormat } from "../format/ask-in-format.js";
+import { settleResponse } from "../format/settle-response.js";
+import type { AgentState, Turn } from "../run/agent-state.js";
+import { type ModelChainOptions, modelChain, withPosition } from "../run/model-chain.js";
+import { runInputsOf, runRecordOf } from "../run/run-handle.js";
+import { NO_USAGE } from "../run/thread-usage.js";
+import type { ModelRequest } from "./ask-model.js";
+import { charge } from "./charge.js";
+import { type Dispatched, dispatchCalls, refuseAfterTermination } from "./dispatch-calls.js";
+import { withFreshId } from "./fresh-id.js";
+import type { GateDecision, GateLimits } from "./gate.js";
+import { mergeUpdates } from "./merge-updates.js";
+import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+
+export interface ResponseOptions extends ModelChainOptions {
+  /** The tools that the model is offered: the tools of the graph, and the additional ones. */
+  readonly offered: readonly BindToolsInput[];
+  readonly callPolicy: CallPolicy;
+  /** The format of the final response. Undefined: a text. */
+  readonly formatPlan: FormatPlan | undefined;
+  readonly toolChoice: ToolChoice;
+  readonly systemPrompt: string | undefined;
+  readonly maxToolCallsFromHistory: number | undefined;
+  /** How often a broken response is requested again, without streaming. */
+  readonly maxStreamFallbackAttempts: number;
+}
+
+/** The limits and the summary policy of a run, from the settings of the graph and the run. */
+export type RunLimits = Pick<GateLimits, "limits" | "policy">;
+
+export type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
+
+type Config = LangGraphRunnableConfig<RunContext>;
+
+/** Asks the model, and counts what that used. */
+export async function respond(
+  state: AgentState,
+  decision: AskDecision,
+  runLimits: RunLimits,
+  options: ResponseOptions,
+  config: Config,
+): Promise<Dispatched> {
+  const tally = runRecordOf(config)?.tally;
+  const tokensBefore = tally?.tokens ?? 0;
+  const dispatched = await askAndDispatch(state, decision, runLimits, options, config);
+  const before = { turn: decision.turn, thread: state.threadUsage ?? NO_USAGE };
+  return charge(dispatched, before, (tally?.tokens ?? 0) - tokensBefore, runLimits.limits, config);
+}
+
+async function askAndDispatch(
+  state: AgentState,
+  decision: AskDecision,
+  { limits, policy }: RunLimits,
+  options: ResponseOptions,
+  config: Config,
+): Promise<Dispatched> {
+  const context = config.context ?? {};
+  const toolsOff = toolsOffReason(decision, options, context);
+  const toolChoice = toolChoiceOf(decision.turn, options, context);
+  const request = {
+    models: modelChain(options, decision.turn, context),
+    history: state.messages,
+    input: inputOptions(options, context, policy),
+    toolTokens: policy.toolTokens,
+    tools: options.offered,
+    toolChoice: toolsOff === undefined ? toolChoice : "none",
+    maxFallbackAttempts: options.maxStreamFallbackAttempts,
+  } as const;
+  const asked = await askInFormat(options.formatPlan, request, mostRequests(decision.turn, limits), config);
+  const iterations = decision.turn.iterations + asked.requests - 1;
+  const turn = withPosition({ ...decision.turn, iterations }, context, asked.answer.position);
+  const dispatched = await dispatch(asked, { state, turn, toolsOff, limits }, options, config);
+  return mergeUpdates(dispatched, asked.answer.updates, state.messages);
+}
+
+interface Scene {
+  readonly state: AgentState;
+  readonly turn: Turn;
+  readonly toolsOff: ToolsOffReason | undefined;
+  readonly limits: LoopLimits;
+}
+
+async function dispatch(
+  { answer, format }: AnswerInFormat,
+  { state, turn, toolsOff, limits }: Scene,
+  options: ResponseOptions,
+  config: Config,
+): Promise<Dispatched> {
+  if (answer.message === undefined) return endWith([], turn);
+  const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
+  runRecordOf(config)?.tally.addAnswer(message);
+  const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
+  const isFinal = turn.closing !== undefined;
+  const { isTerminated } = answer;
+  const settled =
+    format && (await settleResponse(format, message, { turn, off, isFinal, isTerminated }, config));
+  if (settled?.kind === "done") return settled.dispatched;
+  if (callsOf(message).length === 0) return endWith([message], turn);
+  if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
+  if (isTerminated) return refuseAfterTermination(message, turn);
+  const { maxToolCalls, maxToolCallsPerThread } = limits;
+  try {
+    return await dispatchCalls(message, turn, {
+      policy: options.callPolicy,
+      maxToolCalls,
+      threadCallsLeft: maxToolCallsPerThread - (state.threadUsage?.toolCalls ?? 0),
+      toolChoice: answer.toolChoice,
+      offered: answer.offered,
+      mayBeServed: (runInputsOf(config)?.middleware.function.length ?? 0) > 0,
+      isSaved: isSavedRun(config),
+      answered: settled?.answered,
+      hasFormat: format !== undefined,
+      scene: () => approvalScene(state, message, config),
+    });
+  } catch (error) {
+    await takeBack(message, config);
+    throw error;
+  }
+}
+
+/** The run ends for now, and another node or run goes on. */
+export function wait(): Dispatched {
+  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
+}
+
+export function endWith(
+  messages: readonly BaseMessage[],
+  turn?: Turn,
+  structuredResponse?: unknown,
+): Dispatched {
+  const update = {
+    messages: [...messages],
+    ...(turn !== undefined && { turn }),
+    ...(structuredResponse !== undefined && { structuredResponse }),
+  };
+  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+/** A model that responds with texts that are not in the format is asked again within the limits of the turn. */
+function mostRequests({ closing, iterations }: Turn, limits: LoopLimits): number {
+  if (closing !== undefined) return 1;
+  return Math.max(1, Math.min(limits.maxConsecutiveErrors, limits.maxIterations - iterations + 1));
+}
+
+function toolsOffReason(
+  decision: AskDecision,
+  { offered, toolChoice }: ResponseOptions,
+  context: RunContext,
+): ToolsOffReason | undefined {
+  if (decision.kind === "close") return decision.reason;
+  if (offered.length === 0) return "no-tools";
+  return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
+}
+
+/** A required call is required once per turn. */
+function toolChoiceOf(turn: Turn, { toolChoice }: ResponseOptions, context: RunContext): ToolChoice {
+  return turn.afterRequired === undefined ? (context.toolChoice ?? toolChoice) : "auto";
+}
+
+function inputOptions(
+  { systemPrompt, maxToolCallsFromHistory }: ResponseOptions,
+  context: RunContext,
+  { maxTokens, toolTokens }: SummaryPolicy,
+): ModelRequest["input"] {
+  return {
+    systemPrompt: context.systemPrompt ?? systemPrompt,
+    maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
+    budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+  };
+}

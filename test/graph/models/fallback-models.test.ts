@@ -1,0 +1,258 @@
+/** What counts as a failure of a model, how long a switch lasts, and what else of a run it concerns. */
+
+import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type AgentGraphOptions,
+  chatMiddleware,
+  createAgentGraph,
+  InvalidModelError,
+  InvalidSettingError,
+  ModelError,
+} from "../../../src/index.js";
+import { type Answer, FunctionModel } from "../../support/function-model.js";
+import { openThread } from "../../support/open-thread.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
+import { pairedScript, user } from "../../support/thread.js";
+import { WindowModel } from "../../support/window-model.js";
+
+const config = { configurable: { thread_id: "1" } };
+const down = () => Object.assign(new Error("down"), { status: 503 });
+
+function agent(models: readonly ScriptedModel[], options: Partial<AgentGraphOptions> = {}) {
+  const [model = scripted(), ...fallbackModels] = models;
+  return createAgentGraph({
+    model,
+    fallbackModels,
+    tools: [createProbe().fast],
+    checkpointer: new MemorySaver(),
+    ...options,
+  });
+}
+
+describe("another model is asked", () => {
+  it.each<[title: string, error: () => Error]>([
+    ["a status of 500 and more", down],
+    ["a status of 429", () => Object.assign(new Error("slow down"), { status: 429 })],
+    ["a status of 401", () => Object.assign(new Error("no key"), { status: 401 })],
+    ["an error without a status", () => new Error("blocked: SAFETY")],
+    [
+      "a connection that `fetch` cannot make",
+      () =>
+        new TypeError("fetch failed", {
+          cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+        }),
+    ],
+  ])("after %s", async (_title, error) => {
+    const graph = agent([scripted(error()), scripted("here")]);
+    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual(["human: go", "ai: here"]);
+  });
+
+  it("if the input does not fit into the window of the first one, however it is shortened", async () => {
+    const small = new WindowModel({ window: 5, family: "openai" });
+    const large = new WindowModel({ window: 100_000, family: "openai" });
+    const graph = createAgentGraph({ model: small, fallbackModels: [large] });
+    expect(pairedScript(await graph.invoke(user("go ".repeat(50)))).at(-1)).toBe("ai: done");
+    expect(large.requests[0]?.text).toBe("go ".repeat(50));
+  });
+});
+
+describe("no other model is asked", () => {
+  it.each<[title: string, error: () => Error]>([
+    ["a fault of the program", () => new TypeError("Cannot read properties of undefined (reading 'x')")],
+    ["an error within the client's code", () => new Error("broken", { cause: new RangeError("stack") })],
+    ["an abort", () => Object.assign(new Error("stopped"), { name: "AbortError" })],
+  ])("after %s", async (_title, error) => {
+    const graph = agent([scripted(error()), scripted()]);
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow();
+  });
+
+  it("after the run was aborted", async () => {
+    const abort = new AbortController();
+    const model = new FunctionModel(() => {
+      abort.abort();
+      return down();
+    });
+    const graph = agent([], { model, fallbackModels: [scripted()] });
+    await expect(graph.invoke(user("go"), { ...config, signal: abort.signal })).rejects.toThrow(/abort/i);
+  });
+
+  it("if a chat middleware throws, or refuses the response", async () => {
+    const refuse = chatMiddleware(async (_context, next) => {
+      await next();
+      throw new ModelError("I do not like it.");
+    });
+    const graph = agent([scripted("one"), scripted()], { middleware: [refuse] });
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow("I do not like it.");
+  });
+
+  it("if tools are off the table: the model cannot call any", async () => {
+    const model = scripted();
+    Object.defineProperty(model, "bindTools", { value: undefined });
+    await expect(agent([model, scripted()]).invoke(user("go"), config)).rejects.toThrow("`bindTools`");
+  });
+});
+
+describe("the switch", () => {
+  const ask = tool(async () => `answered ${interrupt("may I?")}`, {
+    name: "ask",
+    description: "ask",
+    schema: z.object({}),
+  });
+
+  it("lasts over tool calls, an interrupt and another process, and ends with the turn", async () => {
+    const checkpointer = new MemorySaver();
+    const first = scripted(down(), "back again");
+    const second = scripted(calls(["ask"]), "done");
+    const build = () => agent([first, second], { tools: [ask], checkpointer });
+    await build().invoke(user("go"), config);
+    await build().invoke(new Command({ resume: "yes" }), config);
+    expect(pairedScript(await build().invoke(user("and?"), config))).toEqual([
+      "human: go",
+      "ai> ask",
+      "tool: answered yes",
+      "ai: done",
+      "human: and?",
+      "ai: back again",
+    ]);
+  });
+
+  it("does not concern a run of the turn that names another model, and is not part of the state", async () => {
+    const named = scripted("the named one");
+    const graph = agent([scripted(down()), scripted(calls(["ask"]))], {
+      models: ["offline:other"],
+      createModel: async () => named,
+      tools: [ask],
+    });
+    await graph.invoke(user("go"), config);
+    const resumed = { ...config, context: { model: "offline:other" } };
+    const values = await graph.invoke(new Command({ resume: "yes" }), resumed);
+    expect(pairedScript(values).at(-1)).toBe("ai: the named one");
+    expect(Object.keys((await graph.getState(config)).values)).toEqual(["messages"]);
+  });
+
+  it("begins again with the first model if all have failed", async () => {
+    const graph = agent([scripted(down(), "one"), scripted(down())]);
+    await expect(graph.invoke(user("go"), config)).rejects.toMatchObject({
+      code: "MODEL_FAILED",
+      status: 503,
+    });
+    expect(pairedScript(await graph.invoke(null, config))).toEqual(["human: go", "ai: one"]);
+  });
+
+  it("moves on to the next model in the middle of the turn", async () => {
+    const models = [scripted(down()), scripted(calls(["fast"]), down()), scripted("third")];
+    expect(pairedScript(await agent(models).invoke(user("go"), config)).at(-1)).toBe("ai: third");
+  });
+});
+
+describe("what clients see", () => {
+  it("has the id of one response only, even if both models use the same", async () => {
+    const chunks = (...texts: string[]) =>
+      texts.map((content) => new AIMessageChunk({ content, id: "same" }));
+    const broken = [...chunks("The first "), new AIMessageChunk({ content: "", id: "same" })];
+    const model = new FunctionModel(() => down());
+    model._streamResponseChunks = async function* () {
+      for (const message of broken) yield { text: message.text, message } as never;
+      throw down();
+    };
+    const thread = openThread(agent([], { model, fallbackModels: [scripted(chunks("The ", "second."))] }));
+    const { parts, messages } = await thread.send("go");
+    expect(messages.map(({ text }) => text)).toEqual(["The second."]);
+    const removed = parts.filter(({ type }) => type === "remove").map(({ id }) => id);
+    expect(removed).toEqual(["same"]);
+    expect((await thread.read()).at(-1)?.id).not.toBe("same");
+  });
+
+  it("names the models, counts the tokens of both, and contains no key", async () => {
+    const usage = (total: number) => ({ input_tokens: total - 1, output_tokens: 1, total_tokens: total });
+    const paid = (content: string, total: number) =>
+      Object.assign(new AIMessage(content), { usage_metadata: usage(total) });
+    const [empty, whole] = [paid("", 10), paid("here", 5)];
+    const failing = new FunctionModel(() => empty);
+    const graph = agent([], {
+      model: "offline:first",
+      fallbackModels: [new FunctionModel(() => down()), "offline:third"],
+      createModel: async (name) => (name === "offline:first" ? failing : new FunctionModel(() => whole)),
+      maxStreamFallbackAttempts: 1,
+    });
+    const { events } = await openThread(graph).send("go");
+    expect(events).toEqual([
+      { type: "answer-broken", reason: "empty" },
+      { type: "answer-broken", reason: "empty" },
+      {
+        type: "model-switched",
+        from: "offline:first",
+        to: "played",
+        reason: expect.stringContaining("empty"),
+      },
+      { type: "model-switched", from: "played", to: "offline:third", reason: expect.stringContaining("503") },
+      {
+        type: "run-end",
+        calls: 0,
+        results: 0,
+        usedFallback: true,
+        usage: { input_tokens: 22, output_tokens: 3, total_tokens: 25 },
+      },
+    ]);
+  });
+});
+
+describe("beside the switch", () => {
+  it("a chat middleware around the call sees the response of the model that gave it", async () => {
+    const seen: (string | undefined)[] = [];
+    const watch = chatMiddleware(async (context, next) => {
+      await next();
+      seen.push(context.result?.text);
+    });
+    const graph = agent([scripted(down()), scripted("here")], { middleware: [watch] });
+    await graph.invoke(user("go"), config);
+    expect(seen).toEqual(["here"]);
+  });
+
+  const LONG = "long ".repeat(3_000);
+  const turnsOf = (answer: Answer) => new FunctionModel(answer);
+
+  it("summaries are written by the model that the turn has come to, or by the summary model", async () => {
+    const isSummary = (text: string) => text.includes("fast done");
+    for (const summaryModel of [undefined, turnsOf(() => "own summary")]) {
+      const second = turnsOf(({ messages, text }) => {
+        if (isSummary(text) && messages.length === 2) return "the second's summary";
+        return messages.filter(({ type }) => type === "tool").length < 3 && !text.startsWith("done")
+          ? calls(["fast", { label: LONG }])
+          : "the end";
+      });
+      const graph = agent([], {
+        model: turnsOf(() => down()),
+        fallbackModels: [second],
+        summaryModel,
+        maxIterations: 3,
+        maxTokensBeforeSummary: 9_000,
+        messagesToKeep: 1,
+      });
+      const { events, error } = await openThread(graph).send("go");
+      expect(error).toBeUndefined();
+      expect(events.map(({ type }) => type)).toContain("summary-made");
+      expect(events.filter(({ type }) => type === "model-switched")).toHaveLength(1);
+      if (summaryModel !== undefined) expect(summaryModel.requests.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("when the graph is built", () => {
+  it("a name that cannot be resolved, a missing key and a value that is no model are refused", () => {
+    const build = (...fallbackModels: unknown[]) =>
+      createAgentGraph({ model: "offline:", fallbackModels: fallbackModels as never });
+    expect(() => build("gpt-5")).toThrow(InvalidModelError);
+    expect(() => build("xai:grok-4")).toThrow("set `XAI_API_KEY`");
+    expect(() => build(scripted(), 5)).toThrow(InvalidSettingError);
+    expect(() => build(scripted(), 5)).toThrow("Expected `fallbackModels[1]` to be a chat model");
+    expect(() => createAgentGraph({ model: "offline:", fallbackModels: "offline:" as never })).toThrow(
+      "Expected `fallbackModels` to be a list of models",
+    );
+  });
+});
