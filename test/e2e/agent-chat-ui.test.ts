@@ -32,7 +32,9 @@ afterEach(() => {
   const failed = parts.filter(({ event }) => event.startsWith("error"));
   // A cancelled run ends with an error of its own.
   expect(failed.filter(({ data }) => !/abort|cancel/i.test(JSON.stringify(data)))).toEqual([]);
-  expect(JSON.stringify(parts)).not.toMatch(/"(turn|summaryAttempt|threadUsage|place|parseError|__tether_run)"/);
+  expect(JSON.stringify(parts)).not.toMatch(
+    /"(turn|summaryAttempt|threadUsage|place|parseError|__tether_run)"/,
+  );
 });
 
 describe("a chat", () => {
