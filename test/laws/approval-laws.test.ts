@@ -3,7 +3,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createAgentGraph } from "../../src/index.js";
+import { type ApprovalOptions, createAgentGraph, type RequireApproval } from "../../src/index.js";
 import { validateHistory } from "../../src/providers/dialects/validate-history.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import {
@@ -19,7 +19,8 @@ import { FunctionModel } from "../support/function-model.js";
 import { runs } from "../support/law-runs.js";
 import { calls } from "../support/scripted-model.js";
 
-type Kind = "approve" | "edit" | "reject" | "respond";
+const KINDS = ["approve", "edit", "reject", "respond"] as const;
+type Kind = (typeof KINDS)[number];
 
 interface Wanted {
   readonly name: "free" | "risky";
@@ -31,13 +32,15 @@ interface Wanted {
 type Step =
   | { readonly kind: "answer"; readonly size: number }
   | { readonly kind: "wrong"; readonly answer: unknown }
+  /** A decision that the tool does not allow. */
+  | { readonly kind: "forbidden" }
   | { readonly kind: "restart" }
   | { readonly kind: "continue" };
 
 const batches: fc.Arbitrary<readonly Wanted[]> = fc.array(
   fc.record({
     name: fc.constantFrom("free" as const, "risky" as const),
-    decision: fc.constantFrom<Kind>("approve", "edit", "reject", "respond"),
+    decision: fc.constantFrom<Kind>(...KINDS),
     id: fc.constantFrom("a", "b", "c", "d"),
   }),
   { minLength: 1, maxLength: 7 },
@@ -63,11 +66,26 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         fc.jsonValue(),
       ),
     }),
+    fc.record({ kind: fc.constant("forbidden" as const) }),
     fc.record({ kind: fc.constant("restart" as const) }),
     fc.record({ kind: fc.constant("continue" as const) }),
   ),
   { maxLength: 6 },
 );
+
+/** Names of tools, or options that allow only the decisions that are wanted. */
+function requirement(batch: readonly Wanted[], hasOptions: boolean) {
+  const wanted = KINDS.filter((kind) => batch.some(({ decision }) => decision === kind));
+  const allowedDecisions = hasOptions ? wanted : KINDS;
+  const risky: ApprovalOptions = {
+    allowedDecisions,
+    description: ({ args }) => `${args["label"]}?`,
+    argsSchema: { type: "object", required: ["label"] },
+    when: ({ toolCall }) => toolCall.name === "risky",
+  };
+  const requireApproval: RequireApproval = hasOptions ? { risky, free: false } : ["risky"];
+  return { requireApproval, forbidden: KINDS.find((kind) => !allowedDecisions.includes(kind)) };
+}
 
 /** A call for each label, with its decision. */
 function decisionOf(kind: Kind, label: string): object {
@@ -93,58 +111,64 @@ function resultOf(wanted: Wanted, label: string): string {
 
 it("each call has one result, in call order, and each tool ran exactly as often as approved", async () => {
   await fc.assert(
-    fc.asyncProperty(batches, steps, fc.boolean(), async (batch, split, isGivenUp) => {
-      const { runs, tools } = countingTools();
-      const checkpointer = new MemorySaver();
-      const model = new FunctionModel(({ messages }) =>
-        messages.at(-1)?.text === "go"
-          ? calls(...batch.map(({ name, id }, index) => [name, { label: `${index}` }, id] as const))
-          : "the end",
-      );
-      const start = () =>
-        new ApprovalThread(
-          createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer }),
-          runs,
+    fc.asyncProperty(
+      batches,
+      steps,
+      fc.boolean(),
+      fc.boolean(),
+      async (batch, split, isGivenUp, hasOptions) => {
+        const { runs, tools } = countingTools();
+        const { requireApproval, forbidden } = requirement(batch, hasOptions);
+        const checkpointer = new MemorySaver();
+        const model = new FunctionModel(({ messages }) =>
+          messages.at(-1)?.text === "go"
+            ? calls(...batch.map(({ name, id }, index) => [name, { label: `${index}` }, id] as const))
+            : "the end",
         );
-      const decide = (asked: readonly unknown[], size = asked.length) =>
-        asked
-          .slice(0, size)
-          .map((label) => decisionOf(batch[Number(label)]?.decision ?? "reject", String(label)));
+        const start = () =>
+          new ApprovalThread(createAgentGraph({ model, tools, requireApproval, checkpointer }), runs);
+        const decide = (asked: readonly unknown[], size = asked.length) =>
+          asked
+            .slice(0, size)
+            .map((label) => decisionOf(batch[Number(label)]?.decision ?? "reject", String(label)));
 
-      let thread = start();
-      let asked = askedLabels(await thread.say("go"));
-      for (const step of split) {
-        if (asked.length === 0) break;
-        if (step.kind === "restart") thread = start();
-        if (step.kind === "continue") asked = askedLabels(await thread.run(null));
-        if (step.kind === "wrong") asked = askedLabels(await thread.resume(step.answer));
-        if (step.kind === "answer") asked = askedLabels(await thread.decide(...decide(asked, step.size)));
-      }
-      const declined = new Set(isGivenUp ? asked.map(String) : []);
-      if (isGivenUp) await thread.say("enough");
-      else if (asked.length > 0) await thread.decide(...decide(asked));
+        let thread = start();
+        let asked = askedLabels(await thread.say("go"));
+        for (const step of split) {
+          if (asked.length === 0) break;
+          if (step.kind === "restart") thread = start();
+          if (step.kind === "continue") asked = askedLabels(await thread.run(null));
+          if (step.kind === "forbidden" && forbidden !== undefined)
+            asked = askedLabels(await thread.decide(decisionOf(forbidden, String(asked[0]))));
+          if (step.kind === "wrong") asked = askedLabels(await thread.resume(step.answer));
+          if (step.kind === "answer") asked = askedLabels(await thread.decide(...decide(asked, step.size)));
+        }
+        const declined = new Set(isGivenUp ? asked.map(String) : []);
+        if (isGivenUp) await thread.say("enough");
+        else if (asked.length > 0) await thread.decide(...decide(asked));
 
-      const script = await thread.pairedScript();
-      expect(script.slice(1, 1 + batch.length)).toEqual(
-        batch.map((wanted, index) =>
-          declined.has(`${index}`)
-            ? expect.stringContaining("it was not approved, so it was not run.")
-            : resultOf(wanted, `${index}`),
-        ),
-      );
-      expect(script.at(-1)).toBe("ai: the end");
-      const expected = batch.flatMap((wanted, index) => {
-        const ran = declined.has(`${index}`) ? undefined : ranWith(wanted, `${index}`);
-        return ran === undefined ? [] : [`${wanted.name}:${ran}`];
-      });
-      expect(runs.toSorted()).toEqual(expected.toSorted());
-      expect(model.refused).toEqual([]);
-      const messages = await thread.messages();
-      expect(validateHistory(messages, "openai")).toEqual([]);
-      for (const dialect of ["openai", "anthropic", "mistral", "strict"] as const) {
-        expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
-      }
-    }),
+        const script = await thread.pairedScript();
+        expect(script.slice(1, 1 + batch.length)).toEqual(
+          batch.map((wanted, index) =>
+            declined.has(`${index}`)
+              ? expect.stringContaining("it was not approved, so it was not run.")
+              : resultOf(wanted, `${index}`),
+          ),
+        );
+        expect(script.at(-1)).toBe("ai: the end");
+        const expected = batch.flatMap((wanted, index) => {
+          const ran = declined.has(`${index}`) ? undefined : ranWith(wanted, `${index}`);
+          return ran === undefined ? [] : [`${wanted.name}:${ran}`];
+        });
+        expect(runs.toSorted()).toEqual(expected.toSorted());
+        expect(model.refused).toEqual([]);
+        const messages = await thread.messages();
+        expect(validateHistory(messages, "openai")).toEqual([]);
+        for (const dialect of ["openai", "anthropic", "mistral", "strict"] as const) {
+          expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
+        }
+      },
+    ),
     runs(50),
   );
 });
