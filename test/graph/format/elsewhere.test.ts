@@ -81,3 +81,12 @@ it("`streamEvents` has the structured response in the output of the run.", async
     if (event === "on_chain_end" && name === graph.name) ends.push(data.output.structuredResponse);
   expect(ends).toEqual([OSLO]);
 });
+
+it("A run without a new message does not ask the model again.", async () => {
+  const model = scripted(right());
+  const graph = createAgentGraph({ model, responseFormat, checkpointer: new MemorySaver() });
+  await graph.invoke(user("go"), inThread("1"));
+  const again = await graph.invoke({ messages: [] }, inThread("1"));
+  expect(pairedScript(again)).toEqual(["human: go", "ai> City", RIGHT]);
+  expect(model.requests).toHaveLength(1);
+});
