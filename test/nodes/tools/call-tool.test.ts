@@ -11,6 +11,11 @@ const required: typeof imported = createRequire(import.meta.url)("@langchain/cor
 const call = { id: "c1", name: "probe", args: {} };
 const untimed = { toolTimeoutMs: undefined };
 const timed = { toolTimeoutMs: 20 };
+const TIMED_OUT = {
+  kind: "timed-out",
+  milliseconds: 20,
+  error: expect.objectContaining({ name: "ToolTimeoutError" }),
+};
 
 const make = (run: (runtime: ToolRuntime) => Promise<unknown>) =>
   tool(async (_args, runtime: ToolRuntime) => run(runtime), {
@@ -35,14 +40,14 @@ describe("callTool", () => {
 
   it("does not wait for a tool that ignores its timeout", async () => {
     const deaf = make(() => new Promise(() => {}));
-    expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    expect(await callTool(deaf, call, timed, {})).toEqual(TIMED_OUT);
   });
 
   describe("does not wait for a tool that is not LangChain's and ignores its", () => {
     const deaf = { name: "probe", invoke: () => new Promise(() => {}) } as unknown as StructuredToolInterface;
 
     it("timeout", async () => {
-      expect(await callTool(deaf, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+      expect(await callTool(deaf, call, timed, {})).toEqual(TIMED_OUT);
     });
 
     it("abort", async () => {
@@ -62,7 +67,7 @@ describe("callTool", () => {
           }),
         ),
     );
-    expect(await callTool(heedful, call, timed, {})).toEqual({ kind: "timed-out", milliseconds: 20 });
+    expect(await callTool(heedful, call, timed, {})).toEqual(TIMED_OUT);
     expect(reasons).toEqual(["ToolTimeoutError: The tool did not finish within 20 ms."]);
   });
 
@@ -102,6 +107,10 @@ describe("callTool", () => {
       schema: z.object({ city: z.string() }),
     });
     const outcome = await callTool(sky, { id: "call_1", name: "sky", args: { city: 3 } }, untimed, {});
-    expect(outcome).toEqual({ kind: "invalid-arguments", detail: expect.stringContaining("city") });
+    expect(outcome).toEqual({
+      kind: "invalid-arguments",
+      detail: expect.stringContaining("city"),
+      error: expect.objectContaining({ message: expect.stringContaining("city") }),
+    });
   });
 });
