@@ -47,6 +47,9 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "dialect-changed": { from: true, to: true, reason: true },
   "result-refused": { tool: true, callId: true },
   "role-changed": { messageId: true },
+  "message-steered": { messageId: true, key: true },
+  "steering-refused": { key: true, reason: true },
+  "inbox-failed": { reason: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

@@ -1,5 +1,6 @@
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
+import { createTakeMessages } from "../nodes/inbox/take-messages.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
@@ -11,6 +12,7 @@ import { readToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
+import { createSteeredReader } from "./steer.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions extends SettingsOptions {
@@ -70,6 +72,10 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     toolChoice,
     limits: settings,
     resolveModel,
+    takeMessages: createTakeMessages({
+      steering: settings.steering,
+      readSteered: createSteeredReader(settings.acceptSystemMessages),
+    }),
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
     summaryPolicy: createSummaryPolicy(settings, offered, resolveModel),
@@ -87,6 +93,7 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     middleware,
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
+    steering: settings.steering,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
     usesArchive: settings.coveredMessages === "archive",
     asksHumans,

@@ -9,7 +9,9 @@ import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
+import { clearInbox } from "../nodes/inbox/inbox.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import type { RunRecord } from "../nodes/run/run-record.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import type { RunContext } from "../settings/run-context.js";
 import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
@@ -33,7 +35,7 @@ export interface RunStart {
   readonly middleware: MiddlewareByKind;
 }
 
-type RunConfig = RunnableConfig & { readonly context?: unknown };
+type RunConfig = RunnableConfig & { readonly context?: unknown; readonly store?: BaseStore };
 
 export interface AgentRun<Chunk> extends RunRules, RunStart {
   /** The input as the caller passed it. */
@@ -82,8 +84,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       context,
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
-    return { record: handle.record, chunks };
+    return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
   };
+  // At the end of `chunks` LangGraph has saved every checkpoint.
+  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord) {
+    yield* chunks;
+    await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
+  }
   const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);

@@ -1,7 +1,8 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { listOf, objectWith, oneOf } from "./rule.js";
+import { readFlag } from "./environment-text.js";
+import { flag, listOf, objectWith, oneOf } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const SERVICE_SETTINGS = {
@@ -34,5 +35,15 @@ export const SERVICE_SETTINGS = {
     ...objectWith<BaseStore>("search", "a store"),
     help: "The long-term memory that tools may use. A LangGraph server brings its own. Default: none.",
     default: undefined,
+  },
+  /**
+   * Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store.
+   * Each model request reads it once, and so does the end of a turn. Default: true.
+   */
+  steering: {
+    ...flag,
+    help: "Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store. Each model request reads it once, and so does the end of a turn. Default: true.",
+    default: true,
+    env: { name: "STEERING", read: readFlag },
   },
 } as const satisfies SettingsTable;

@@ -3,6 +3,7 @@ import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
+import { joinsTurn } from "../messages/steered.js";
 import { isUserMessage } from "../messages/summary.js";
 import { soundMessages } from "../reading/read-messages.js";
 
@@ -38,7 +39,9 @@ export function filterToolCalls(given: readonly BaseMessage[], max: number): Bas
     throw InvalidSettingError.expected("maxToolCallsFromHistory", "an integer of 0 or more", max);
   }
   const { groups } = groupMessages(messages, callsOf);
-  const turnStart = messages.findLastIndex(isUserMessage);
+  const turnStart = messages.findLastIndex(
+    (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
+  );
   const replacements = new Map<BaseMessage, BaseMessage | undefined>();
   const dropped = new Set<BaseMessage>();
   let left = max;

@@ -1,5 +1,5 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
@@ -11,8 +11,9 @@ import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import type { CallPolicy } from "../approval/call-policy.js";
+import type { TakeMessages } from "../inbox/take-messages.js";
 import { emitEvent } from "../run/agent-event.js";
-import type { AgentState, Turn } from "../run/agent-state.js";
+import type { AgentState, AgentUpdate, Turn } from "../run/agent-state.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
 import { askModel, type ModelRequest } from "./ask-model.js";
@@ -40,6 +41,8 @@ export interface ModelNodeOptions {
   readonly summaryPolicy: SummaryPolicyOf;
   /** Contract: resolves to the model that a run names, or to the default model. Rejects with a clear error. */
   readonly resolveModel: (name: string | undefined) => Promise<BaseChatModel>;
+  /** Contract: takes the messages out of the thread's inbox. */
+  readonly takeMessages: TakeMessages;
 }
 
 type Config = LangGraphRunnableConfig<RunContext>;
@@ -73,8 +76,11 @@ export function createModelNode(options: ModelNodeOptions) {
     const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
     runRecordOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
-    if (callsOf(message).length === 0) return endWith([message], turn);
-    if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
+    const hasCalls = callsOf(message).length > 0;
+    if (!hasCalls || off !== undefined) {
+      const last = hasCalls && off !== undefined ? await withoutStrayCalls(message, off, config) : message;
+      return answer.isTerminated ? endWith([last], turn) : endTurn(state, last, turn, config);
+    }
     if (answer.isTerminated) return refuseAfterTermination(message, turn);
     const { maxToolCalls } = limits;
     try {
@@ -90,10 +96,24 @@ export function createModelNode(options: ModelNodeOptions) {
     }
   }
 
+  /** The turn of a message that came meanwhile follows at once. */
+  async function endTurn(
+    state: AgentState,
+    last: AIMessage,
+    turn: Turn,
+    config: Config,
+  ): Promise<Dispatched> {
+    const taken = await options.takeMessages({ ...state, messages: [...state.messages, last] }, config);
+    if (taken === undefined) return endWith([last], turn);
+    return goOn({ ...taken, messages: [last, ...taken.messages], turn });
+  }
+
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
     const given = runInputsOf(config)?.given;
     if (given !== undefined) return endWith(await writeGiven(given, state.messages, config));
     if (runRecordOf(config)?.failure !== undefined) return wait();
+    const taken = await options.takeMessages(state, config);
+    if (taken !== undefined) return goOn(taken);
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
     const policy = await options.summaryPolicy(context);
@@ -140,6 +160,11 @@ function wait(): Dispatched {
 function endWith(messages: readonly BaseMessage[], turn?: Turn): Dispatched {
   const update = { messages: [...messages], ...(turn !== undefined && { turn }) };
   return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+/** The messages are written before the model is asked, so that they stay if it fails. */
+function goOn(update: AgentUpdate): Dispatched {
+  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false };
 }
 
 function toolsOffReason(

@@ -85,6 +85,30 @@ export type AgentEvent =
       /** The id of the message; undefined if the client sent none. */
       readonly messageId: string | undefined;
     }
+  /**
+   * A message of the thread's inbox was added to the thread. Emitted before the model is asked.
+   */
+  | {
+      readonly type: "message-steered";
+      /** The id of the message in the thread. */
+      readonly messageId: string;
+      /** The key of its item in the inbox. */
+      readonly key: string;
+    }
+  /** An item of the thread's inbox is not a message that a client can send. It was deleted. */
+  | {
+      readonly type: "steering-refused";
+      /** The key of the item. */
+      readonly key: string;
+      /** What is wrong with it. */
+      readonly reason: string;
+    }
+  /** The thread's inbox could not be read. The run goes on without it. */
+  | {
+      readonly type: "inbox-failed";
+      /** The message of the error. */
+      readonly reason: string;
+    }
   /** A summary was written, and now represents earlier messages in the model input. */
   | {
       readonly type: "summary-made";

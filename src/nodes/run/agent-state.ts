@@ -56,6 +56,9 @@ const summaryAttemptSchema = z.object({
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
 
+/** The messages of the inbox that were taken, and whose items may still be in the store. */
+const steeredSchema = z.array(z.string());
+
 /**
  * The channels that callers see. It is a plain zod object, because with a `StateSchema` the server shows no form for
  * the context.
@@ -68,12 +71,13 @@ export const publicStateSchema = z.object({
   }),
 });
 
-const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
+const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema, steered: steeredSchema };
 
 /** The channels that nodes see. The private ones are neither input nor output of the graph. */
 export const agentStateSchema = publicStateSchema.extend({
   turn: turnSchema.optional(),
   summaryAttempt: summaryAttemptSchema.optional(),
+  steered: steeredSchema.optional(),
 });
 
 /**
@@ -81,7 +85,7 @@ export const agentStateSchema = publicStateSchema.extend({
  * can use the same name.
  */
 export function isPrivateChannel(name: string, value: unknown): boolean {
-  if (name !== "turn" && name !== "summaryAttempt") return false;
+  if (name !== "turn" && name !== "summaryAttempt" && name !== "steered") return false;
   return value === undefined || privateChannels[name].safeParse(value).success;
 }
 
@@ -89,8 +93,14 @@ export type AgentState = {
   messages: BaseMessage[];
   turn?: Turn | undefined;
   summaryAttempt?: SummaryAttempt | undefined;
+  steered?: string[] | undefined;
 };
-export type AgentUpdate = { messages?: BaseMessageLike[]; turn?: Turn; summaryAttempt?: SummaryAttempt };
+export type AgentUpdate = {
+  messages?: BaseMessageLike[];
+  turn?: Turn;
+  summaryAttempt?: SummaryAttempt;
+  steered?: string[];
+};
 
 /** The current turn, or a new one if a new user message came. */
 export function turnOf({ messages, turn }: AgentState): Turn {
