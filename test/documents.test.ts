@@ -18,7 +18,7 @@ const DOCUMENTS = [
   { path: "docs/long-threads.md", count: 1 },
   { path: "docs/middleware.md", count: 7 },
   { path: "docs/providers.md", count: 1 },
-  { path: "docs/serving.md", count: 3 },
+  { path: "docs/serving.md", count: 4 },
   { path: "docs/troubleshooting.md", count: 8 },
   { path: "docs/under-your-own-agent.md", count: 3 },
 ] as const;
