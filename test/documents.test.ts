@@ -50,6 +50,7 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "message-steered": { messageId: true, key: true },
   "steering-refused": { key: true, reason: true },
   "inbox-failed": { reason: true },
+  "mcp-server-failed": { server: true, reason: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

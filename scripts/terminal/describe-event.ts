@@ -20,6 +20,7 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "message-steered": true,
   "steering-refused": true,
   "inbox-failed": true,
+  "mcp-server-failed": true,
   "run-end": true,
 };
 
@@ -67,6 +68,8 @@ export function describeEvent(event: unknown): string {
       return `a message for the run was refused: ${known.reason}`;
     case "inbox-failed":
       return `the inbox of the thread could not be read: ${known.reason}`;
+    case "mcp-server-failed":
+      return `the tools of the MCP server ${known.server} are missing: ${known.reason}`;
     default:
       return JSON.stringify(event);
   }

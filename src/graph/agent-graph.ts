@@ -25,6 +25,7 @@ import type {
   StreamOptions,
   WithConfig,
 } from "./run-types.js";
+import { startEventsOf } from "./start-events.js";
 import { steerThread } from "./steer.js";
 import { accessThread } from "./thread-access.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
@@ -187,6 +188,7 @@ export class AgentGraph extends BaseGraph {
         options: withPublicParentStream(bound),
         watched,
         readThread,
+        startEvents: startEventsOf(run),
         store: run.store,
         stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
       }),

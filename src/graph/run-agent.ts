@@ -10,6 +10,7 @@ import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { clearInbox } from "../nodes/inbox/inbox.js";
+import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import type { RunRecord } from "../nodes/run/run-record.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
@@ -44,6 +45,8 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly watched: WatchedCheckpointer;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
+  /** Events about the graph, which this run emits at its start. */
+  readonly startEvents: readonly AgentEvent[];
   /** The store of the graph. A store in the options has precedence. */
   readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
@@ -67,7 +70,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const { input, events } = isSubgraph
     ? { input: received, events: [] }
     : await admitInput(received, run, run.readThread);
-  const inputEvents = [...events];
+  const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };

@@ -181,6 +181,17 @@ export type AgentEvent =
       /** The error of the provider, without keys. */
       readonly reason: string;
     }
+  /**
+   * An MCP server of the served graph cannot be used, so the model does not have its tools. Emitted at the start of a
+   * run. The server is tried again later.
+   */
+  | {
+      readonly type: "mcp-server-failed";
+      /** The name of the server in the file of `MCP_SERVERS`. */
+      readonly server: string;
+      /** Why it cannot be used, without keys. */
+      readonly reason: string;
+    }
   | RunEndEvent;
 
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
