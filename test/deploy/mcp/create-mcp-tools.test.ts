@@ -147,6 +147,22 @@ describe("a server that is killed in the middle of a call", () => {
   });
 });
 
+describe("a run that is aborted in the middle of a call", () => {
+  it("leaves the connection as it is", async () => {
+    const log = join(testFolder(), "log");
+    const mcp = mcpOf({ test: stdioServer({ MCP_LOG: log }) });
+    const agent = await mcp.agent(calls(["wait"]), calls(["add", { a: 2, b: 2 }]), "it works");
+    const abort = new AbortController();
+    const run = agent.invoke(user("go"), { ...inThread("1"), signal: abort.signal });
+    await until(() => readLog(log).includes("wait"));
+    abort.abort();
+    await expect(run).rejects.toThrow();
+    const script = pairedScript(await agent.invoke(user("again"), inThread("1")));
+    expect(script.slice(-2)).toEqual(["tool: 4", "ai: it works"]);
+    expect(readLog(log)).toEqual(["start", "wait"]);
+  });
+});
+
 describe("a server that is down", () => {
   it("takes only its own tools with it, is named, and is tried again later", async () => {
     const port = await freePort();
