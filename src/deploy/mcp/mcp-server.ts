@@ -18,6 +18,8 @@ const LONGEST_DELAY = 60_000;
 interface Connection {
   readonly tools: ReadonlyMap<string, DynamicStructuredTool>;
   readonly isClosed: () => boolean;
+  /** Whether the server has answered that it does not know the session. */
+  readonly isSessionLost: () => boolean;
   /** Closes the connection if the server does not respond. All calls that go on fail then. */
   readonly verify: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -56,7 +58,8 @@ export class McpServer {
   }
 
   /**
-   * Calls a tool. A connection that was lost is made again first. A call is never repeated.
+   * Calls a tool. A connection that was lost is made again first. A call is repeated only if the server refused it because
+   * it does not know the session, as after a restart.
    *
    * @throws Error with a text for the model.
    */
@@ -80,6 +83,7 @@ export class McpServer {
       if (isErrorOfTool(error)) throw error;
       if (!isAborted(config)) await connection.verify();
       if (!connection.isClosed()) throw this.#redacted(error);
+      if (connection.isSessionLost() && wasRefused(error)) return this.call(toolName, args, config);
       throw new Error(
         `The connection to the MCP server \`${this.name}\` was lost during the call. It may or may not have taken effect.`,
       );
@@ -136,6 +140,7 @@ async function openConnection({ name, connection }: McpServerOptions): Promise<C
     const client = await pool.getClient(name);
     if (client === undefined) throw new Error("it closed the connection");
     let isClosed = false;
+    let isSessionLost = false;
     client.onclose = () => {
       isClosed = true;
     };
@@ -147,17 +152,22 @@ async function openConnection({ name, connection }: McpServerOptions): Promise<C
           () => {},
           () => client.close(),
         )
+        .catch(() => {})
         .finally(() => {
           verifying = undefined;
         });
       return verifying;
     };
     // Over HTTP a call does not fail when its server dies: its stream ends, and the client waits for the response.
-    client.onerror = () => void verify();
+    client.onerror = (error) => {
+      if (Reflect.get(error, "code") === 404) isSessionLost = true;
+      void verify();
+    };
     return {
       // Tools have the names of the server here.
       tools: new Map(tools.map((tool) => [tool.name, tool as DynamicStructuredTool])),
       isClosed: () => isClosed,
+      isSessionLost: () => isSessionLost,
       verify: async () => {
         if (!isClosed) await verify();
       },
@@ -169,7 +179,7 @@ async function openConnection({ name, connection }: McpServerOptions): Promise<C
   }
 }
 
-async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
+async function withTimeout(work: Promise<Connection>): Promise<Connection> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`it did not list its tools within ${CONNECT_TIMEOUT / 1000} seconds`);
@@ -177,9 +187,18 @@ async function withTimeout<Value>(work: Promise<Value>): Promise<Value> {
   });
   try {
     return await Promise.race([work, late]);
+  } catch (error) {
+    // Nobody will use a connection that is made too late.
+    void work.then((connection) => connection.close()).catch(() => {});
+    throw error;
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The server answered the request of the call itself with an error, so it has not begun the call. */
+function wasRefused(error: unknown): boolean {
+  return isError(error) && error.message.includes("Error POSTing to endpoint");
 }
 
 /** The tool ran, and returned an error. The connection is sound. */

@@ -108,7 +108,9 @@ describe("a server that is killed in the middle of a call", () => {
     async (transport) => {
       const log = join(testFolder(), "log");
       const http = transport === "HTTP" ? await startHttpServer("0", { MCP_LOG: log }) : undefined;
-      const mcp = mcpOf({ test: http === undefined ? stdioServer({ MCP_LOG: log }) : { url: http.url } });
+      const address = http === undefined ? stdioServer({ MCP_LOG: log }) : { url: http.url };
+      // Longer than any test. The call must not wait for it.
+      const mcp = mcpOf({ test: { ...address, defaultToolTimeout: 2_000_000_000 } });
       const agent = await mcp.agent(
         calls(["who"]),
         calls(["wait"]),
@@ -131,6 +133,18 @@ describe("a server that is killed in the middle of a call", () => {
       expect(next.slice(-2)).toEqual(["tool: 4", "ai: it works"]);
     },
   );
+
+  it("is connected again before a call if it was restarted between two calls", async () => {
+    const http = await startHttpServer();
+    const mcp = mcpOf({ test: { url: http.url } });
+    const agent = await mcp.agent(calls(["add", { a: 1, b: 1 }]), "it works");
+    await http.kill();
+    await startHttpServer(http.port);
+    expect(pairedScript(await agent.invoke(user("go"), inThread("1"))).slice(-2)).toEqual([
+      "tool: 2",
+      "ai: it works",
+    ]);
+  });
 
   it("leaves an error for each later call as long as it is away", async () => {
     const http = await startHttpServer();
