@@ -63,6 +63,10 @@ const resultsOf = (values: unknown) =>
 const TRANSPORTS = [
   ["stdio", async () => stdioServer()],
   ["HTTP", async () => ({ url: (await startHttpServer()).url })],
+  [
+    "server-sent events",
+    async () => ({ type: "sse", url: (await startHttpServer()).url.replace("/mcp", "/sse") }),
+  ],
 ] as const;
 
 describe.each(TRANSPORTS)("an MCP server over %s", (_, start) => {
@@ -103,12 +107,14 @@ describe.each(TRANSPORTS)("an MCP server over %s", (_, start) => {
 });
 
 describe("a server that is killed in the middle of a call", () => {
-  it.each(["stdio", "HTTP"] as const)(
+  it.each(["stdio", "HTTP", "server-sent events"] as const)(
     "makes the call an error result, and is connected again at the next call (%s)",
     async (transport) => {
       const log = join(testFolder(), "log");
-      const http = transport === "HTTP" ? await startHttpServer("0", { MCP_LOG: log }) : undefined;
-      const address = http === undefined ? stdioServer({ MCP_LOG: log }) : { url: http.url };
+      const http = transport === "stdio" ? undefined : await startHttpServer("0", { MCP_LOG: log });
+      const remote = (url: string) =>
+        transport === "HTTP" ? { url } : { type: "sse", url: url.replace("/mcp", "/sse") };
+      const address = http === undefined ? stdioServer({ MCP_LOG: log }) : remote(http.url);
       // Longer than any test. The call must not wait for it.
       const mcp = mcpOf({ test: { ...address, defaultToolTimeout: 2_000_000_000 } });
       const agent = await mcp.agent(

@@ -1,12 +1,13 @@
 /**
  * An MCP server of the official SDK, for a process of its own. Arguments: `stdio`, or `http` and a port. With `http` it
- * prints its URL.
+ * prints the URL of its streamable transport. The path `/sse` has server-sent events.
  */
 
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -76,7 +77,19 @@ if (process.argv[2] === "stdio") {
   await createMcpServer().connect(new StdioServerTransport());
 } else {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const streams = new Map<string, SSEServerTransport>();
   const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    if (pathname === "/sse") {
+      const stream = new SSEServerTransport("/messages", response);
+      streams.set(stream.sessionId, stream);
+      await createMcpServer(request.headers).connect(asTransport(stream));
+      return;
+    }
+    if (pathname === "/messages") {
+      await streams.get(searchParams.get("sessionId") ?? "")?.handlePostMessage(request, response);
+      return;
+    }
     const id = request.headers["mcp-session-id"];
     const known = typeof id === "string" ? sessions.get(id) : undefined;
     if (id !== undefined && known === undefined) {
