@@ -60,6 +60,24 @@ describe("each steered message is in the thread once and in order, and every req
     expect(died).toBeGreaterThan(chosen === "exit" ? 15 : 25);
   });
 
+  it("if a message is recovered, and removed before its item is deleted", async () => {
+    // The first run dies with the message in the writes of an unfinished step, the second one after it is recovered.
+    let recovered = 0;
+    for (let first = 22; first < 26; first += 1) {
+      for (let second = 6; second < 12; second += 1) {
+        const thread = steeredCrashes("async", [1]);
+        await thread.play({ text: "work", arrivals: [8], diesAt: first });
+        await thread.play({ text: "hello", arrivals: [], diesAt: second, removes: 0 });
+        if (thread.removed.length > 0 && (await thread.inbox()).length > 0) recovered += 1;
+        await thread.play({ text: "the end", arrivals: [] });
+        const texts = (await thread.read()).map(({ text }) => text);
+        const isThere = texts.includes("steered 000");
+        expect([first, second, isThere]).toEqual([first, second, thread.removed.length === 0]);
+      }
+    }
+    expect(recovered).toBeGreaterThan(0);
+  });
+
   it("if several runs die, and messages are removed between them", async () => {
     const law = fc.asyncProperty(
       durability,

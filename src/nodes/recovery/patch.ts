@@ -7,6 +7,7 @@ import { causeInHistory, createPlaceholder } from "../../history/messages/result
 import { toPlain } from "../../history/messages/to-plain.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { CallPolicy } from "../approval/call-policy.js";
+import { noteRecovered } from "../inbox/note-recovered.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf } from "../run/run-handle.js";
@@ -29,10 +30,8 @@ type PatchUpdate = AgentUpdate | Command<unknown, AgentUpdate, "approve">;
  * tool.
  */
 export function createPatchNode({ callPolicy }: PatchNodeOptions) {
-  return async function patch(
-    { messages }: AgentState,
-    config: LangGraphRunnableConfig,
-  ): Promise<PatchUpdate> {
+  return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
+    const { messages } = state;
     const inputs = runInputsOf(config);
     const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
     const recovered = recoverMessages(messages, leftovers);
@@ -63,7 +62,8 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
       }
     }
     const written = [...recovered.map(asQuietUpdate), ...closing];
-    const update = written.length === 0 ? {} : { messages: written };
+    const update =
+      written.length === 0 ? {} : { messages: written, ...noteRecovered(recovered, state, config) };
     const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
     const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
     return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });

@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { Command, InMemoryStore, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import {
   chatMiddleware,
@@ -219,6 +219,28 @@ describe("a message that is sent while calls wait", () => {
       "ai: understood",
     ]);
     expect(await thread.inbox()).toEqual([]);
+  });
+
+  it("comes after the answer to a question of a tool", async () => {
+    const thread: SteeredThread = steeredThread({
+      model: scripted(calls(["ask"], ["work"]), "understood"),
+      tools: [
+        acting("ask", () => interrupt("may I?")),
+        acting(
+          "work",
+          sending(() => thread, "be quick"),
+        ),
+      ],
+    });
+    await thread.say("go");
+    expect(await thread.inbox()).toHaveLength(1);
+    await thread.run(new Command({ resume: "yes" }));
+    expect((await thread.script()).slice(2)).toEqual([
+      "tool: ask done",
+      "tool: work done",
+      "human: be quick",
+      "ai: understood",
+    ]);
   });
 
   it("comes after the results of the caller", async () => {
