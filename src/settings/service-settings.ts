@@ -30,12 +30,6 @@ export const SERVICE_SETTINGS = {
     help: "What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.",
     default: "enqueue",
   },
-  /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
-  store: {
-    ...objectWith<BaseStore>("search", "a store"),
-    help: "The long-term memory that tools may use. A LangGraph server brings its own. Default: none.",
-    default: undefined,
-  },
   /**
    * Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store.
    * Each model request reads it once, and so does the end of a turn. Default: true.
@@ -45,5 +39,11 @@ export const SERVICE_SETTINGS = {
     help: "Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store. Each model request reads it once, and so does the end of a turn. Default: true.",
     default: true,
     env: { name: "STEERING", read: readFlag },
+  },
+  /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
+  store: {
+    ...objectWith<BaseStore>("search", "a store"),
+    help: "The long-term memory that tools may use. A LangGraph server brings its own. Default: none.",
+    default: undefined,
   },
 } as const satisfies SettingsTable;
