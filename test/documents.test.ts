@@ -18,7 +18,7 @@ const DOCUMENTS = [
   { path: "docs/long-threads.md", count: 1 },
   { path: "docs/middleware.md", count: 13 },
   { path: "docs/providers.md", count: 1 },
-  { path: "docs/serving.md", count: 3 },
+  { path: "docs/serving.md", count: 4 },
   { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 9 },
   { path: "docs/under-your-own-agent.md", count: 3 },
@@ -52,6 +52,10 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "dialect-changed": { from: true, to: true, reason: true },
   "result-refused": { tool: true, callId: true },
   "role-changed": { messageId: true },
+  "message-steered": { messageId: true, key: true },
+  "steering-refused": { key: true, reason: true },
+  "inbox-failed": { reason: true },
+  "mcp-server-failed": { server: true, reason: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 

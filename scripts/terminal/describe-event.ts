@@ -21,6 +21,10 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "dialect-changed": true,
   "result-refused": true,
   "role-changed": true,
+  "message-steered": true,
+  "steering-refused": true,
+  "inbox-failed": true,
+  "mcp-server-failed": true,
   "run-end": true,
 };
 
@@ -76,6 +80,14 @@ export function describeEvent(event: unknown): string {
       return `${known.tool}: a result was left out of the input, because the agent answers this call itself`;
     case "role-changed":
       return "a system message of the input was stored as the user's words";
+    case "message-steered":
+      return "a message came while the run went on, and the model gets it now";
+    case "steering-refused":
+      return `a message for the run was refused: ${known.reason}`;
+    case "inbox-failed":
+      return `the inbox of the thread could not be read: ${known.reason}`;
+    case "mcp-server-failed":
+      return `the tools of the MCP server ${known.server} are missing: ${known.reason}`;
     default:
       return JSON.stringify(event);
   }

@@ -1,5 +1,6 @@
 /** The compiled graph of an agent. It applies the settings of a run, whichever method starts the run. */
 
+import type { BaseMessageLike } from "@langchain/core/messages";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
@@ -24,6 +25,8 @@ import type {
   StreamOptions,
   WithConfig,
 } from "./run-types.js";
+import { startEventsOf } from "./start-events.js";
+import { steerThread } from "./steer.js";
 import { accessThread } from "./thread-access.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
 
@@ -40,6 +43,8 @@ export interface RunDefaults extends RunRules {
   readonly concurrentRuns: ConcurrentRuns;
   /** Whether the state has a structured response. */
   readonly hasFormat: boolean;
+  /** Whether runs read the inbox of their thread. */
+  readonly steering: boolean;
 }
 
 /**
@@ -134,6 +139,21 @@ export class AgentGraph<Response = never> extends BaseGraph {
   }
 
   /**
+   * Sends a message to a thread while its run goes on. The run adds it before its next model request. If no run goes on,
+   * the next run of the thread adds it.
+   *
+   * @param threadId The `thread_id` of the thread.
+   * @param message A message of the user or a system message, in any form that the input of a run takes.
+   * @returns The key of the message in the thread's inbox. The event `message-steered` has the same key.
+   * @throws InvalidSettingError if the graph has no store.
+   * @throws InvalidMessageError for another message.
+   */
+  steer(threadId: string, message: BaseMessageLike): Promise<string> {
+    const { acceptSystemMessages: acceptsSystem, steering: isOn } = this.#defaults;
+    return steerThread({ store: this.store, threadId, message, isOn, acceptsSystem });
+  }
+
+  /**
    * Every state update passes this method: `updateState` calls it, and so does the server for a thread that is created
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
@@ -173,6 +193,7 @@ export class AgentGraph<Response = never> extends BaseGraph {
         options: withPublicParentStream(bound),
         watched,
         readThread,
+        startEvents: startEventsOf(run),
         store: run.store,
         stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
       }),

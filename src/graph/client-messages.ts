@@ -33,15 +33,33 @@ export function readClientMessages(given: unknown, acceptsSystem: boolean): Clie
   const isList = Array.isArray(given);
   const repairs: RoleChanged[] = [];
   const messages = [given].flat().map((value: unknown, index) => {
-    const message = readSound(value, isList ? `messages[${index}]` : "messages");
-    if (isTrusted(value)) return message;
-    const unmarked = withoutForeignMarks(message);
-    if (acceptsSystem || !speaksAsSystem(unmarked)) return unmarked;
-    const by = asUser(unmarked);
-    repairs.push(createRepair({ kind: "role-changed", message: unmarked, by }));
-    return by;
+    const place = isList ? `messages[${index}]` : "messages";
+    const { message, repair } = readClientMessage(value, place, acceptsSystem);
+    if (repair !== undefined) repairs.push(repair);
+    return message;
   });
   return { messages, repairs };
+}
+
+export interface ClientRead {
+  readonly message: BaseMessage;
+  /** If the message was a system message and became the user's words. */
+  readonly repair?: RoleChanged;
+}
+
+/**
+ * Reads one message in the same way.
+ *
+ * @param place What errors call the value.
+ * @throws InvalidMessageError like {@link readClientMessages}.
+ */
+export function readClientMessage(value: unknown, place: string, acceptsSystem: boolean): ClientRead {
+  const message = readSound(value, place);
+  if (isTrusted(value)) return { message };
+  const unmarked = withoutForeignMarks(message);
+  if (acceptsSystem || !speaksAsSystem(unmarked)) return { message: unmarked };
+  const by = asUser(unmarked);
+  return { message: by, repair: createRepair({ kind: "role-changed", message: unmarked, by }) };
 }
 
 function readSound(value: unknown, place: string): BaseMessage {
@@ -83,7 +101,7 @@ function withoutForeignMarks(message: BaseMessage): BaseMessage {
   return isPlaceholder ? message : withoutMarks(message);
 }
 
-function speaksAsSystem(message: BaseMessage): boolean {
+export function speaksAsSystem(message: BaseMessage): boolean {
   if (message.type === "system") return true;
   return "role" in message && (message.role === "system" || message.role === "developer");
 }

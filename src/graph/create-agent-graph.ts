@@ -1,6 +1,7 @@
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
 import { formatTools } from "../nodes/format/format-request.js";
+import { createTakeMessages } from "../nodes/inbox/take-messages.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/provider-tools.js";
@@ -15,6 +16,7 @@ import { readToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
+import { createSteeredReader } from "./steer.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions<Format extends ResponseFormat | undefined = ResponseFormat | undefined>
@@ -97,6 +99,10 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     resolveModel,
     nameOfModel: models.nameOfModel,
     fallbackCount: fallbacks.length,
+    takeMessages: createTakeMessages({
+      steering: settings.steering,
+      readSteered: createSteeredReader(settings.acceptSystemMessages),
+    }),
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
     summaryPolicy: createSummaryPolicy(settings, [...offered, ...ofFormat], resolveModel),
@@ -114,6 +120,7 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     middleware,
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
+    steering: settings.steering,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
     hasFormat: formatPlan !== undefined,
     usesArchive: settings.coveredMessages === "archive",

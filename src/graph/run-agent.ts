@@ -10,6 +10,8 @@ import { AgentContext } from "../middleware/agent-context.js";
 import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
+import { clearInbox } from "../nodes/inbox/inbox.js";
+import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import type { RunRecord } from "../nodes/run/run-record.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
@@ -36,7 +38,7 @@ export interface RunStart {
   readonly middleware: MiddlewareByKind;
 }
 
-type RunConfig = RunnableConfig & { readonly context?: unknown };
+type RunConfig = RunnableConfig & { readonly context?: unknown; readonly store?: BaseStore };
 
 export interface AgentRun<Chunk> extends RunRules, RunStart {
   /** The input as the caller passed it. */
@@ -45,6 +47,8 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly watched: WatchedCheckpointer;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
+  /** Events about the graph, which this run emits at its start. */
+  readonly startEvents: readonly AgentEvent[];
   /** The store of the graph. A store in the options has precedence. */
   readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
@@ -69,7 +73,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     ? { input: received, events: [] }
     : await admitInput(received, run, run.readThread);
   const input = withoutResponse(admitted);
-  const inputEvents = [...events];
+  const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
   const bag: RunBag = { metadata: {} };
@@ -101,8 +105,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       context,
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
-    return { record: handle.record, chunks };
+    return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
   };
+  // At the end of `chunks` LangGraph has saved every checkpoint.
+  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord) {
+    yield* chunks;
+    await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
+  }
   const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);

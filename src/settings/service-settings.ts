@@ -1,7 +1,8 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { listOf, objectWith, oneOf } from "./rule.js";
+import { readFlag } from "./environment-text.js";
+import { flag, listOf, objectWith, oneOf } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const SERVICE_SETTINGS = {
@@ -28,6 +29,16 @@ export const SERVICE_SETTINGS = {
     ...oneOf(["enqueue", "reject"]),
     help: "What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.",
     default: "enqueue",
+  },
+  /**
+   * Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store.
+   * Each model request reads it once, and so does the end of a turn. Default: true.
+   */
+  steering: {
+    ...flag,
+    help: "Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store. Each model request reads it once, and so does the end of a turn. Default: true.",
+    default: true,
+    env: { name: "STEERING", read: readFlag },
   },
   /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
   store: {

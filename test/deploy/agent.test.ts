@@ -15,7 +15,7 @@ describe("The served graph", () => {
     [65, 0],
     [500, 0],
   ])("is asked for %i calls in one message and runs %i", async (count, expected) => {
-    const messages = pairedMessagesOf(await build().invoke(sums(count)));
+    const messages = pairedMessagesOf(await (await build()).invoke(sums(count)));
     const asked = messages.find((message) => message.type === "ai") as AIMessage;
     const results = messages.filter(({ type }) => type === "tool");
     expect(results.filter(({ text }) => isRun(text))).toHaveLength(expected);

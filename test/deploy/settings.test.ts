@@ -71,6 +71,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   summaryPrompt: text("SUMMARY_PROMPT"),
   summaryHeading: text("SUMMARY_HEADING"),
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
+  steering: flag("STEERING", false),
   coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
 };
 

@@ -45,6 +45,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   checkpointer: ["Default: none", undefined],
   concurrentRuns: ["Default: `enqueue`", "enqueue"],
   store: ["Default: none", undefined],
+  steering: ["Default: true", true],
 };
 
 const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({ ...row, name: name as SettingName }));

@@ -2,6 +2,7 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
+import { joinsTurn } from "../messages/steered.js";
 import { isUserMessage } from "../messages/summary.js";
 import { soundMessages } from "../reading/read-messages.js";
 import { wholeNumber } from "./find-safe-cutoff.js";
@@ -36,7 +37,9 @@ export function filterToolCalls(given: readonly BaseMessage[], max: number): Bas
   const messages = soundMessages(given);
   let left = wholeNumber("maxToolCallsFromHistory", max);
   const { groups } = groupMessages(messages, callsOf);
-  const turnStart = messages.findLastIndex(isUserMessage);
+  const turnStart = messages.findLastIndex(
+    (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
+  );
   const replacements = new Map<BaseMessage, BaseMessage | undefined>();
   const dropped = new Set<BaseMessage>();
   for (const group of groups.toReversed()) {

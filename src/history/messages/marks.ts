@@ -19,6 +19,8 @@ export const MARKS = {
    * history, where the message has its place, it is `{}`.
    */
   recovered: "tether_recovered",
+  /** A message that came through the inbox of the thread. The value is the key of its item. */
+  steered: "tether_steered",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

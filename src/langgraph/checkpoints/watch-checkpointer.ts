@@ -9,6 +9,8 @@ export interface WatchedCheckpoints {
   abandoned: CheckpointTuple | undefined;
   /** Whether the thread had gone on after `abandoned`, so that the run began another branch of it. */
   isFork: boolean;
+  /** The values in the latest checkpoint that this run has saved. */
+  saved: Readonly<Record<string, unknown>> | undefined;
   /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
   /** The checkpoint that was saved last before this one, in any branch of the thread. */
@@ -27,15 +29,25 @@ export interface WatchedCheckpointer {
   readonly checkpointer: BaseCheckpointSaver | undefined;
 }
 
-/** Remembers the first checkpoint that a run reads. An earlier run may have left it unfinished. */
+/**
+ * Remembers the first checkpoint that a run reads, because an earlier run may have left it unfinished, and the last one
+ * that it has saved.
+ */
 export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
   if (saver === undefined) {
-    const checkpoints = { abandoned: undefined, isFork: false, read: undefined, readBefore: undefined };
+    const checkpoints = {
+      abandoned: undefined,
+      isFork: false,
+      saved: undefined,
+      read: undefined,
+      readBefore: undefined,
+    };
     return { checkpoints, checkpointer: undefined, restart: () => {} };
   }
   const checkpoints: WatchedCheckpoints = {
     abandoned: undefined,
     isFork: false,
+    saved: undefined,
     read: (config) => saver.getTuple(config),
     readBefore: async (before) => {
       const { checkpoint_id: _, ...configurable } = { ...before.configurable };
@@ -62,7 +74,12 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
       await saveResumeValue(saver, tuple, toSave);
     return tuple;
   };
-  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple }), restart };
+  const put: BaseCheckpointSaver["put"] = async (...given) => {
+    const config = await saver.put(...given);
+    checkpoints.saved = given[1].channel_values;
+    return config;
+  };
+  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put }), restart };
 }
 
 /** A client can name the thread's latest checkpoint too. */

@@ -12,7 +12,7 @@ import { stepsLeft } from "../run/superstep-budget.js";
 import type { Dispatched, ModelCommand } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate } from "./gate.js";
-import { endWith, type ResponseOptions, respond, wait } from "./respond.js";
+import { endWith, goOn, type ResponseOptions, respond, wait } from "./respond.js";
 import { TOOLS_OFF_TEXTS } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 
@@ -32,6 +32,8 @@ export function createModelNode(options: ModelNodeOptions) {
       return endWith(await writeGiven(given, state.messages, config), undefined, response);
     }
     if (runRecordOf(config)?.failure !== undefined) return wait();
+    const taken = await options.takeMessages(state, config);
+    if (taken !== undefined) return goOn(taken);
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
     const policy = await options.summaryPolicy(context, positionIn(turnOf(state), context.model));

@@ -6,6 +6,7 @@ import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph
 import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
 import { callsOf } from "../../history/messages/call.js";
+import { withoutMarks } from "../../history/messages/marks.js";
 import { takeBack } from "../../langgraph/retract-messages.js";
 import { isSavedRun } from "../../langgraph/run-host.js";
 import type { FormatPlan } from "../../settings/format/read-response-format.js";
@@ -16,7 +17,8 @@ import { approvalScene } from "../approval/approval-scene.js";
 import type { CallPolicy } from "../approval/call-policy.js";
 import { type AnswerInFormat, askInFormat } from "../format/ask-in-format.js";
 import { settleResponse } from "../format/settle-response.js";
-import type { AgentState, Turn } from "../run/agent-state.js";
+import type { TakeMessages } from "../inbox/take-messages.js";
+import type { AgentState, AgentUpdate, Turn } from "../run/agent-state.js";
 import { type ModelChainOptions, modelChain, withPosition } from "../run/model-chain.js";
 import { runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { NO_USAGE } from "../run/thread-usage.js";
@@ -39,6 +41,8 @@ export interface ResponseOptions extends ModelChainOptions {
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken response is requested again, without streaming. */
   readonly maxStreamFallbackAttempts: number;
+  /** Contract: takes the messages out of the thread's inbox. */
+  readonly takeMessages: TakeMessages;
 }
 
 /** The limits and the summary policy of a run, from the settings of the graph and the run. */
@@ -86,7 +90,30 @@ async function askAndDispatch(
   const iterations = decision.turn.iterations + asked.requests - 1;
   const turn = withPosition({ ...decision.turn, iterations }, context, asked.answer.position);
   const dispatched = await dispatch(asked, { state, turn, toolsOff, limits }, options, config);
-  return mergeUpdates(dispatched, asked.answer.updates, state.messages);
+  const followed = asked.answer.isTerminated
+    ? dispatched
+    : await takeMore(dispatched, state, options, config);
+  return mergeUpdates(followed, asked.answer.updates, state.messages);
+}
+
+/** The turn of a message that came meanwhile follows at once. */
+async function takeMore(
+  dispatched: Dispatched,
+  state: AgentState,
+  { takeMessages }: ResponseOptions,
+  config: Config,
+): Promise<Dispatched> {
+  const update = dispatched.command.update as AgentUpdate | undefined;
+  if (!dispatched.isEnd || update?.messages === undefined) return dispatched;
+  const last = update.messages as BaseMessage[];
+  // The results of a structured response end the turn, not the run.
+  const messages = [...state.messages, ...last.map((message) => withoutMarks(message))];
+  const taken = await takeMessages({ ...state, messages }, config);
+  if (taken === undefined) return dispatched;
+  return {
+    ...goOn({ ...update, ...taken, messages: [...last, ...(taken.messages ?? [])] }),
+    refused: dispatched.refused,
+  };
 }
 
 interface Scene {
@@ -137,6 +164,11 @@ async function dispatch(
 /** The run ends for now, and another node or run goes on. */
 export function wait(): Dispatched {
   return { command: new Command({ goto: END }), refused: 0, isEnd: false };
+}
+
+/** The messages are written before the model is asked, so that they stay if it fails. */
+export function goOn(update: AgentUpdate): Dispatched {
+  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false };
 }
 
 export function endWith(

@@ -7,6 +7,7 @@ import { causeInHistory, createPlaceholder } from "../../history/messages/result
 import { toPlain } from "../../history/messages/to-plain.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { CallPolicy } from "../approval/call-policy.js";
+import { noteRecovered } from "../inbox/note-recovered.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState, AgentUpdate } from "../run/agent-state.js";
 import { runInputsOf } from "../run/run-handle.js";
@@ -30,10 +31,8 @@ type PatchUpdate = AgentUpdate | Command<unknown, AgentUpdate, "approve">;
  * tool.
  */
 export function createPatchNode({ callPolicy }: PatchNodeOptions) {
-  return async function patch(
-    { messages }: AgentState,
-    config: LangGraphRunnableConfig,
-  ): Promise<PatchUpdate> {
+  return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
+    const { messages } = state;
     const inputs = runInputsOf(config);
     const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
     const recovered = recoverMessages(messages, leftovers);
@@ -66,7 +65,7 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
     const written = [...recovered.map(asQuietUpdate), ...closing];
     const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
     const update = {
-      ...(written.length > 0 && { messages: written }),
+      ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
       ...(isUsed(usage) && { threadUsage: usage }),
     };
     const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;

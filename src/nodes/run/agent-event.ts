@@ -102,6 +102,30 @@ export type AgentEvent =
       /** The id of the message; undefined if the client sent none. */
       readonly messageId: string | undefined;
     }
+  /**
+   * A message of the thread's inbox was added to the thread. Emitted before the model is asked.
+   */
+  | {
+      readonly type: "message-steered";
+      /** The id of the message in the thread. */
+      readonly messageId: string;
+      /** The key of its item in the inbox. */
+      readonly key: string;
+    }
+  /** An item of the thread's inbox is not a message that a client can send. It was deleted. */
+  | {
+      readonly type: "steering-refused";
+      /** The key of the item. */
+      readonly key: string;
+      /** What is wrong with it. */
+      readonly reason: string;
+    }
+  /** The thread's inbox could not be read. The run goes on without it. */
+  | {
+      readonly type: "inbox-failed";
+      /** The message of the error. */
+      readonly reason: string;
+    }
   /** A summary was written, and now represents earlier messages in the model input. */
   | {
       readonly type: "summary-made";
@@ -208,6 +232,17 @@ export type AgentEvent =
       /** The dialect of the next input. */
       readonly to: DialectName;
       /** The error of the provider, without keys. */
+      readonly reason: string;
+    }
+  /**
+   * An MCP server of the served graph cannot be used, so the model does not have its tools. Emitted at the start of a
+   * run. The server is tried again later.
+   */
+  | {
+      readonly type: "mcp-server-failed";
+      /** The name of the server in the file of `MCP_SERVERS`. */
+      readonly server: string;
+      /** Why it cannot be used, without keys. */
       readonly reason: string;
     }
   | RunEndEvent;

@@ -66,6 +66,9 @@ const summaryAttemptSchema = z.object({
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
 
+/** The messages of the inbox that were taken, and whose items may still be in the store. */
+const steeredSchema = z.array(z.string());
+
 /**
  * The channels that callers see. It is a plain zod object, because with a `StateSchema` the server shows no form for
  * the context.
@@ -82,6 +85,7 @@ const privateChannels = {
   turn: turnSchema,
   summaryAttempt: summaryAttemptSchema,
   threadUsage: threadUsageSchema,
+  steered: steeredSchema,
 };
 
 /** The channels that nodes see. The private ones are neither input nor output of the graph. */
@@ -89,6 +93,7 @@ export const agentStateSchema = publicStateSchema.extend({
   turn: turnSchema.optional(),
   summaryAttempt: summaryAttemptSchema.optional(),
   threadUsage: threadUsageValue,
+  steered: steeredSchema.optional(),
 });
 
 /**
@@ -96,8 +101,10 @@ export const agentStateSchema = publicStateSchema.extend({
  * can use the same name.
  */
 export function isPrivateChannel(name: string, value: unknown): boolean {
-  if (name !== "turn" && name !== "summaryAttempt" && name !== "threadUsage") return false;
-  return value === undefined || privateChannels[name].safeParse(value).success;
+  if (!Object.hasOwn(privateChannels, name)) return false;
+  return (
+    value === undefined || privateChannels[name as keyof typeof privateChannels].safeParse(value).success
+  );
 }
 
 export type AgentState = {
@@ -105,6 +112,7 @@ export type AgentState = {
   turn?: Turn | undefined;
   summaryAttempt?: SummaryAttempt | undefined;
   threadUsage?: ThreadUsage | undefined;
+  steered?: string[] | undefined;
 };
 export type AgentUpdate = {
   messages?: BaseMessageLike[];
@@ -114,6 +122,7 @@ export type AgentUpdate = {
   threadUsage?: ThreadUsage;
   /** Only in a graph with a response format. */
   structuredResponse?: unknown;
+  steered?: string[];
 };
 
 /** The current turn, or a new one if a new user message came. */

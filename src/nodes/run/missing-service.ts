@@ -6,11 +6,9 @@ export function missingCheckpointer(): InvalidSettingError {
   return InvalidSettingError.expected("checkpointer", `a checkpointer, ${reason}`, undefined);
 }
 
-/** The error for a run that must archive messages but has no store. */
-export function missingStore(): InvalidSettingError {
-  return InvalidSettingError.expected(
-    "store",
-    'a store, because `coveredMessages: "archive"` moves messages to it',
-    undefined,
-  );
+/** The error for a graph without the store that it needs. */
+export function missingStore(
+  reason = '`coveredMessages: "archive"` moves messages to it',
+): InvalidSettingError {
+  return InvalidSettingError.expected("store", `a store, because ${reason}`, undefined);
 }

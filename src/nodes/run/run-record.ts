@@ -19,6 +19,8 @@ export class RunRecord {
   readonly tally = new RunTally();
   /** The questions that the run waits for. */
   readonly interrupts: Interrupt[] = [];
+  /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
+  readonly steered = new Set<string>();
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**

@@ -4,6 +4,7 @@ import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/co
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
+import { threadNamespace } from "../run/thread-namespace.js";
 
 /**
  * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
@@ -23,8 +24,7 @@ export interface ArchiveWriter {
 
 /** The namespace of a thread's archive. */
 export function archiveNamespace(threadId: string): string[] {
-  // Labels of a namespace must not contain a period.
-  return ["langgraph-tether", "archive", encodeURIComponent(threadId).replaceAll(".", "%2E")];
+  return threadNamespace("archive", threadId);
 }
 
 /** Writes messages under their ids, so that writing them twice makes no difference. */

@@ -25,6 +25,14 @@ describe("the first checkpoint that a run reads", () => {
     expect((await checkpoints.read?.(inThread))?.parentConfig).toBeDefined();
   });
 
+  it("is followed by the values of those that it has saved", async () => {
+    const { checkpointer, checkpoints } = watchCheckpointer(new MemorySaver());
+    expect(checkpoints.saved).toBeUndefined();
+    const graph = parallelGraph([() => say("finished")], checkpointer);
+    const { messages } = await graph.invoke(say("hi"), inThread);
+    expect(checkpoints.saved?.["messages"]).toEqual(messages);
+  });
+
   it("is unknown without a checkpointer", () => {
     expect(watchCheckpointer(undefined).checkpoints).toMatchObject({ abandoned: undefined, isFork: false });
   });

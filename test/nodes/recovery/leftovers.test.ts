@@ -55,6 +55,7 @@ function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; r
   const checkpoints: WatchedCheckpoints = {
     abandoned: tuples[0],
     isFork: false,
+    saved: undefined,
     readBefore: undefined,
     read: async (config) => {
       const id = String(config.configurable?.["checkpoint_id"]);

@@ -1,0 +1,218 @@
+/** One MCP server: its connection, which is made when it is first needed, and made again when it was lost. */
+
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { createRedact, type Redact } from "../../providers/failure/redact.js";
+import { importOptional } from "../../providers/models/import-optional.js";
+import { isError } from "../../shared/is-error.js";
+import type { McpServerSettings } from "./read-mcp-file.js";
+import { toolContent } from "./tool-content.js";
+
+/** How long a server may take to start and to list its tools, in milliseconds. The first start can download a package. */
+const CONNECT_TIMEOUT = 30_000;
+/** How long a server may take to say that it is there, in milliseconds. */
+const PING_TIMEOUT = 5_000;
+/** After how many milliseconds a server that failed is tried again. It doubles with each failure in a row. */
+const FIRST_DELAY = 1_000;
+const LONGEST_DELAY = 60_000;
+
+interface Connection {
+  readonly tools: ReadonlyMap<string, DynamicStructuredTool>;
+  readonly isClosed: () => boolean;
+  /** Whether the server has answered that it does not know the session. */
+  readonly isSessionLost: () => boolean;
+  /** Closes the connection if the server does not respond. All calls that go on fail then. */
+  readonly verify: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface McpServerOptions extends McpServerSettings {
+  /** Contract: returns the time in milliseconds. */
+  readonly now?: () => number;
+}
+
+export class McpServer {
+  readonly name: string;
+  readonly #options: McpServerOptions;
+  readonly #redact: Redact;
+  readonly #now: () => number;
+  #connection: Connection | undefined;
+  #connecting: Promise<Connection> | undefined;
+  #failure: { readonly error: Error; readonly retryAt: number; readonly delay: number } | undefined;
+
+  constructor(options: McpServerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#redact = createRedact(options.connection);
+    this.#now = options.now ?? Date.now;
+  }
+
+  /**
+   * The tools of the server.
+   *
+   * @throws Error that says why the server cannot be used. Until it is time to try again, the last one.
+   */
+  async tools(): Promise<readonly DynamicStructuredTool[]> {
+    if (this.#connecting === undefined && this.#failure !== undefined && this.#now() < this.#failure.retryAt)
+      throw this.#failure.error;
+    return [...(await this.#connect()).tools.values()];
+  }
+
+  /**
+   * Calls a tool. A connection that was lost is made again first. A call is repeated only if the server refused it because
+   * it does not know the session, as after a restart.
+   *
+   * @throws Error with a text for the model.
+   */
+  async call(
+    toolName: string,
+    args: Record<string, unknown>,
+    config: object | undefined,
+  ): Promise<readonly [content: unknown, artifact: unknown]> {
+    const connection = await this.#connect();
+    const tool = connection.tools.get(toolName);
+    if (tool === undefined)
+      throw new Error(`The MCP server \`${this.name}\` has no tool \`${toolName}\` now.`);
+    const { defaultToolTimeout: timeout } = this.#options;
+    try {
+      const [content, artifacts] = await tool.func(args, undefined, {
+        ...config,
+        ...(timeout !== undefined && { timeout }),
+      });
+      return [toolContent(content, structuredOf(artifacts)), artifacts];
+    } catch (error) {
+      if (isErrorOfTool(error)) throw error;
+      if (!isAborted(config)) await connection.verify();
+      if (!connection.isClosed()) throw this.#redacted(error);
+      if (connection.isSessionLost() && wasRefused(error)) return this.call(toolName, args, config);
+      throw new Error(
+        `The connection to the MCP server \`${this.name}\` was lost during the call. It may or may not have taken effect.`,
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection ?? (await this.#connecting?.catch(() => undefined));
+    await connection?.close();
+  }
+
+  async #connect(): Promise<Connection> {
+    if (this.#connection?.isClosed() === false) return this.#connection;
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<Connection> {
+    try {
+      this.#connection = await withTimeout(openConnection(this.#options));
+      this.#failure = undefined;
+      return this.#connection;
+    } catch (error) {
+      const delay = Math.min((this.#failure?.delay ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY);
+      const reason = new Error(
+        `The MCP server \`${this.name}\` cannot be used: ${this.#redacted(error).message}`,
+      );
+      this.#failure = { error: reason, retryAt: this.#now() + delay, delay };
+      throw reason;
+    }
+  }
+
+  #redacted(error: unknown): Error {
+    return new Error(this.#redact(isError(error) ? error.message : String(error)));
+  }
+}
+
+/** The MCP client of LangChain connects, and turns the tools of the server into LangChain tools. */
+async function openConnection({ name, connection }: McpServerOptions): Promise<Connection> {
+  const { MultiServerMCPClient } =
+    await importOptional<typeof import("@langchain/mcp-adapters")>("@langchain/mcp-adapters");
+  const { kind: _, ...fields } = connection;
+  const pool = new MultiServerMCPClient({
+    mcpServers: { [name]: JSON.parse(JSON.stringify(fields)) },
+    onConnectionError: "throw",
+    throwOnLoadError: false,
+    // Otherwise resources would be artifacts, which no model sees.
+    outputHandling: "content",
+  });
+  try {
+    const tools = await pool.getTools();
+    const client = await pool.getClient(name);
+    if (client === undefined) throw new Error("it closed the connection");
+    let isClosed = false;
+    let isSessionLost = false;
+    client.onclose = () => {
+      isClosed = true;
+    };
+    let verifying: Promise<void> | undefined;
+    const verify = () => {
+      verifying ??= client
+        .ping({ timeout: PING_TIMEOUT })
+        .then(
+          () => {},
+          () => client.close(),
+        )
+        .catch(() => {})
+        .finally(() => {
+          verifying = undefined;
+        });
+      return verifying;
+    };
+    // Over HTTP a call does not fail when its server dies: its stream ends, and the client waits for the response.
+    client.onerror = (error) => {
+      if (Reflect.get(error, "code") === 404) isSessionLost = true;
+      void verify();
+    };
+    return {
+      // Tools have the names of the server here.
+      tools: new Map(tools.map((tool) => [tool.name, tool as DynamicStructuredTool])),
+      isClosed: () => isClosed,
+      isSessionLost: () => isSessionLost,
+      verify: async () => {
+        if (!isClosed) await verify();
+      },
+      close: () => pool.close(),
+    };
+  } catch (error) {
+    await pool.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function withTimeout(work: Promise<Connection>): Promise<Connection> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`it did not list its tools within ${CONNECT_TIMEOUT / 1000} seconds`);
+    timer = setTimeout(() => reject(error), CONNECT_TIMEOUT);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    // Nobody will use a connection that is made too late.
+    void work.then((connection) => connection.close()).catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The server answered the request of the call itself with an error, so it has not begun the call. */
+function wasRefused(error: unknown): boolean {
+  return isError(error) && error.message.includes("Error POSTing to endpoint");
+}
+
+/** The tool ran, and returned an error. The connection is sound. */
+function isErrorOfTool(error: unknown): boolean {
+  return isError(error) && error.name === "ToolException" && !error.message.startsWith("Error calling tool");
+}
+
+function isAborted(config: object | undefined): boolean {
+  const signal: unknown = Reflect.get(Object(config), "signal");
+  return Reflect.get(Object(signal), "aborted") === true;
+}
+
+function structuredOf(artifacts: unknown): unknown {
+  if (!Array.isArray(artifacts)) return undefined;
+  const found: unknown = artifacts.find((artifact) => Object(artifact).type === "mcp_structured_content");
+  return Reflect.get(Object(found), "data");
+}

@@ -1,0 +1,109 @@
+/**
+ * The inbox of a thread: messages for a run that goes on. Clients put them into the store, each as an item whose value
+ * is a message. They cannot write to the state while a run goes on.
+ */
+
+import { hashText } from "../../shared/hash-text.js";
+import { isRecord } from "../../shared/is-record.js";
+import { toJson } from "../../shared/to-json.js";
+import { threadNamespace } from "../run/thread-namespace.js";
+
+/** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
+interface StoredItem {
+  readonly namespace?: readonly string[];
+  readonly key: string;
+  readonly value: unknown;
+  readonly createdAt?: unknown;
+}
+
+/** The part of a store that an inbox needs. */
+export interface InboxStore {
+  search(namespace: string[], options: { limit: number; offset: number }): Promise<readonly StoredItem[]>;
+  put(namespace: string[], key: string, value: Record<string, unknown>, index?: false): Promise<void>;
+  delete(namespace: string[], key: string): Promise<void>;
+}
+
+export interface InboxItem {
+  readonly key: string;
+  readonly value: unknown;
+  /**
+   * The id of the message that the item becomes. An item that is read twice becomes the same message. A key that is
+   * used again, or whose value is replaced, becomes another one.
+   */
+  readonly messageId: string;
+}
+
+const PAGE_SIZE = 100;
+
+/** The items, in the order in which they were put. */
+export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
+  const namespace = threadNamespace("inbox", threadId);
+  const items: StoredItem[] = [];
+  for (let offset = 0; ; offset += PAGE_SIZE) {
+    const page = await store.search(namespace, { limit: PAGE_SIZE, offset });
+    items.push(...page);
+    if (page.length < PAGE_SIZE) break;
+  }
+  return items
+    .filter((item) => isRecord(item) && (item.namespace ?? namespace).length === namespace.length)
+    .map(({ key, value, createdAt }) => ({ key: String(key), value, time: timeOf(createdAt) }))
+    .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
+    .map(({ key, value, time }) => ({
+      key,
+      value,
+      messageId: hashText([threadId, key, time, toJson(value)].join("\n")),
+    }));
+}
+
+/** A store returns a date, or its text. */
+function timeOf(createdAt: unknown): number {
+  const time = new Date(createdAt as string | Date).getTime();
+  return Number.isNaN(time) ? 0 : time;
+}
+
+/** Puts a message into the inbox, without an entry in the store's index. */
+export async function putIntoInbox(
+  store: InboxStore,
+  threadId: string,
+  key: string,
+  value: Record<string, unknown>,
+): Promise<void> {
+  await store.put(threadNamespace("inbox", threadId), key, value, false);
+}
+
+/** Returns the items that could not be deleted. */
+export async function deleteItems(
+  store: InboxStore,
+  threadId: string,
+  items: readonly InboxItem[],
+): Promise<readonly InboxItem[]> {
+  const namespace = threadNamespace("inbox", threadId);
+  const isLeft = await Promise.all(
+    items.map(({ key }) =>
+      store.delete(namespace, key).then(
+        () => false,
+        () => true,
+      ),
+    ),
+  );
+  return items.filter((_, index) => isLeft[index]);
+}
+
+/**
+ * Deletes the items that became these messages. It is called when the messages are saved. Never throws: an item that
+ * stays is recognised by the next run.
+ */
+export async function clearInbox(
+  store: InboxStore | undefined,
+  threadId: unknown,
+  messageIds: ReadonlySet<string>,
+): Promise<void> {
+  if (store === undefined || typeof threadId !== "string" || messageIds.size === 0) return;
+  // Read again, because a client may have replaced the value of a key.
+  const items = await readInbox(store, threadId).catch(() => []);
+  await deleteItems(
+    store,
+    threadId,
+    items.filter(({ messageId }) => messageIds.has(messageId)),
+  );
+}
