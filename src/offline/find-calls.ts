@@ -2,6 +2,7 @@
 
 import { INTENTS } from "./intents.js";
 import { findLiteralCalls } from "./literal-calls.js";
+import { partsOf } from "./wish.js";
 
 /** A call that the model wants to make. It has no id yet. */
 export interface PlannedCall {
@@ -25,7 +26,9 @@ export function findCalls(text: string, toolNames: ReadonlySet<string>): Planned
   const literal = findLiteralCalls(text, toolNames).filter(
     (call) => !freeText.some((wish) => wish.start < call.start && overlap(wish, call)),
   );
-  const topics = findWishes(blankOut(text, freeText), "topic");
+  const topics = partsOf(blankOut(text, freeText)).flatMap((part) =>
+    findWishes(part.text, "topic").map((wish) => shift(wish, part.start)),
+  );
   const wished = [...freeText, ...topics].filter(({ name }) => toolNames.has(name));
   if (literal.length === 0) return wished.sort(byStart).map(({ name, args }) => ({ name, args }));
   // "use calculator for 6*7" names the tool, and describes its arguments in words.
@@ -45,7 +48,8 @@ function findWishes(text: string, kind: "free-text" | "topic"): PlacedCall[] {
 function withoutOverlaps(calls: readonly PlacedCall[]): PlacedCall[] {
   const kept: PlacedCall[] = [];
   for (const call of calls.toSorted(byStart)) {
-    if (!kept.some((earlier) => overlap(earlier, call))) kept.push(call);
+    const before = kept.at(-1);
+    if (before === undefined || !overlap(before, call)) kept.push(call);
   }
   return kept;
 }
@@ -56,6 +60,10 @@ function blankOut(text: string, spans: readonly Span[]): string {
     (rest, { start, end }) => rest.slice(0, start) + ";".repeat(end - start) + rest.slice(end),
     text,
   );
+}
+
+function shift(call: PlacedCall, by: number): PlacedCall {
+  return { ...call, start: call.start + by, end: call.end + by };
 }
 
 function overlap(left: Span, right: Span): boolean {

@@ -5,10 +5,17 @@ import { findSums } from "./sums.js";
 import { findTimes, findWeather } from "./topics.js";
 import { matchAll, toWishes, type Wish } from "./wish.js";
 
-/** The text between two wishes. An "and" can also join two parts of one note, so it is not a clear separator. */
-const SEPARATOR = String.raw`(?<clear>\s*[,;.!?，；。！？\n]\s*(?:(?:and|also|plus|then)\b[\s,]*)*|\s+(?:and\s+)?(?:also|plus)\b[\s,]*)|\s+(?:and|&)\s+`;
+/**
+ * The text between two wishes. An "and" can also join two parts of one note, so it is not a clear separator.
+ *
+ * The white space before it is bounded, because it is searched at each place of the text.
+ */
+const SEPARATOR =
+  /(?<clear>\s{0,9}[,;.!?，；。！？\n]\s*(?:(?:and|also|plus|then)\b[\s,]*)*|\s{1,9}(?:and\s+)?(?:also|plus)\b[\s,]*)|\s{1,9}(?:and|&)\s+/gisu;
 const CLAUSE_END = /[,;.?!？。，\n]/u;
 const QUOTED = /^["“'](?<quoted>[^"”]+?)["”'](?=[\s,;.?!]|$)/u;
+/** At the end of the words. */
+const COURTESY_LENGTH = 100;
 const COURTESY = /(?:[\s,.]*\b(?:please|thanks|thank you)\b[\s.!]*)?[\s。?？]*$/iu;
 
 /** The beginning of a request fits into this many characters. A note can be long, so the rest is not read. */
@@ -74,11 +81,17 @@ function findFreeText(text: string, cue: string, isEnd: IsEnd): FreeText[] {
 function readWords(rest: string, isEnd: IsEnd): string {
   const quoted = QUOTED.exec(rest);
   if (quoted !== null) return quoted[0];
-  const separator = matchAll(rest, SEPARATOR).find(({ 0: found, index, groups }) => {
+  const words = rest.slice(0, findEnd(rest, isEnd)).trimEnd();
+  return words.slice(0, -COURTESY_LENGTH) + words.slice(-COURTESY_LENGTH).replace(COURTESY, "");
+}
+
+/** Where the separator before the next wish is. Undefined if there is none. */
+function findEnd(rest: string, isEnd: IsEnd): number | undefined {
+  for (const { 0: found, index, groups } of rest.matchAll(SEPARATOR)) {
     const next = index + found.length;
-    return isEnd(rest.slice(next, next + OPENING_LENGTH), groups?.["clear"] !== undefined, found);
-  });
-  return rest.slice(0, separator?.index).replace(COURTESY, "");
+    if (isEnd(rest.slice(next, next + OPENING_LENGTH), groups?.["clear"] !== undefined, found)) return index;
+  }
+  return undefined;
 }
 
 function isAsked(rest: string): boolean {

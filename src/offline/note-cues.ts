@@ -1,7 +1,10 @@
 /** Patterns for the beginnings of wishes about notes. */
 
-/** Precedes a verb that begins a wish. Elsewhere "note" is a noun. */
-const IMPERATIVE = String.raw`(?<=^\s*|[,;.!?:]\s*|\b(?:and|also|plus|then|please|you|to)\s+)`;
+/**
+ * Precedes a verb that begins a wish. Elsewhere "note" is a noun. The white space is bounded, because this is checked
+ * at each place of a text.
+ */
+const IMPERATIVE = String.raw`(?<=^\s{0,9}|[,;.!?:]\s{0,9}|\b(?:and|also|plus|then|please|you|to)\s{1,9})`;
 const A_NOTE = String.raw`(?:(?:a|an|this|another|the)\s+)?(?:new\s+)?note\b(?:\s+to (?:self|myself)\b)?`;
 const NOTES = String.raw`(?:(?:all|any|a)\s+)?(?:of\s+)?(?:(?:my|the)\s+)?(?:saved\s+)?notes?\b`;
 const ABOUT = String.raw`(?:about|for|on|with|mentioning|containing)\b`;
@@ -19,7 +22,7 @@ export const SAVE_CUE = [
 ].join("|");
 
 /** The other word order: `add eggs to my notes`. */
-export const FILED_NOTE = String.raw`\b(?:save|add|put|store)\s+(?<text>[^,;.?!\n]+?)\s+(?:as a note|(?:in|into|to) (?:my|the) notes)\b`;
+export const FILED_NOTE = String.raw`\b(?:save|add|put|store)\s+(?<text>[^,;.?!\n]{1,500}?)\s+(?:as a note|(?:in|into|to) (?:my|the) notes)\b`;
 
 /** A search query follows. */
 export const SEARCH_CUE = [

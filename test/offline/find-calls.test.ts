@@ -160,6 +160,29 @@ describe("findCalls", () => {
     expect(findCalls(words.repeat(500), tools)).toHaveLength(calls);
   });
 
+  it.each<{ words: string; calls: number }>([
+    { words: "\n", calls: 0 },
+    { words: " ", calls: 0 },
+    { words: "(", calls: 0 },
+    { words: "what is ", calls: 0 },
+    { words: "what is (\n", calls: 0 },
+    { words: "add a ", calls: 0 },
+    { words: "the weather in ", calls: 0 },
+    { words: "search notes for a, ", calls: 2_000 },
+  ])("reads 40,000 characters of $words, and the request after them", ({ words, calls }) => {
+    const text = `${words.repeat(40_000 / words.length)}x. And what is 6*7?`;
+    const found = findCalls(text, tools);
+    expect(found.filter(({ name }) => name === "calculator")).toEqual([
+      { name: "calculator", args: { input: "6*7" } },
+    ]);
+    expect(found.filter(({ name }) => name === "search_notes")).toHaveLength(calls);
+  });
+
+  it("keeps a long note whole", () => {
+    const note = `${"one two three ".repeat(1_000)}${"\n".repeat(100)}four`;
+    expect(findCalls(`save a note: ${note}`, tools)).toEqual([{ name: "save_note", args: { text: note } }]);
+  });
+
   it.each([
     "Hello there",
     "How are you?",
