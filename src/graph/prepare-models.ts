@@ -32,8 +32,8 @@ export function prepareModels(
   else if (readsEnvironment(make)) checkModelKey(model);
   return {
     resolveModel: async (name) => {
-      if (name !== undefined) return make(name);
-      return typeof model === "string" ? make(model) : model;
+      const chosen = name ?? model;
+      return typeof chosen === "string" ? assertMade(await make(chosen)) : chosen;
     },
     checkModel: (name) => {
       if (name === undefined || names.includes(name)) return;
@@ -46,6 +46,12 @@ export function prepareModels(
 const BOUND_TOOLS = "a model with bound tools";
 const STRUCTURED = "a sequence, as `withStructuredOutput` makes it";
 const EXPECTATION = "a chat model or the name of one";
+
+/** @throws InvalidSettingError if the user's `createModel` made something else. */
+function assertMade(model: BaseChatModel): BaseChatModel {
+  if (isRecord(model) && typeof model["invoke"] === "function") return model;
+  throw InvalidSettingError.expected("createModel", "a function that resolves to a chat model", model);
+}
 
 function assertPlainModel(setting: string, model: unknown): void {
   if (!isRecord(model) || typeof model["invoke"] !== "function") {
