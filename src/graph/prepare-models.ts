@@ -4,6 +4,7 @@ import { type CreateModel, readsEnvironment } from "../providers/models/cached-c
 import { assertPlainModel } from "../providers/models/check-model.js";
 import { checkModelKey, parseModelName } from "../providers/models/create-model.js";
 import { hintAtClass } from "../settings/hint-at-class.js";
+import { isRecord } from "../shared/is-record.js";
 
 type Given = BaseChatModel | string;
 
@@ -52,7 +53,7 @@ export function prepareModels(
   return {
     resolveModel: async (name, position = 0) => {
       const given = givenAt(name, position);
-      return typeof given === "string" ? make(given) : given;
+      return typeof given === "string" ? assertMade(await make(given)) : given;
     },
     nameOfModel: (name, position) => {
       const given = givenAt(name, position);
@@ -64,6 +65,12 @@ export function prepareModels(
       throw InvalidSettingError.expected("model", allowed, name);
     },
   };
+}
+
+/** @throws InvalidSettingError if the user's `createModel` made something else. */
+function assertMade(model: BaseChatModel): BaseChatModel {
+  if (isRecord(model) && typeof model["invoke"] === "function") return model;
+  throw InvalidSettingError.expected("createModel", "a function that resolves to a chat model", model);
 }
 
 function assertUsable(setting: string, model: unknown, make: CreateModel): asserts model is Given {

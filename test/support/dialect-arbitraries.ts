@@ -87,7 +87,7 @@ const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_conten
 
 /** The state that each provider's models keep in their messages. */
 const STATES: readonly Partial<AIMessage>[] = [
-  // With a separate id, so that no Anthropic id is taken for OpenAI's when two states are merged.
+  // Those of OpenAI have ids, so that no Anthropic id is taken for OpenAI's when two states are merged.
   { id: "chatcmpl-1", response_metadata: { model_provider: "openai", model_name: "gpt-5-2025-08-07" } },
   { id: "msg_1", response_metadata: { model_provider: "anthropic", model: "claude-sonnet-4-5" } },
   {
@@ -117,7 +117,7 @@ const STATES: readonly Partial<AIMessage>[] = [
     },
   },
   { additional_kwargs: { tool_calls: [] } },
-  { response_metadata: { output_version: "v1", model_provider: "openai" } },
+  { id: "chatcmpl-2", response_metadata: { output_version: "v1", model_provider: "openai" } },
 ];
 
 interface Twist {

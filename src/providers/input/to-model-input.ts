@@ -1,4 +1,5 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { InvalidSettingError } from "../../errors.js";
 import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import { coverageOf } from "../../history/messages/summary.js";
@@ -36,7 +37,7 @@ export interface ModelInputOptions {
  * that it accepts, so {@link validateHistory} finds nothing in it. If it is longer than `maxTokens`, it is
  * shortened. The history is not changed.
  *
- * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidSettingError for an unknown dialect, or a `maxTokens` that is not a number of 0 or more.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
@@ -55,6 +56,9 @@ export function toModelInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): BaseMessage[] {
+  const { maxTokens } = options;
+  if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
+    throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
   return prepareModelInput(history, options).messages as BaseMessage[];
 }
 

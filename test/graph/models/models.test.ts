@@ -70,3 +70,11 @@ describe("a model that", () => {
     expect(pairedScript(await graph.invoke(said, config))).toEqual(["human: x", "ai: y"]);
   });
 });
+
+it("A `createModel` that makes something else is named in the error", async () => {
+  const createModel = async () => 5 as never;
+  const graph = createAgentGraph({ model: "offline:", createModel });
+  await expect(graph.invoke({ messages: "hello" })).rejects.toThrow(
+    "Expected `createModel` to be a function that resolves to a chat model, got `5`.",
+  );
+});

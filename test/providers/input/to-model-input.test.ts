@@ -62,3 +62,9 @@ it("An assistant message that is merged into the next one leaves its state behin
   expect(JSON.stringify(input)).not.toContain("functionCall");
   expect(input[1]?.text).toContain("I look.");
 });
+
+it.each([-1, Number.NaN, "5", null])("A `maxTokens` of %j is refused", (maxTokens) => {
+  expect(() => toModelInput([new HumanMessage("hello")], { maxTokens: maxTokens as never })).toThrow(
+    "Expected `maxTokens` to be a number of 0 or more",
+  );
+});
