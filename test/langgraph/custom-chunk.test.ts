@@ -1,11 +1,11 @@
 /** Our chunks have the shape of those that LangGraph makes for values that nodes write. */
 
-import { MessagesZodState, START, StateGraph } from "@langchain/langgraph";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
 import { type ChunkOptions, customChunk } from "../../src/langgraph/custom-chunk.js";
 
-const graph = new StateGraph(MessagesZodState)
+const graph = new StateGraph(MessagesAnnotation)
   .addNode("write", async (_state, config) => {
     config.writer?.("a value");
     return {};
