@@ -7,15 +7,17 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 /**
  * - `INVALID_SETTING`: a setting, option or argument is unknown, has the wrong type or is out of range.
  *   Raised when the graph is built, when a run starts, or by the function that received the value.
- * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built.
- * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built or a run starts.
+ * - `INVALID_TOOL`: a tool cannot be offered to a model. Raised when the graph is built, or when a chat
+ *   middleware sets the tools of a call.
+ * - `INVALID_MODEL`: a model name cannot be resolved. Raised when the graph is built, when a run starts, or when a
+ *   chat middleware sets the model of a call.
  * - `INVALID_MESSAGE`: a value written to the history is not a message, or a run's input or a middleware's
  *   list of messages has the wrong shape. Raised by the write, when the run starts, or in the middleware. The
  *   history does not change.
  * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the
  *   update starts.
- * - `MIDDLEWARE_MISUSED`: a middleware did not await `next()`, called it twice, set no result, or set one
- *   that is not a message. Raised in a run. Results that tools have returned stay.
+ * - `MIDDLEWARE_MISUSED`: a middleware did not await `next()`, called it twice, set no result, set one that is
+ *   not a message, or wrote to what cannot be changed. Raised in a run. Results that tools have returned stay.
  * - `MODEL_FAILED`: a model cannot do what a request needs, its response is empty or broken, or its provider
  *   refused the request. Raised in a run. The history does not change.
  * - `RESPONSE_NOT_IN_FORMAT`: a structured response does not fit its `responseFormat`. Passed to `handleError`, and

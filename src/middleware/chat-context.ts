@@ -14,6 +14,7 @@ import {
   toAnswer,
 } from "./context.js";
 import { readOnlyView } from "./read-only-view.js";
+import type { Span } from "./run-onion.js";
 import { readStateUpdate, type StateUpdate } from "./state-update.js";
 
 /** The options of one model call that a chat middleware can change. */
@@ -176,8 +177,9 @@ export class ChatContext<
     this.#result = answer;
   }
 
-  /** Called before another attempt, whose response replaces the one before. */
-  beginAttempt(): void {
+  /** Called before another attempt, whose response replaces the one before, with what inner middleware wrote in the last one. */
+  beginAttempt({ from, to }: Span): void {
+    this.#updates.splice(from, to - from);
     this.#attempt += 1;
     this.#hasAnswer = false;
     this.#result = undefined;

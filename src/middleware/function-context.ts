@@ -5,6 +5,7 @@ import { isResult } from "../history/messages/result.js";
 import { coerceMessage } from "../history/reading/coerce-message.js";
 import { type ContextView, MiddlewareContext, type RunScope, type StateView } from "./context.js";
 import { readOnlyView } from "./read-only-view.js";
+import type { Span } from "./run-onion.js";
 import { readStateUpdate, type StateUpdate } from "./state-update.js";
 
 /** A tool call as the model made it. */
@@ -113,8 +114,9 @@ export class FunctionContext<
     this.#error = error;
   }
 
-  /** Called before another attempt. */
-  beginAttempt(): void {
+  /** Called before another attempt, with what inner middleware wrote in the last one. */
+  beginAttempt({ from, to }: Span): void {
+    this.#updates.splice(from, to - from);
     this.#attempt += 1;
     this.#error = undefined;
   }

@@ -7,7 +7,7 @@ import { cloneMessage, isSameMessage } from "../history/messages/clone-message.j
 import type { ChatContext } from "./chat-context.js";
 import { withGuardedContext } from "./guard-writes.js";
 import type { ChatMiddleware } from "./middleware.js";
-import { runOnion } from "./run-onion.js";
+import { runOnion, type Span } from "./run-onion.js";
 import { MiddlewareTermination } from "./termination.js";
 
 /**
@@ -77,8 +77,9 @@ export async function runModelMiddleware(
     current.answer = whole;
     context.settle(cloneMessage(whole));
   };
-  const onRetry = async (): Promise<void> => {
-    context.beginAttempt();
+  const countUpdates = (): number => context.updates.length;
+  const onRetry = async (_context: ChatContext, written: Span): Promise<void> => {
+    context.beginAttempt(written);
     const { answer, streaming } = attempt ?? {};
     attempt?.abandon();
     attempt = undefined;
@@ -87,7 +88,7 @@ export async function runModelMiddleware(
   };
   const leave = async (): Promise<ChatOutcome> => {
     const guarded = withGuardedContext(layers, context, "chat");
-    const exit = await runOnion({ layers: guarded, core, onRetry }, context);
+    const exit = await runOnion({ layers: guarded, core, onRetry, countUpdates }, context);
     if (exit.kind === "threw") throw exit.error;
     const given = context.result && cloneMessage(context.result);
     const answer = attempt?.answer;

@@ -26,8 +26,19 @@ export interface Onion<Context> {
   readonly layers: readonly Layer<Context>[];
   /** The work inside all layers. */
   readonly core: (context: Context) => Promise<void>;
-  /** Contract: called before a layer runs the inner layers again, which waits for it. */
-  readonly onRetry?: (context: Context) => void | Promise<void>;
+  /**
+   * Contract: called before a layer runs the inner layers again, which waits for it. The span is what the inner layers
+   * wrote the last time.
+   */
+  readonly onRetry?: (context: Context, written: Span) => void | Promise<void>;
+  /** Contract: how many updates of the state the context has. @default none */
+  readonly countUpdates?: (context: Context) => number;
+}
+
+/** Positions in a list: `from` is the first one, and `to` is after the last one. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface WithResult {
@@ -46,15 +57,19 @@ export type Exit =
 
 /** Runs the layers around the core. Never rejects: errors are part of the `Exit`. */
 export function runOnion<Context extends WithResult>(
-  { layers, core, onRetry }: Onion<Context>,
+  { layers, core, onRetry, countUpdates = () => 0 }: Onion<Context>,
   context: Context,
 ): Promise<Exit> {
   const runFrom = async (depth: number): Promise<void> => {
     const layer = layers[depth];
     if (layer === undefined) return core(context);
+    let written: Span = { from: 0, to: 0 };
     return runLayer(layer, context, async (isRetry) => {
-      if (isRetry) await onRetry?.(context);
-      await runFrom(depth + 1);
+      if (isRetry) await onRetry?.(context, written);
+      const from = countUpdates(context);
+      await runFrom(depth + 1).finally(() => {
+        written = { from, to: countUpdates(context) };
+      });
     });
   };
   return runFrom(0)

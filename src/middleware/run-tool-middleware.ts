@@ -6,7 +6,7 @@ import { isRecord } from "../shared/is-record.js";
 import type { FunctionContext } from "./function-context.js";
 import { withGuardedContext } from "./guard-writes.js";
 import type { FunctionMiddleware } from "./middleware.js";
-import { type Exit, runOnion } from "./run-onion.js";
+import { type Exit, runOnion, type Span } from "./run-onion.js";
 
 /** How a tool call can end without running its tool. */
 export type SkippedCall =
@@ -55,9 +55,10 @@ export async function runToolMiddleware<Outcome, Update>(
       throw error;
     }
   };
-  const onRetry = (): void => context.beginAttempt();
+  const onRetry = (_context: FunctionContext, written: Span): void => context.beginAttempt(written);
+  const countUpdates = (): number => context.updates.length;
   const guarded = withGuardedContext(layers, context, "function");
-  const exit = await runOnion({ layers: guarded, core, onRetry }, context);
+  const exit = await runOnion({ layers: guarded, core, onRetry, countUpdates }, context);
   // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {

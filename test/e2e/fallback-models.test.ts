@@ -7,18 +7,24 @@ import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { beforeFinish } from "../support/strict-provider/stream-cuts.js";
 import { user } from "../support/thread.js";
 import { Thread } from "./served.js";
 
 const KEY = "Recognisable0Key1Of2The3Test";
 
-/** Counts, then says what the calculator returned. */
+/** Counts, then says what the calculator returned. The first provider cuts a text off if the user asks for it. */
 const respond =
   (name: string): Respond =>
-  ({ messages }) =>
-    messages.at(-1)?.role === "tool"
-      ? { text: `${name} says ${messages.at(-1)?.content}` }
-      : { calls: [{ name: "calculator", args: { input: "20+22" } }] };
+  ({ messages, streams }) => {
+    if (messages.at(-1)?.role !== "tool")
+      return { calls: [{ name: "calculator", args: { input: "20+22" } }] };
+    const text = `${name} says ${messages.at(-1)?.content}`;
+    const isCut =
+      name === "first" && String(messages.findLast(({ role }) => role === "user")?.content) === "Break.";
+    if (!isCut) return { text };
+    return streams ? { text, broken: beforeFinish } : { text: "" };
+  };
 
 let first: StrictProvider;
 let second: StrictProvider;
@@ -73,3 +79,32 @@ it("A turn goes on with the second provider, and the next turn begins with the f
   expect([...first.requests, ...second.requests].flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
   expect(second.requests).toHaveLength(2);
 });
+
+it("What a client was shown of a response that was cut off is taken back.", async () => {
+  const { client } = server;
+  const thread = new Thread(client, "agent", (await client.threads.create()).thread_id);
+  first.failNext();
+  const texts = new Map<string, string>();
+  const removed: (string | undefined)[] = [];
+  const run = client.runs.stream(thread.id, thread.graph, {
+    input: user("Break."),
+    streamMode: "messages-tuple",
+  });
+  for await (const { event, data } of run) {
+    if (event !== "messages") continue;
+    const [{ id, type, content }] = data as unknown as [{ id: string; type: string; content: unknown }];
+    if (type === "remove") {
+      removed.push(texts.get(id));
+      texts.delete(id);
+    } else if (type.toLowerCase().startsWith("ai")) texts.set(id, (texts.get(id) ?? "") + textOf(content));
+  }
+  expect(removed).toEqual(["first says 42"]);
+  expect([...texts.values()].filter((text) => text !== "")).toEqual(["second says 42"]);
+  expect((await thread.script()).at(-1)).toBe("ai: second says 42");
+});
+
+/** Anthropic's client streams blocks. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return Array.isArray(content) ? content.map((block) => String(block?.text ?? "")).join("") : "";
+}

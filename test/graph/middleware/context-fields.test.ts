@@ -92,7 +92,10 @@ describe("every middleware context", () => {
   it.each(["custom", ["custom", "values"], ["values"]] as const)(
     "writes to the custom stream, in order, if the caller reads it: %j",
     async (streamMode) => {
-      const graph = agent(({ writer }, place) => writer({ place }));
+      const graph = agent(({ writer }, place) => {
+        writer({ place });
+        writer({ place: `${place} again` });
+      });
       const places: string[] = [];
       const modes = streamMode === "custom" ? streamMode : [...streamMode];
       for await (const chunk of await graph.stream(user("go"), { ...config, streamMode: modes })) {
@@ -102,7 +105,8 @@ describe("every middleware context", () => {
       }
       const chat = ["chat>", "chat<"];
       const all = ["agent>", ...chat, "function>", "function<", ...chat, "agent<"];
-      expect(places).toEqual(modes.includes("custom") ? all : []);
+      const twice = all.flatMap((place) => [place, `${place} again`]);
+      expect(places).toEqual(modes.includes("custom") ? twice : []);
     },
   );
 

@@ -106,6 +106,29 @@ describe("context.update of a chat middleware", () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
+  it("is written once by a middleware that runs again inside one with retry", async () => {
+    const write = (text: string, context: ChatContext) =>
+      context.update({ messages: [new SystemMessage(text)] });
+    const again = chatMiddleware(
+      async (context, next) => {
+        write("outer, first", context);
+        await next();
+        write("outer, second", context);
+        await next();
+      },
+      { retry: true },
+    );
+    const inner = onTheWayIn((context) => write(`inner ${context.attempt}`, context));
+    const graph = agent([again, inner], { model: scripted("one", "two") });
+    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual([
+      "human: go",
+      "system: outer, first",
+      "system: inner 2",
+      "ai: two",
+      "system: outer, second",
+    ]);
+  });
+
   it("accepts calls with their results", async () => {
     const example = [
       new AIMessage({ content: "", tool_calls: [{ id: "e", name: "fast", args: {} }] }),
@@ -168,6 +191,26 @@ describe("context.update of a function middleware", () => {
       "tool: fast done 2",
       "system: used fast",
       "system: used fast",
+      "ai: done",
+    ]);
+  });
+
+  it("writes once for a call that was retried", async () => {
+    const again = functionMiddleware(
+      async (_context, next) => {
+        await next();
+        await next();
+      },
+      { retry: true },
+    );
+    const note = functionMiddleware(async (context, next) => {
+      await next();
+      context.update({ messages: [new SystemMessage(`attempt ${context.attempt}`)] });
+    });
+    const graph = agent([again, note], { model: scripted(calls(["fast"]), "done") });
+    expect(pairedScript(await graph.invoke(user("go"), config)).slice(2)).toEqual([
+      "tool: fast done -",
+      "system: attempt 2",
       "ai: done",
     ]);
   });
