@@ -22,7 +22,9 @@ function renderClass(declaration: ts.ClassDeclaration): string {
   const isMadeByUsers = heritage.endsWith("Error");
   const shown = declaration.members.filter((member) => isShown(member) && (isMadeByUsers || !makes(member)));
   const lines = shown.map((member) => `${commentBefore(member)}  ${renderMember(member)};\n`);
-  return `class ${declaration.name?.text}${heritage} {\n${lines.join("")}}`;
+  const parameters = declaration.typeParameters?.map((parameter) => parameter.getText()).join(", ");
+  const generics = parameters === undefined ? "" : `<${parameters}>`;
+  return `class ${declaration.name?.text}${generics}${heritage} {\n${lines.join("")}}`;
 }
 
 function isShown(member: ts.ClassElement): boolean {

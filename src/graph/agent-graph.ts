@@ -8,7 +8,9 @@ import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
+import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { admitUpdates } from "./admit-messages.js";
+import { admitValues } from "./admit-values.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
@@ -44,10 +46,10 @@ export interface RunDefaults extends RunRules {
  * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
  * the messages of the thread. `stream` yields chunks while the run goes on.
  */
-export class AgentGraph extends BaseGraph {
-  declare readonly streamEvents: StreamEvents;
-  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot>;
-  declare readonly withConfig: WithConfig<this>;
+export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends BaseGraph {
+  declare readonly streamEvents: StreamEvents<Own, Update, Context>;
+  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot<Own>>;
+  declare readonly withConfig: WithConfig<this, Own, Update, Context>;
   readonly #defaults: RunDefaults;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #start: RunStart | undefined;
@@ -61,7 +63,7 @@ export class AgentGraph extends BaseGraph {
     // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
     // because it has four overloads.
     const { streamEvents } = BaseGraph.prototype;
-    this.streamEvents = ((input: never, options: InvokeOptions, streamOptions?: never) => {
+    this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
@@ -70,21 +72,27 @@ export class AgentGraph extends BaseGraph {
       const { version, encoding } = options as { version?: unknown; encoding?: unknown };
       const areEvents = version !== "v3" && encoding === undefined;
       return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
-    }) as unknown as StreamEvents;
+    }) as unknown as StreamEvents<Own, Update, Context>;
   }
 
-  static from(compiled: Drawn, defaults: RunDefaults): AgentGraph {
-    const fields = showOnly(compiled, ["messages"]);
+  static from<Own, Update, Context>(
+    compiled: Drawn,
+    defaults: RunDefaults,
+  ): AgentGraph<Own, Update, Context> {
+    const fields = showOnly(compiled, ["messages", ...defaults.ownState.keys]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
-  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult> {
+  override async invoke(
+    input: AgentInput<Update>,
+    options: InvokeOptions<Context> = {},
+  ): Promise<AgentResult<Own>> {
     const { run, rest } = this.#begin(options, { isStreamed: false });
     return run.#invoke(input, rest);
   }
 
-  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult> {
+  #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
     return super.invoke(input, options);
   }
 
@@ -93,9 +101,9 @@ export class AgentGraph extends BaseGraph {
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
   >(
-    input: AgentInput,
-    options: StreamOptions<Mode, Subgraphs, Encoding> = {},
-  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding>>> {
+    input: AgentInput<Update>,
+    options: StreamOptions<Mode, Subgraphs, Encoding, Context> = {},
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
     const { run, rest } = this.#begin(options);
     return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
   }
@@ -104,8 +112,11 @@ export class AgentGraph extends BaseGraph {
     Mode extends StreamMode | StreamMode[] | undefined,
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
-  >(input: AgentInput, options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">) {
-    return super.stream<Mode, Subgraphs, Encoding>(input, options);
+  >(
+    input: AgentInput<Update>,
+    options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">,
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
+    return super.stream(input, options);
   }
 
   /**
@@ -114,7 +125,7 @@ export class AgentGraph extends BaseGraph {
    * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
    * to inner graphs.
    */
-  #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
+  #begin<Options extends RunOptions<Context>>(options: Options, { isStreamed = true } = {}) {
     const { middleware = [], ...given } = options;
     // LangGraph accepts an undefined context, but its types do not.
     const rest = given as typeof given & { context?: object };
@@ -134,9 +145,18 @@ export class AgentGraph extends BaseGraph {
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
-    const own = supersteps.map(({ updates }) => ({
-      updates: updates.map((given) => readStateUpdate(given, read)),
-    }));
+    const { ownState } = this.#defaults;
+    const readMessages = { readMessages: read, ownKeys: ownState.keys };
+    const own = await Promise.all(
+      supersteps.map(async ({ updates }) => ({
+        updates: await Promise.all(
+          updates.map(async (given) => {
+            const admitted = readStateUpdate(given, readMessages);
+            return { ...admitted, values: await admitValues(admitted.values, ownState) };
+          }),
+        ),
+      })),
+    );
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;

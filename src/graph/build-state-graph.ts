@@ -3,11 +3,18 @@ import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/ap
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";
 import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
-import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js";
+import { agentStateSchema, publicStateWith } from "../nodes/run/agent-state.js";
 import { firstRoute, step } from "../nodes/run/step.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summary/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools/tools.js";
-import { runContextSchema } from "../settings/run-context.js";
+import type { OwnContext } from "../settings/schemas/own-context.js";
+import type { OwnState } from "../settings/schemas/own-state.js";
+
+/** What a user adds to the state and to the context. */
+export interface OwnKeys {
+  readonly ownState: OwnState;
+  readonly ownContext: OwnContext;
+}
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
@@ -19,9 +26,13 @@ import { runContextSchema } from "../settings/run-context.js";
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(
-  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
+  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions & OwnKeys,
 ) {
-  return new StateGraph({ state: publicStateSchema, context: runContextSchema })
+  const { ownState, ownContext } = options;
+  const graph = new StateGraph({ state: publicStateWith(ownState), context: ownContext.graphSchema });
+  // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
+  Object.assign(graph.channels, ownState.channels);
+  return graph
     .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {

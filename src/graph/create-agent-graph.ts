@@ -5,6 +5,15 @@ import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkTools, toolName } from "../settings/check-tools.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
 import { readRunContext } from "../settings/run-context.js";
+import { readContextSchema } from "../settings/schemas/own-context.js";
+import { readStateSchema } from "../settings/schemas/own-state.js";
+import type {
+  ContextOf,
+  OwnContextSchema,
+  OwnStateSchema,
+  StateOf,
+  StateUpdateOf,
+} from "../settings/schemas/schema-types.js";
 import type { SettingsOptions } from "../settings/settings.js";
 import { createSummaryPolicy } from "../settings/summary-policy.js";
 import { readToolChoice } from "../settings/tool-choice.js";
@@ -13,8 +22,13 @@ import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
-export interface AgentGraphOptions extends SettingsOptions {
+export interface AgentGraphOptions<
+  State extends OwnStateSchema | undefined = OwnStateSchema | undefined,
+  Context extends OwnContextSchema | undefined = OwnContextSchema | undefined,
+> extends SettingsOptions {
   readonly middleware?: readonly Middleware[] | undefined;
+  readonly stateSchema?: State;
+  readonly contextSchema?: Context;
 }
 
 /**
@@ -44,7 +58,12 @@ export interface AgentGraphOptions extends SettingsOptions {
  * console.log(messages.at(-1)?.text); // Paris: 18 °C
  * ```
  */
-export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
+export function createAgentGraph<
+  State extends OwnStateSchema | undefined = undefined,
+  Context extends OwnContextSchema | undefined = undefined,
+>(
+  options: AgentGraphOptions<State, Context>,
+): AgentGraph<StateOf<State>, StateUpdateOf<State>, ContextOf<Context>> {
   const settings = resolveSettings(options);
   const { tools, additionalTools } = checkTools(settings.tools, settings.additionalTools);
   const offered = [...tools, ...additionalTools];
@@ -52,6 +71,8 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   const toolChoice = readToolChoice(settings.toolChoice, offeredNames);
   const middleware = sortMiddleware(settings.middleware);
   const { createModel, requireApproval } = settings;
+  const ownState = readStateSchema(settings.stateSchema);
+  const ownContext = readContextSchema(settings.contextSchema);
   const { resolveModel, checkModel } = prepareModels("model", settings.model, settings.models, createModel);
   const summaryModel =
     settings.summaryModel === undefined
@@ -59,6 +80,8 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
       : prepareModels("summaryModel", settings.summaryModel, [], createModel);
   const compiled = buildStateGraph({
     ...settings,
+    ownState,
+    ownContext,
     tools,
     offered,
     callPolicy: createCallPolicy({
@@ -80,11 +103,13 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
   }).compile({
     ...(settings.checkpointer && { checkpointer: settings.checkpointer }),
     ...(settings.store && { store: settings.store }),
-    name: "agent",
+    name: settings.name ?? "agent",
   });
   const asksHumans = typeof requireApproval === "function" || requireApproval.length > 0;
   return AgentGraph.from(compiled, {
     middleware,
+    ownState,
+    ownContext,
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
@@ -93,10 +118,14 @@ export function createAgentGraph(options: AgentGraphOptions): AgentGraph {
     hasStrictResume: asksHumans,
     recursionLimit: recursionLimitFor(settings.maxIterations),
     readContext: (context, isSubgraph) => {
-      const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
-      checkModel(own.model);
-      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, offeredNames);
-      return own;
+      const chosen = readRunContext(context, {
+        limits: settings,
+        ownKeys: ownContext.keys,
+        ignoresUnknown: isSubgraph,
+      });
+      checkModel(chosen.model);
+      if (chosen.toolChoice !== undefined) readToolChoice(chosen.toolChoice, offeredNames);
+      return chosen;
     },
   });
 }

@@ -11,8 +11,11 @@ import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
-import type { RunContext } from "../settings/run-context.js";
+import { type RunContext, withoutSettings } from "../settings/run-context.js";
+import type { OwnContext } from "../settings/schemas/own-context.js";
+import type { OwnState } from "../settings/schemas/own-state.js";
 import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
+import { admitValues } from "./admit-values.js";
 import { readRunInput } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
@@ -25,6 +28,8 @@ export interface RunRules extends RunNeeds, ClientRules {
    * context of its parent and ignores the parent's fields.
    */
   readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
+  readonly ownState: OwnState;
+  readonly ownContext: OwnContext;
 }
 
 /** What is known about a run before it begins. */
@@ -33,7 +38,7 @@ export interface RunStart {
   readonly middleware: MiddlewareByKind;
 }
 
-type RunConfig = RunnableConfig & { readonly context?: unknown };
+type RunConfig = RunnableConfig & { readonly context?: object };
 
 export interface AgentRun<Chunk> extends RunRules, RunStart {
   /** The input as the caller passed it. */
@@ -55,36 +60,52 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
  * have.
  */
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  const { options, middleware, watched, hasStrictResume } = run;
+  const { options, middleware, watched, hasStrictResume, ownState } = run;
   const { checkpoints } = watched;
-  const { input: received, ...kind } = readRunInput(run.received, hasStrictResume);
+  const { input: received, ...kind } = readRunInput(run.received, {
+    hasStrictResume,
+    ownKeys: ownState.keys,
+  });
   const isSubgraph = isSubgraphRun(options);
   assertRunInput(run.received, isSubgraph);
   assertServices(run, isSubgraph);
+  const checked = await admitValues(received, ownState);
   // The parent graph of a subgraph is no client.
   const { input, events } = isSubgraph
-    ? { input: received, events: [] }
-    : await admitInput(received, run, run.readThread);
+    ? { input: checked, events: [] }
+    : await admitInput(checked, run, run.readThread);
   const inputEvents = [...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
+  const settings = readContext(options.context);
+  // What a parent graph passes reaches the tools whole.
+  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
+  const ownContext = { ...inherited, ...(await run.ownContext.read(options.context)) };
   const bag: RunBag = { metadata: {} };
 
   const begin = (runInput: unknown, context: RunContext, given?: GivenMessages, own = options) => {
     const resumeValue = isCommand(runInput) ? runInput.resume : undefined;
     watched.restart(savesAtExit(own) ? resumeValue : undefined);
-    const inputs = { input: runInput, bag, middleware, checkpoints, given, maxConcurrency, ...kind };
+    const inputs = {
+      input: runInput,
+      bag,
+      middleware,
+      checkpoints,
+      ownState,
+      given,
+      maxConcurrency,
+      ...kind,
+    };
     const handle = new RunHandle(inputs);
     handle.record.inputEvents.push(...inputEvents.splice(0));
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
       ...inner,
-      context,
+      context: { ...ownContext, ...context },
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
     return { record: handle.record, chunks };
   };
-  const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);
     yield* chunks;

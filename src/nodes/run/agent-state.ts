@@ -11,6 +11,7 @@ import {
   messagesUpdateSchema,
 } from "../../history/reading/messages-schema.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
 
 /** Why the model must not call tools in the rest of the turn. */
 const closingReasonSchema = z.enum([
@@ -67,6 +68,11 @@ export const publicStateSchema = z.object({
     jsonSchemaExtra: messagesJsonSchemaExtra,
   }),
 });
+
+/** The channels that callers see, with the own keys of a user. */
+export function publicStateWith({ keys, fields }: OwnState): typeof publicStateSchema {
+  return keys.length === 0 ? publicStateSchema : z.object({ ...publicStateSchema.shape, ...fields });
+}
 
 const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
 

@@ -4,8 +4,10 @@ import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
+import { NO_OWN_STATE } from "../../settings/schemas/own-state.js";
 import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
+import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import { isHandOff, withBatch } from "./hand-off.js";
 import { isToolTask, type ToolTask } from "./tool-task.js";
@@ -67,13 +69,15 @@ async function answerCall(
     const { result, updateWith } = finalize({ kind: "invalid-arguments", detail });
     return updateWith(result);
   }
+  const ownState = runInputsOf(config)?.ownState ?? NO_OWN_STATE;
   const wanted = { id: call.id, name: call.name, args };
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
   return runToolMiddleware<CallOutcome, ToolsUpdate>(
     runInputsOf(config)?.middleware.function ?? [],
     context,
     {
-      execute: (changed) => callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
+      execute: async (changed) =>
+        checkCommand(await callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config), ownState),
       finalize,
       noteFailure: (error) => noteFailure(error, config),
     },
