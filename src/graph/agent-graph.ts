@@ -5,7 +5,6 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
-import { watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
@@ -26,7 +25,7 @@ import type {
   StreamOptions,
   WithConfig,
 } from "./run-types.js";
-import { accessThread } from "./thread-access.js";
+import { accessThread, watchThread } from "./thread-access.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
@@ -172,10 +171,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { run, start } = this.#begin({});
-    const bound = withBound(options, this.config);
-    const { saver, stream } = accessThread(run.checkpointer, bound);
-    const watched = watchCheckpointer(saver);
-    if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
+    const { bound, watched, checkpointer, stream } = watchThread(
+      run.checkpointer,
+      withBound(options, this.config),
+    );
+    if (checkpointer !== undefined) run.checkpointer = checkpointer;
     const { streamMode, signal } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#defaults;

@@ -2,7 +2,7 @@ import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
-import { checkTools, toolName } from "../settings/check-tools.js";
+import { checkTools, returnsDirectly, toolName } from "../settings/check-tools.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
 import { readRunContext } from "../settings/run-context.js";
 import { readContextSchema } from "../settings/schemas/own-context.js";
@@ -91,6 +91,7 @@ export function createAgentGraph<
       requireApproval,
     }),
     toolChoice,
+    returnDirect: new Set(tools.filter(returnsDirectly).map(toolName)),
     limits: settings,
     resolveModel,
     resolveSummaryModel:
@@ -101,7 +102,7 @@ export function createAgentGraph<
       instructions: settings.summaryPrompt,
     }),
   }).compile({
-    ...(settings.checkpointer && { checkpointer: settings.checkpointer }),
+    ...(settings.checkpointer !== undefined && { checkpointer: settings.checkpointer }),
     ...(settings.store && { store: settings.store }),
     name: settings.name ?? "agent",
   });

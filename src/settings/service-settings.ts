@@ -1,7 +1,7 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { listOf, objectWith, oneOf } from "./rule.js";
+import { listOf, objectWith, oneOf, orFlag } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const SERVICE_SETTINGS = {
@@ -12,12 +12,12 @@ export const SERVICE_SETTINGS = {
     default: [],
   },
   /**
-   * Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. Default:
-   * none.
+   * Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph,
+   * `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.
    */
   checkpointer: {
-    ...objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer"),
-    help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. Default: none.",
+    ...orFlag(objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer, true or false")),
+    help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph, `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.",
     default: undefined,
   },
   /**

@@ -25,6 +25,7 @@ import {
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate, type GateDecision, type GateLimits } from "./gate.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+import { withName } from "./with-name.js";
 import { writeGiven } from "./write-given.js";
 
 export interface ModelNodeOptions {
@@ -33,6 +34,10 @@ export interface ModelNodeOptions {
   readonly callPolicy: CallPolicy;
   readonly limits: LoopLimits;
   readonly toolChoice: ToolChoice;
+  /** The names of the tools whose results end the run. */
+  readonly returnDirect: ReadonlySet<string>;
+  /** The name on the responses. */
+  readonly name: string | undefined;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken response is requested again, without streaming. */
@@ -70,7 +75,8 @@ export function createModelNode(options: ModelNodeOptions) {
     );
     const { turn } = decision;
     if (answer.message === undefined) return endWith([], turn);
-    const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
+    const fresh = await withFreshId(answer.message, state.messages, config);
+    const message = withDistinctCallIds(withName(fresh, options.name));
     runRecordOf(config)?.tally.addAnswer(message);
     const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
     if (callsOf(message).length === 0) return endWith([message], turn);
@@ -92,12 +98,17 @@ export function createModelNode(options: ModelNodeOptions) {
 
   async function decide(state: AgentState, config: Config): Promise<Dispatched> {
     const given = runInputsOf(config)?.given;
-    if (given !== undefined) return endWith(await writeGiven(given, state.messages, config));
+    if (given !== undefined) return endWith(await writeGiven(given, state.messages, config, options.name));
     if (runRecordOf(config)?.failure !== undefined) return wait();
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
     const policy = await options.summaryPolicy(context);
-    const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
+    const decision = decideAtGate(state, {
+      limits,
+      policy,
+      stepsLeft: stepsLeft(config),
+      returnDirect: options.returnDirect,
+    });
     switch (decision.kind) {
       case "wait":
         return wait();
