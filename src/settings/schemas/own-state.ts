@@ -79,7 +79,10 @@ function makeOwnState(schema: OwnStateSchema): OwnState {
   return {
     keys: [...fields.keys()],
     channels: each(({ channel }) => channel),
-    fields: each(({ json }) => describedBy(json)),
+    // A key without a value is left out of the state.
+    fields: each(({ json, channel }) =>
+      channel.isAvailable() ? describedBy(json) : describedBy(json).optional(),
+    ),
     read: async (key, value) => {
       const field = fields.get(key);
       return field === undefined ? value : readValue(key, field, value);

@@ -84,7 +84,7 @@ describe("in a swarm", () => {
 
   it("a hand-off beside other calls keeps their results", async () => {
     const swarm = createSwarm({
-      agents: [
+      agents: asMembers(
         agent(
           "alice",
           [fast, failing, to("bob")],
