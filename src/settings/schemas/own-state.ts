@@ -20,6 +20,8 @@ import { defaultGetterOf, describedBy, jsonSchemaOf, placeIn, readWith } from ".
 
 export interface OwnState {
   readonly keys: readonly string[];
+  /** The keys whose values are combined with what is written to them. */
+  readonly reducedKeys: ReadonlySet<string>;
   /** The channel of each key. */
   readonly channels: Readonly<Record<string, BaseChannel>>;
   /** Describes the keys to clients. These schemas check nothing, because `read` does. */
@@ -34,6 +36,7 @@ export interface OwnState {
 
 export const NO_OWN_STATE: OwnState = {
   keys: [],
+  reducedKeys: new Set(),
   channels: {},
   fields: {},
   read: async (_key, value) => value,
@@ -78,6 +81,7 @@ function makeOwnState(schema: OwnStateSchema): OwnState {
     Object.fromEntries([...fields].map(([key, field]) => [key, make(field)]));
   return {
     keys: [...fields.keys()],
+    reducedKeys: new Set([...fields].flatMap(([key, { whole }]) => (whole === undefined ? [] : [key]))),
     channels: each(({ channel }) => channel),
     // A key without a value is left out of the state.
     fields: each(({ json, channel }) =>
