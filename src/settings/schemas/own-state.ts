@@ -3,7 +3,6 @@
 import { getInteropZodObjectShape } from "@langchain/core/utils/types";
 import {
   type BaseChannel,
-  BinaryOperatorAggregate,
   DeltaValue,
   ReducedValue,
   StateSchema,
@@ -14,6 +13,7 @@ import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import type { z } from "zod";
 import { InvalidSettingError, InvalidStateError } from "../../errors.js";
 import { storageDemand } from "../../history/reading/storable.js";
+import { FoldChannel } from "../../langgraph/fold-channel.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { OwnStateSchema } from "./schema-types.js";
 import { defaultGetterOf, describedBy, jsonSchemaOf, placeIn, readWith } from "./standard-schema.js";
@@ -125,7 +125,7 @@ function readField(key: string, field: unknown): OwnField {
     return reduced({ valueSchema: field, inputSchema: schema, reducer: fn, jsonSchemaExtra: extra }, initial);
   }
   return {
-    channel: new BinaryOperatorAggregate<unknown>(lastWriter, meta?.default ?? defaultGetterOf(field)),
+    channel: new FoldChannel(lastWriter, meta?.default ?? defaultGetterOf(field)),
     input: field,
     whole: undefined,
     json: { ...jsonSchemaOf(field), ...extra },
@@ -147,7 +147,7 @@ function reduced(
   initial = defaultGetterOf(valueSchema),
 ): OwnField {
   return {
-    channel: new BinaryOperatorAggregate<unknown>(reducer as typeof lastWriter, initial),
+    channel: new FoldChannel(reducer as typeof lastWriter, initial),
     input: inputSchema,
     whole: valueSchema,
     json: { ...jsonSchemaOf(inputSchema), ...jsonSchemaExtra },

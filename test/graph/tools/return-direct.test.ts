@@ -1,7 +1,7 @@
 /** Tools whose results are meant for the user. */
 
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
@@ -70,7 +70,6 @@ describe("a tool with `returnDirect`", () => {
       checkpointer: new MemorySaver(),
     });
     await agent.invoke(user("hi"), inThread("1"));
-    const { Command } = await import("@langchain/langgraph");
     const resume = { decisions: [{ type: "approve" }] };
     const result = await agent.invoke(new Command({ resume }), inThread("1"));
     expect(pairedScript(result).slice(2)).toEqual(["tool: direct done", "tool: also done"]);
