@@ -10,6 +10,7 @@ import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import { type RunContext, withoutSettings } from "../settings/run-context.js";
 import type { OwnContext } from "../settings/schemas/own-context.js";
@@ -124,7 +125,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     start: () => begin(withMessages(input, context.messages), readContext(context.options)),
     answer: (given) => {
       const messages = isCommand(input)
-        ? { messages: context.messages }
+        ? { ...readUpdate(input.update), messages: context.messages }
         : withMessages(input ?? {}, context.messages);
       return begin(messages, readContext(context.options), given).chunks;
     },

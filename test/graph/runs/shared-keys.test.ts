@@ -13,7 +13,7 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, PairedMessagesValue } from "../../../src/index.js";
+import { agentMiddleware, createAgentGraph, PairedMessagesValue } from "../../../src/index.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 
@@ -110,4 +110,26 @@ it("A call that was approved reads and writes them like any other", async () => 
     "tool! Error: `note` was not approved, so it was not run.",
     "ai: done",
   ]);
+});
+
+it("They are kept if an agent middleware answers instead of the graph", async () => {
+  const agent = createAgentGraph({
+    model: scripted(calls(["note", { plan: "b" }])),
+    tools: [note],
+    stateSchema: z.object(own),
+    requireApproval: ["note"],
+    checkpointer: new MemorySaver(),
+  });
+  const middleware = [
+    agentMiddleware(async (context) => {
+      context.result = "later";
+    }),
+  ];
+  await agent.invoke(user("hi"), inThread("1"));
+  const resume = { decisions: [{ type: "approve" }] };
+  const options = { ...inThread("1"), middleware };
+  const answered = await agent.invoke(new Command({ resume, update: { plan: "a" } }), options);
+  expect(answered).toMatchObject({ plan: "a", count: 0 });
+  expect(pairedScript(answered).at(-1)).toBe("ai: later");
+  expect(await agent.invoke({ ...user("and?"), count: 4 }, options)).toMatchObject({ plan: "a", count: 4 });
 });
