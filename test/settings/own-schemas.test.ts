@@ -30,6 +30,8 @@ describe("`stateSchema`", () => {
   it("is read once, so that a server can make a graph for each run", () => {
     const schema = z.object({ plan: z.string() });
     expect(readStateSchema(schema)).toBe(readStateSchema(schema));
+    const [one, other] = [built({ stateSchema: schema })(), built({ stateSchema: schema })()];
+    expect(one.builder._schemaRuntimeDefinition).toBe(other.builder._schemaRuntimeDefinition);
     const context = z.object({ userId: z.string() });
     expect(readContextSchema(context)).toBe(readContextSchema(context));
   });

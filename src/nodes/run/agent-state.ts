@@ -69,9 +69,17 @@ export const publicStateSchema = z.object({
   }),
 });
 
+/** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
+const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
+
 /** The channels that callers see, with the own keys of a user. */
-export function publicStateWith({ keys, fields }: OwnState): typeof publicStateSchema {
-  return keys.length === 0 ? publicStateSchema : z.object({ ...publicStateSchema.shape, ...fields });
+export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
+  if (ownState.keys.length === 0) return publicStateSchema;
+  const known = extendedSchemas.get(ownState);
+  if (known !== undefined) return known;
+  const schema = z.object({ ...publicStateSchema.shape, ...ownState.fields });
+  extendedSchemas.set(ownState, schema);
+  return schema;
 }
 
 const privateChannels = { turn: turnSchema, summaryAttempt: summaryAttemptSchema };
