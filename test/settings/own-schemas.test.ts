@@ -3,13 +3,16 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
 import { createAgentGraph } from "../../src/index.js";
+import { agentStateSchema } from "../../src/nodes/run/agent-state.js";
 import { readContextSchema } from "../../src/settings/schemas/own-context.js";
 import { readStateSchema } from "../../src/settings/schemas/own-state.js";
 
 const built = (options: object) => () => createAgentGraph({ model: "offline:", ...options });
 
 describe("`stateSchema`", () => {
-  it.each(["messages", "turn", "model", "tools", "__root__"])("has no key `%s`", (key) => {
+  const channels = Object.keys(agentStateSchema.shape);
+  const nodes = Object.keys(createAgentGraph({ model: "offline:" }).nodes);
+  it.each(["messages", "__root__", ...channels, ...nodes])("has no key `%s`", (key) => {
     expect(built({ stateSchema: z.object({ [key]: z.string() }) })).toThrow(
       `Expected \`stateSchema\` to have keys of its own, got \`${key}\`, which the graph uses itself.`,
     );
