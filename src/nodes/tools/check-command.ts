@@ -11,13 +11,24 @@ import type { CallOutcome } from "./finalize-call.js";
  * A command whose update has only keys of the state, with values as the user's schema makes them. LangGraph would drop
  * an unknown key in silence, and a value that does not match would end the run. What is left out is told to the model.
  * A command to a parent graph is not checked, because its keys are those of that graph.
+ *
+ * Contract: never rejects. If the command cannot be read, its tool counts as failed.
  */
 export async function checkCommand(outcome: CallOutcome, state: OwnState): Promise<CallOutcome> {
-  if (outcome.kind !== "returned" || !isCommand(outcome.value) || outcome.value.graph !== undefined)
-    return outcome;
-  const command = outcome.value;
+  try {
+    return outcome.kind === "returned" && isCommand(outcome.value) && outcome.value.graph === undefined
+      ? await check(outcome.value, state)
+      : outcome;
+  } catch (error) {
+    return { kind: "threw", error };
+  }
+}
+
+async function check(command: Command, state: OwnState): Promise<CallOutcome> {
+  const whole = { kind: "returned", value: command } as const;
+  if (command.update === undefined || command.update === null) return whole;
   const given = readUpdate(command.update);
-  if (given === undefined) return outcome;
+  if (given === undefined) return { ...whole, faults: [NO_OBJECT] };
   const update: Record<string, unknown> = {};
   const faults: string[] = [];
   for (const [key, value] of Object.entries(given)) {
@@ -32,9 +43,11 @@ export async function checkCommand(outcome: CallOutcome, state: OwnState): Promi
       }
     }
   }
-  if (faults.length === 0 && state.keys.length === 0) return outcome;
+  if (faults.length === 0 && state.keys.length === 0) return whole;
   return { kind: "returned", value: new Command({ ...fieldsOfCommand(command), update }), faults };
 }
+
+const NO_OBJECT = "Nothing was written, because the update is not an object.";
 
 function unknownKey(key: string, own: readonly string[]): string {
   const known = ["messages", ...own].map((name) => `\`${name}\``).join(", ");

@@ -167,3 +167,33 @@ describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])("own keys, from 
     expect(chunks).toContainEqual(["updates", { tools: expect.objectContaining({ plan: "go" }) }]);
   });
 });
+
+describe("a command that cannot be read", () => {
+  const broken = (update: unknown) =>
+    tool(() => new Command({ update: update as never }), {
+      name: "broken",
+      description: "broken",
+      schema: z.object({}),
+    });
+  const throwing = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error("no keys");
+      },
+    },
+  );
+
+  it.each([
+    ["a text", "plan", "Error: Nothing was written, because the update is not an object."],
+    ["an object that throws", throwing, "Error: `broken` failed."],
+  ])("is an error result, and its siblings keep theirs: %s", async (_, update, text) => {
+    const { fast } = createProbe();
+    const graph = createAgentGraph({
+      model: scripted(calls(["broken"], ["fast", { label: "1" }]), "done"),
+      tools: [broken(update), fast],
+    });
+    const lines = pairedScript(await graph.invoke(user("hi")));
+    expect(lines.slice(2)).toEqual([`tool! ${text}`, "tool: fast done 1", "ai: done"]);
+  });
+});
