@@ -14,6 +14,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  * - `INVALID_MESSAGE`: a value written to the history is not a message, or a run's input or a middleware's
  *   list of messages has the wrong shape. Raised by the write, when the run starts, or in the middleware. The
  *   history does not change.
+ * - `INVALID_STATE`: a value written to an own key of the state does not match `stateSchema`. Raised when the
+ *   run or the update starts. The thread does not change.
  * - `INVALID_COMMAND`: a `Command` would run a tool call that no model made. Raised when the run or the
  *   update starts.
  * - `MIDDLEWARE_MISUSED`: a middleware did not await `next()`, called it twice, set no result, set one that is
@@ -32,6 +34,7 @@ export type TetherErrorCode =
   | "INVALID_TOOL"
   | "INVALID_MODEL"
   | "INVALID_MESSAGE"
+  | "INVALID_STATE"
   | "INVALID_COMMAND"
   | "MIDDLEWARE_MISUSED"
   | "MODEL_FAILED"
@@ -122,6 +125,27 @@ export class InvalidMessageError extends TetherError {
   constructor(place: string, value: unknown, expectation = A_MESSAGE, hint = "") {
     super("INVALID_MESSAGE", `${refusalText(place, expectation, value)}${hint}`);
     this.place = place;
+  }
+
+  getResponse(): Response {
+    return refusalOf(this);
+  }
+}
+
+/** A value that an own key of the state does not take. */
+export class InvalidStateError extends TetherError {
+  override readonly name = "InvalidStateError";
+  /** The key, as `stateSchema` names it. */
+  readonly key: string;
+
+  constructor(key: string, message: string) {
+    super("INVALID_STATE", message);
+    this.key = key;
+  }
+
+  /** @param place The place of the fault in the value, beginning with the key. */
+  static mismatch(key: string, place: string, issue: string): InvalidStateError {
+    return new InvalidStateError(key, `Expected \`${place}\` to match \`stateSchema\`: ${issue}.`);
   }
 
   getResponse(): Response {

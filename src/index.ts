@@ -6,6 +6,7 @@ export {
   InvalidMessageError,
   InvalidModelError,
   InvalidSettingError,
+  InvalidStateError,
   InvalidToolError,
   MiddlewareError,
   ModelError,

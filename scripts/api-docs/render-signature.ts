@@ -23,8 +23,8 @@ function renderClass(declaration: ts.ClassDeclaration): string {
   const shown = declaration.members.filter((member) => isShown(member) && (isMadeByUsers || !makes(member)));
   const lines = shown.map((member) => `${commentBefore(member)}  ${renderMember(member)};\n`);
   const parameters = declaration.typeParameters?.map((parameter) => parameter.getText()).join(", ");
-  const name = `${declaration.name?.text}${parameters === undefined ? "" : `<${parameters}>`}`;
-  return `class ${name}${heritage} {\n${lines.join("")}}`;
+  const generics = parameters === undefined ? "" : `<${parameters}>`;
+  return `class ${declaration.name?.text}${generics}${heritage} {\n${lines.join("")}}`;
 }
 
 function isShown(member: ts.ClassElement): boolean {

@@ -6,10 +6,11 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
-import { watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
+import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { admitUpdates } from "./admit-messages.js";
+import { admitValues } from "./admit-values.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { readStateUpdate } from "./client-command.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
@@ -27,7 +28,7 @@ import type {
 } from "./run-types.js";
 import { startEventsOf } from "./start-events.js";
 import { steerThread } from "./steer.js";
-import { accessThread } from "./thread-access.js";
+import { accessThread, watchThread } from "./thread-access.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
@@ -51,12 +52,10 @@ export interface RunDefaults extends RunRules {
  * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
  * the messages of the thread. `stream` yields chunks while the run goes on.
  */
-export class AgentGraph<Response = never> extends BaseGraph {
-  declare readonly streamEvents: StreamEvents;
-  declare readonly getState: (
-    ...given: Parameters<BaseGraph["getState"]>
-  ) => Promise<AgentSnapshot<Response>>;
-  declare readonly withConfig: WithConfig<this>;
+export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends BaseGraph {
+  declare readonly streamEvents: StreamEvents<Own, Update, Context>;
+  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot<Own>>;
+  declare readonly withConfig: WithConfig<this, Own, Update, Context>;
   readonly #defaults: RunDefaults;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #start: RunStart | undefined;
@@ -70,7 +69,7 @@ export class AgentGraph<Response = never> extends BaseGraph {
     // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
     // because it has four overloads.
     const { streamEvents } = BaseGraph.prototype;
-    this.streamEvents = ((input: never, options: InvokeOptions, streamOptions?: never) => {
+    this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
       const { recursionLimit, ...others } = rest;
       const given = recursionLimit === undefined ? others : rest;
@@ -79,22 +78,28 @@ export class AgentGraph<Response = never> extends BaseGraph {
       const { version, encoding } = options as { version?: unknown; encoding?: unknown };
       const areEvents = version !== "v3" && encoding === undefined;
       return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
-    }) as unknown as StreamEvents;
+    }) as unknown as StreamEvents<Own, Update, Context>;
   }
 
-  static from<Response>(compiled: Drawn, defaults: RunDefaults): AgentGraph<Response> {
-    const shown = defaults.hasFormat ? ["messages", "structuredResponse"] : ["messages"];
-    const fields = showOnly(compiled, shown);
+  static from<Own, Update, Context>(
+    compiled: Drawn,
+    defaults: RunDefaults,
+  ): AgentGraph<Own, Update, Context> {
+    const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
+    const fields = showOnly(compiled, ["messages", ...defaults.ownState.keys, ...ofFormat]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
 
-  override async invoke(input: AgentInput, options: InvokeOptions = {}): Promise<AgentResult<Response>> {
+  override async invoke(
+    input: AgentInput<Update>,
+    options: InvokeOptions<Context> = {},
+  ): Promise<AgentResult<Own>> {
     const { run, rest } = this.#begin(options, { isStreamed: false });
     return run.#invoke(input, rest);
   }
 
-  #invoke(input: AgentInput, options: AnyOptions): Promise<AgentResult<Response>> {
+  #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
     return super.invoke(input, options);
   }
 
@@ -103,9 +108,9 @@ export class AgentGraph<Response = never> extends BaseGraph {
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
   >(
-    input: AgentInput,
-    options: StreamOptions<Mode, Subgraphs, Encoding> = {},
-  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Response>>> {
+    input: AgentInput<Update>,
+    options: StreamOptions<Mode, Subgraphs, Encoding, Context> = {},
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
     const { run, rest } = this.#begin(options);
     return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
   }
@@ -114,8 +119,11 @@ export class AgentGraph<Response = never> extends BaseGraph {
     Mode extends StreamMode | StreamMode[] | undefined,
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
-  >(input: AgentInput, options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">) {
-    return super.stream<Mode, Subgraphs, Encoding>(input, options);
+  >(
+    input: AgentInput<Update>,
+    options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">,
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
+    return super.stream(input, options);
   }
 
   /**
@@ -124,7 +132,7 @@ export class AgentGraph<Response = never> extends BaseGraph {
    * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
    * to inner graphs.
    */
-  #begin<Options extends RunOptions>(options: Options, { isStreamed = true } = {}) {
+  #begin<Options extends RunOptions<Context>>(options: Options, { isStreamed = true } = {}) {
     const { middleware = [], ...given } = options;
     // LangGraph accepts an undefined context, but its types do not.
     const rest = given as typeof given & { context?: object };
@@ -159,9 +167,18 @@ export class AgentGraph<Response = never> extends BaseGraph {
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
-    const own = supersteps.map(({ updates }) => ({
-      updates: updates.map((given) => readStateUpdate(given, read)),
-    }));
+    const { ownState } = this.#defaults;
+    const readMessages = { readMessages: read, ownKeys: ownState.keys };
+    const own = await Promise.all(
+      supersteps.map(async ({ updates }) => ({
+        updates: await Promise.all(
+          updates.map(async (given) => {
+            const admitted = readStateUpdate(given, readMessages);
+            return { ...admitted, values: await admitValues(admitted.values, ownState) };
+          }),
+        ),
+      })),
+    );
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;
@@ -177,10 +194,11 @@ export class AgentGraph<Response = never> extends BaseGraph {
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { run, start } = this.#begin({});
-    const bound = withBound(options, this.config);
-    const { saver, stream } = accessThread(run.checkpointer, bound);
-    const watched = watchCheckpointer(saver);
-    if (watched.checkpointer !== undefined) run.checkpointer = watched.checkpointer;
+    const { bound, watched, checkpointer, stream } = watchThread(
+      run.checkpointer,
+      withBound(options, this.config),
+    );
+    if (checkpointer !== undefined) run.checkpointer = checkpointer;
     const { streamMode, signal } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#defaults;

@@ -5,12 +5,19 @@ import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/ap
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";
 import { createPatchedRoute, createStartRoute } from "../nodes/routes.js";
-import { agentStateSchema, publicStateSchema } from "../nodes/run/agent-state.js";
+import { agentStateSchema, publicStateWith } from "../nodes/run/agent-state.js";
 import { firstRoute, step } from "../nodes/run/step.js";
 import { createSummarizeNode, type SummarizeNodeOptions } from "../nodes/summary/summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "../nodes/tools/tools.js";
 import type { FormatPlan } from "../settings/format/read-response-format.js";
-import { runContextSchema } from "../settings/run-context.js";
+import type { OwnContext } from "../settings/schemas/own-context.js";
+import type { OwnState } from "../settings/schemas/own-state.js";
+
+/** What a user adds to the state and to the context. */
+export interface OwnKeys {
+  readonly ownState: OwnState;
+  readonly ownContext: OwnContext;
+}
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
@@ -22,9 +29,13 @@ import { runContextSchema } from "../settings/run-context.js";
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(
-  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions,
+  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions & OwnKeys,
 ) {
-  return graphWith(options.formatPlan)
+  const { ownState } = options;
+  const graph = graphWith(options);
+  // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
+  Object.assign(graph.channels, ownState.channels);
+  return graph
     .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
@@ -40,16 +51,31 @@ export function buildStateGraph(
     .addEdge("tools", "model");
 }
 
-/** The type is that of a graph without a format, because the format is not known when the program is compiled. */
-function graphWith(plan: FormatPlan | undefined) {
-  const state = plan === undefined ? publicStateSchema : withStructuredResponse(plan);
-  const graph = new StateGraph({ state: state as typeof publicStateSchema, context: runContextSchema });
+/** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
+function graphWith({
+  ownState,
+  ownContext,
+  formatPlan: plan,
+}: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
+  const keys = publicStateWith(ownState);
+  const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
+  const graph = new StateGraph({ state, context: ownContext.graphSchema });
   return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
 }
 
+type StateSchema = ReturnType<typeof publicStateWith>;
+
+/** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
+const schemasWithResponse = new WeakMap<StateSchema, Map<string, StateSchema>>();
+
 /** The server shows the JSON schema of the state. Of several schemas the response has one. */
-function withStructuredResponse({ formats }: FormatPlan) {
+function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): StateSchema {
   const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
-  const response = z.unknown().meta({ ...(others.length === 0 ? only : { anyOf: [only, ...others] }) });
-  return publicStateSchema.extend({ structuredResponse: response.optional() });
+  const shape = { ...(others.length === 0 ? only : { anyOf: [only, ...others] }) };
+  const schemas = schemasWithResponse.get(keys) ?? new Map<string, StateSchema>();
+  schemasWithResponse.set(keys, schemas);
+  const name = JSON.stringify(shape);
+  const schema = schemas.get(name) ?? keys.extend({ structuredResponse: z.unknown().meta(shape).optional() });
+  schemas.set(name, schema);
+  return schema;
 }

@@ -27,12 +27,16 @@ const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
  * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
  * the tasks of an abandoned run again, even finished ones.
  *
- * @param hasStrictResume Whether a decision must name its question if several wait.
+ * @param rules.hasStrictResume Whether a decision must name its question if several wait.
+ * @param rules.ownKeys The own keys of the state.
  * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end.
  */
-export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput {
+export function readRunInput(
+  given: unknown,
+  { hasStrictResume, ownKeys }: { readonly hasStrictResume: boolean; readonly ownKeys: readonly string[] },
+): RunInput {
   if (!isCommand(given)) return { ...PLAIN, input: given };
-  const command = ownCommand(given);
+  const command = ownCommand(given, { ownKeys, readMessages: (messages) => messages });
   const isEmptyList = hasStrictResume && isRecord(given.resume) && isEmptyObject(given.resume);
   if (isEmptyList) return { ...PLAIN, input: null, emptyAnswer: "{}" };
   if (command.resume !== undefined && command.resume !== null) return { ...PLAIN, input: command };
@@ -44,19 +48,23 @@ export function readRunInput(given: unknown, hasStrictResume: boolean): RunInput
   return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
 }
 
-type ReadMessages = (given: unknown) => unknown;
+interface ReadUpdate {
+  /** Contract: reads the messages of the update, and throws for malformed ones. */
+  readonly readMessages: (given: unknown) => unknown;
+  /** The own keys of the state. Their values are not checked here. */
+  readonly ownKeys: readonly string[];
+}
 
 /**
- * The state update with checked values.
+ * The state update with checked messages, and without private channels.
  *
- * @param readMessages Reads the messages of the update, and throws for malformed ones.
  * @throws InvalidCommandError like `readValues`.
  */
 export function readStateUpdate<Update extends { values?: unknown }>(
   update: Update,
-  readMessages: ReadMessages,
+  read: ReadUpdate,
 ): Update {
-  return { ...update, values: readValues(update.values, readMessages) };
+  return { ...update, values: readValues(update.values, read) };
 }
 
 /**
@@ -64,22 +72,21 @@ export function readStateUpdate<Update extends { values?: unknown }>(
  *
  * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
-function readValues(values: unknown, readMessages: ReadMessages): unknown {
-  if (isCommand(values)) return ownCommand(values, readMessages);
+function readValues(values: unknown, read: ReadUpdate): unknown {
+  if (isCommand(values)) return ownCommand(values, read);
   if (isSend(values)) throw refusal();
   // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
-  if (Array.isArray(values)) return values.map((value) => readValues(value, readMessages));
-  return isRecord(values) ? onlyMessages(values, readMessages) : values;
+  if (Array.isArray(values)) return values.map((value) => readValues(value, read));
+  return isRecord(values) ? onlyPublic(values, read) : values;
 }
 
-/** @param readMessages Left out for a run, which reads its messages once its input is known. */
-function ownCommand(command: Command, readMessages: ReadMessages = (given) => given): Command {
+function ownCommand(command: Command, read: ReadUpdate): Command {
   if (!targetsOf(command).every((target) => target === "model" || target === END)) throw refusal();
   const { resume, goto, update } = command;
   return new Command({
     ...(resume !== undefined && { resume }),
     ...(goto !== undefined && { goto }),
-    ...(update !== undefined && update !== null && { update: onlyMessages(asRecord(update), readMessages) }),
+    ...(update !== undefined && update !== null && { update: onlyPublic(asRecord(update), read) }),
   });
 }
 
@@ -103,11 +110,16 @@ function asRecord(update: unknown): Record<string, unknown> {
 const AN_UPDATE = "an object with `messages`";
 
 /** @throws InvalidMessageError for an update whose `messages` are misspelt. */
-function onlyMessages(update: Record<string, unknown>, readMessages: ReadMessages): Record<string, unknown> {
-  if (Object.hasOwn(update, "messages")) return { messages: readMessages(update["messages"]) };
-  if (hasNameLike("messages", update))
+function onlyPublic(
+  update: Record<string, unknown>,
+  { readMessages, ownKeys }: ReadUpdate,
+): Record<string, unknown> {
+  const own = Object.entries(update).filter(([key]) => ownKeys.includes(key));
+  const values = Object.fromEntries(own);
+  if (Object.hasOwn(update, "messages")) return { ...values, messages: readMessages(update["messages"]) };
+  if (own.length === 0 && hasNameLike("messages", update))
     throw new InvalidMessageError("update", update, AN_UPDATE, " Did you mean `messages`?");
-  return {};
+  return values;
 }
 
 function isEmptyObject(value: object): boolean {

@@ -1,3 +1,4 @@
+import { InvalidSettingError } from "../errors.js";
 import { type Middleware, sortMiddleware } from "../middleware/middleware.js";
 import { createCallPolicy } from "../nodes/approval/call-policy.js";
 import { formatTools } from "../nodes/format/format-request.js";
@@ -5,23 +6,38 @@ import { createTakeMessages } from "../nodes/inbox/take-messages.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/provider-tools.js";
-import { checkTools, toolName } from "../settings/check-tools.js";
+import { checkTools, returnsDirectly, toolName } from "../settings/check-tools.js";
 import { readResponseFormat } from "../settings/format/read-response-format.js";
-import type { ResponseFormat, ResponseIn } from "../settings/format/response-format.js";
+import type { ResponseFormat } from "../settings/format/response-format.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
 import { readRunContext } from "../settings/run-context.js";
+import { readContextSchema } from "../settings/schemas/own-context.js";
+import { readStateSchema } from "../settings/schemas/own-state.js";
+import type {
+  ContextOf,
+  OwnContextSchema,
+  OwnStateSchema,
+  StateOf,
+  StateUpdateOf,
+} from "../settings/schemas/schema-types.js";
 import type { SettingsOptions } from "../settings/settings.js";
 import { createSummaryPolicy } from "../settings/summary-policy.js";
 import { readToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";
 import { prepareModels } from "./prepare-models.js";
+import type { StructuredValues } from "./run-types.js";
 import { createSteeredReader } from "./steer.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
-export interface AgentGraphOptions<Format extends ResponseFormat | undefined = ResponseFormat | undefined>
-  extends Omit<SettingsOptions, "responseFormat"> {
+export interface AgentGraphOptions<
+  State extends OwnStateSchema | undefined = OwnStateSchema | undefined,
+  Context extends OwnContextSchema | undefined = OwnContextSchema | undefined,
+  Format extends ResponseFormat | undefined = ResponseFormat | undefined,
+> extends Omit<SettingsOptions, "responseFormat"> {
   readonly middleware?: readonly Middleware[] | undefined;
+  readonly stateSchema?: State;
+  readonly contextSchema?: Context;
   /**
    * The format of the final response: a zod or JSON schema, `toolStrategy(…)` or `providerStrategy(…)`. The response is
    * in `structuredResponse`. Default: a text.
@@ -56,9 +72,13 @@ export interface AgentGraphOptions<Format extends ResponseFormat | undefined = R
  * console.log(messages.at(-1)?.text); // Paris: 18 °C
  * ```
  */
-export function createAgentGraph<const Format extends ResponseFormat | undefined = undefined>(
-  options: AgentGraphOptions<Format>,
-): AgentGraph<Format extends ResponseFormat ? ResponseIn<Format> : never> {
+export function createAgentGraph<
+  State extends OwnStateSchema | undefined = undefined,
+  Context extends OwnContextSchema | undefined = undefined,
+  const Format extends ResponseFormat | undefined = undefined,
+>(
+  options: AgentGraphOptions<State, Context, Format>,
+): AgentGraph<StateOf<State> & StructuredValues<Format>, StateUpdateOf<State>, ContextOf<Context>> {
   const settings = resolveSettings(options);
   const formatPlan = readResponseFormat(settings.responseFormat);
   const ofFormat = formatPlan === undefined ? [] : formatTools(formatPlan);
@@ -78,6 +98,14 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
   checkProviderTools(providerTools, [model, ...others, ...fallbacks]);
   const resolveModel: typeof models.resolveModel = async (name, position) =>
     withProviderTools(await models.resolveModel(name, position), providerTools);
+  const ownState = readStateSchema(settings.stateSchema);
+  if (formatPlan !== undefined && ownState.keys.includes("structuredResponse"))
+    throw InvalidSettingError.expected(
+      "stateSchema",
+      "without `structuredResponse`, which is the key of `responseFormat`",
+      settings.stateSchema,
+    );
+  const ownContext = readContextSchema(settings.contextSchema);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
@@ -90,11 +118,14 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
   });
   const compiled = buildStateGraph({
     ...settings,
+    ownState,
+    ownContext,
     tools,
     offered,
     formatPlan,
     callPolicy,
     toolChoice,
+    returnDirect: new Set(tools.filter(returnsDirectly).map(toolName)),
     limits: settings,
     resolveModel,
     nameOfModel: models.nameOfModel,
@@ -111,13 +142,15 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
       instructions: settings.summaryPrompt,
     }),
   }).compile({
-    ...(settings.checkpointer && { checkpointer: settings.checkpointer }),
+    ...(settings.checkpointer !== undefined && { checkpointer: settings.checkpointer }),
     ...(settings.store && { store: settings.store }),
-    name: "agent",
+    name: settings.name ?? "agent",
   });
   const { asksHumans } = callPolicy;
   return AgentGraph.from(compiled, {
     middleware,
+    ownState,
+    ownContext,
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
     steering: settings.steering,
@@ -128,10 +161,14 @@ export function createAgentGraph<const Format extends ResponseFormat | undefined
     hasStrictResume: asksHumans,
     recursionLimit: recursionLimitFor(settings.maxIterations),
     readContext: (context, isSubgraph) => {
-      const own = readRunContext(context, { limits: settings, ignoresUnknown: isSubgraph });
-      models.checkModel(own.model);
-      if (own.toolChoice !== undefined) readToolChoice(own.toolChoice, requirableNames);
-      return own;
+      const chosen = readRunContext(context, {
+        limits: settings,
+        ownKeys: ownContext.keys,
+        ignoresUnknown: isSubgraph,
+      });
+      models.checkModel(chosen.model);
+      if (chosen.toolChoice !== undefined) readToolChoice(chosen.toolChoice, requirableNames);
+      return chosen;
     },
   });
 }

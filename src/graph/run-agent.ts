@@ -14,10 +14,14 @@ import { clearInbox } from "../nodes/inbox/inbox.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import type { RunRecord } from "../nodes/run/run-record.js";
+import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
-import type { RunContext } from "../settings/run-context.js";
+import { type RunContext, withoutSettings } from "../settings/run-context.js";
+import type { OwnContext } from "../settings/schemas/own-context.js";
+import type { OwnState } from "../settings/schemas/own-state.js";
 import { isPlainObject } from "../shared/is-plain-object.js";
 import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
+import { admitValues } from "./admit-values.js";
 import { readRunInput } from "./client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
@@ -30,6 +34,8 @@ export interface RunRules extends RunNeeds, ClientRules {
    * context of its parent and ignores the parent's fields.
    */
   readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
+  readonly ownState: OwnState;
+  readonly ownContext: OwnContext;
 }
 
 /** What is known about a run before it begins. */
@@ -38,7 +44,7 @@ export interface RunStart {
   readonly middleware: MiddlewareByKind;
 }
 
-type RunConfig = RunnableConfig & { readonly context?: unknown; readonly store?: BaseStore };
+type RunConfig = RunnableConfig & { readonly context?: object; readonly store?: BaseStore };
 
 export interface AgentRun<Chunk> extends RunRules, RunStart {
   /** The input as the caller passed it. */
@@ -62,20 +68,28 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
  * have.
  */
 export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  const { options, middleware, watched, hasStrictResume } = run;
+  const { options, middleware, watched, hasStrictResume, ownState } = run;
   const { checkpoints } = watched;
-  const { input: received, ...kind } = readRunInput(run.received, hasStrictResume);
+  const { input: received, ...kind } = readRunInput(run.received, {
+    hasStrictResume,
+    ownKeys: ownState.keys,
+  });
   const isSubgraph = isSubgraphRun(options);
   assertRunInput(run.received, isSubgraph);
   assertServices(run, isSubgraph);
+  const checked = await admitValues(received, ownState);
   // The parent graph of a subgraph is no client.
   const { input: admitted, events } = isSubgraph
-    ? { input: received, events: [] }
-    : await admitInput(received, run, run.readThread);
+    ? { input: checked, events: [] }
+    : await admitInput(checked, run, run.readThread);
   const input = withoutResponse(admitted);
   const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
+  const settings = readContext(options.context);
+  // What a parent graph passes reaches the tools whole.
+  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
+  const ownContext = { ...inherited, ...(await run.ownContext.read(options.context)) };
   const bag: RunBag = { metadata: {} };
 
   const begin = (
@@ -92,6 +106,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       bag,
       middleware,
       checkpoints,
+      ownState,
       given,
       maxConcurrency,
       structuredResponse,
@@ -102,7 +117,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
       ...inner,
-      context,
+      context: { ...ownContext, ...context },
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
     return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
@@ -112,7 +127,6 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     yield* chunks;
     await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
   }
-  const settings = readContext(options.context);
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);
     yield* chunks;
@@ -151,7 +165,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     },
     answer: (given) => {
       const messages = isCommand(input)
-        ? { messages: context.messages }
+        ? { ...readUpdate(input.update), messages: context.messages }
         : withMessages(input ?? {}, context.messages);
       return begin(messages, readContext(context.options), given).chunks;
     },

@@ -19,24 +19,46 @@ import type {
 import type { MessagesUpdate } from "../history/reading/messages-schema.js";
 import type { Middleware } from "../middleware/middleware.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
+import type { ResponseFormat, ResponseIn } from "../settings/format/response-format.js";
 import type { RunContext } from "../settings/run-context.js";
-import type { AgentUpdate, AgentUpdates, AgentValues, BaseGraph } from "./base-graph.js";
+import type { NoKeys } from "../settings/schemas/schema-types.js";
+import type { AgentUpdate, AgentUpdates, BaseGraph } from "./base-graph.js";
 
-/** New messages for the thread, a `Command`, or null. Null continues a run where the thread stopped. */
-export type AgentInput = { readonly messages: MessagesUpdate } | Command | null;
+// Three parameters describe the keys that a user adds: `Own` are the values of the state, `Update` is what can be
+// written to it, and `Context` is what a run can be started with.
 
-/** The result of a run: the messages of its thread, and the structured response if the graph has a format for it. */
-export type AgentResult<Response = never> = {
+/**
+ * New messages for the thread and values for own keys, a `Command`, or null. Null continues a run where the thread
+ * stopped.
+ */
+export type AgentInput<Update = NoKeys> =
+  | ({ readonly messages: MessagesUpdate } & Update)
+  | CommandOf<Update>
+  | null;
+
+type CommandOf<Update> = [keyof Update] extends [never]
+  ? Command
+  : Command<unknown, { messages?: MessagesUpdate } & Update>;
+
+interface Messages {
   /** All messages of the thread, in order. */
   messages: BaseMessage[];
-} & StructuredValues<Response>;
+}
 
-/** The structured response. It is left out if the run ended without one. */
-type StructuredValues<Response> = [Response] extends [never] ? unknown : { structuredResponse?: Response };
+/** The structured response, of a graph with a format for it. It is left out if the run ended without one. */
+export type StructuredValues<Format extends ResponseFormat | undefined> = Format extends ResponseFormat
+  ? { structuredResponse?: ResponseIn<Format> }
+  : NoKeys;
+
+/** The result of a run: the messages of its thread, and the own keys. */
+export type AgentResult<Own = NoKeys> = Flat<Messages & Own>;
+
+/** The same type, without intersections in it. */
+type Flat<Type> = { [Key in keyof Type]: Type[Key] };
 
 /** A state of a thread. Its values are empty if the thread does not exist yet. */
-export interface AgentSnapshot<Response = never> extends StateSnapshot {
-  readonly values: Partial<AgentResult<Response>>;
+export interface AgentSnapshot<Own = NoKeys> extends StateSnapshot {
+  readonly values: Partial<AgentResult<Own>>;
 }
 
 type Modes = StreamMode | StreamMode[] | undefined;
@@ -47,39 +69,46 @@ export type AgentChunk<
   Mode extends Modes,
   Subgraphs extends boolean,
   Encoding extends Encodings,
-  Response = never,
+  Own = NoKeys,
+  Update = NoKeys,
 > = StreamOutputMap<
   Mode,
   Subgraphs,
-  AgentUpdate,
-  AgentValues & StructuredValues<Response>,
+  AgentUpdate & Update,
+  AgentResult<Own>,
   string,
-  AgentUpdates,
+  AgentUpdates<Update>,
   AgentEvent,
   Encoding
 >;
 
 /** Options that `invoke`, `stream` and `streamEvents` take in addition to those of LangGraph. */
-export interface RunOptions {
+export interface RunOptions<Context = NoKeys> {
   /** Middleware for this run only. It goes inside the middleware of the graph. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
-  /** Settings for this run only. @default the options of the graph */
-  readonly context?: RunContext | undefined;
+  /** Settings for this run only, and own keys. @default the options of the graph */
+  readonly context?: (RunContext & Context) | undefined;
 }
 
 type GraphOptions = Partial<PregelOptions<BaseGraph["nodes"], BaseGraph["channels"]>>;
 
 /** The options of `withConfig`. */
-interface AgentConfig extends Omit<GraphOptions, "context"> {
-  readonly context?: RunContext | undefined;
+interface AgentConfig<Context> extends Omit<GraphOptions, "context"> {
+  readonly context?: (RunContext & Context) | undefined;
 }
 
 /** The options of `invoke`. */
-export interface InvokeOptions extends Omit<GraphOptions, "context" | "encoding">, RunOptions {}
+export interface InvokeOptions<Context = NoKeys>
+  extends Omit<GraphOptions, "context" | "encoding">,
+    RunOptions<Context> {}
 
 /** The options of `stream`. */
-export interface StreamOptions<Mode extends Modes, Subgraphs extends boolean, Encoding extends Encodings>
-  extends Omit<InvokeOptions, "streamMode" | "subgraphs"> {
+export interface StreamOptions<
+  Mode extends Modes,
+  Subgraphs extends boolean,
+  Encoding extends Encodings,
+  Context = NoKeys,
+> extends Omit<InvokeOptions<Context>, "streamMode" | "subgraphs"> {
   /** One mode, or a list of modes. With a list, each chunk comes with the name of its mode. @default "updates" */
   readonly streamMode?: Mode;
   /** Whether the stream includes chunks of subgraphs, each with the path of its subgraph. @default false */
@@ -89,48 +118,48 @@ export interface StreamOptions<Mode extends Modes, Subgraphs extends boolean, En
 }
 
 type Transformers = readonly (() => StreamTransformer<unknown>)[];
-type EventsOptions = Omit<InvokeOptions, "subgraphs">;
+type EventsOptions<Context> = Omit<InvokeOptions<Context>, "subgraphs">;
 type EventsFilter = Parameters<BaseGraph["streamEvents"]>[2];
 
 /** LangGraph's overloads, with a context that the compiler checks. */
-export interface WithConfig<Graph> {
+export interface WithConfig<Graph, Own, Update, Context> {
   <const Given extends Transformers>(
-    config: Omit<LangGraphRunnableConfig<RunContext>, "store" | "writer" | "interrupt"> & {
+    config: Omit<LangGraphRunnableConfig<RunContext & Context>, "store" | "writer" | "interrupt"> & {
       streamTransformers: Given;
     },
   ): CompiledGraph<
     string,
-    AgentValues,
+    AgentResult<Own>,
     Record<string, unknown>,
     Record<string, unknown>,
-    AgentUpdate,
-    AgentValues,
-    AgentUpdates,
+    AgentUpdate & Update,
+    AgentResult<Own>,
+    AgentUpdates<Update>,
     CommandInstance<unknown, Record<string, unknown>, string>,
     AgentEvent,
     Given
   >;
-  (config: AgentConfig): Graph;
+  (config: AgentConfig<Context>): Graph;
 }
 
 /** LangGraph's overloads, with the input, the context and the middleware of a run. */
-export interface StreamEvents {
+export interface StreamEvents<Own = NoKeys, Update = NoKeys, Context = NoKeys> {
   <const Given extends Transformers = []>(
-    input: AgentInput,
-    options: EventsOptions & { version: "v3"; transformers?: Given; encoding: "text/event-stream" },
+    input: AgentInput<Update>,
+    options: EventsOptions<Context> & { version: "v3"; transformers?: Given; encoding: "text/event-stream" },
   ): Promise<IterableReadableStream<Uint8Array>>;
   <const Given extends Transformers = []>(
-    input: AgentInput,
-    options: EventsOptions & { version: "v3"; transformers?: Given; encoding?: undefined },
-  ): Promise<GraphRunStream<AgentValues, InferExtensions<Given>>>;
+    input: AgentInput<Update>,
+    options: EventsOptions<Context> & { version: "v3"; transformers?: Given; encoding?: undefined },
+  ): Promise<GraphRunStream<AgentResult<Own>, InferExtensions<Given>>>;
   (
-    input: AgentInput,
-    options: InvokeOptions & { version: "v1" | "v2"; encoding: "text/event-stream" },
+    input: AgentInput<Update>,
+    options: InvokeOptions<Context> & { version: "v1" | "v2"; encoding: "text/event-stream" },
     filter?: EventsFilter,
   ): IterableReadableStream<Uint8Array>;
   (
-    input: AgentInput,
-    options: InvokeOptions & { version: "v1" | "v2"; encoding?: Encodings },
+    input: AgentInput<Update>,
+    options: InvokeOptions<Context> & { version: "v1" | "v2"; encoding?: Encodings },
     filter?: EventsFilter,
   ): IterableReadableStream<StreamEvent>;
 }

@@ -2,8 +2,14 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { guardHead } from "../langgraph/checkpoints/guard-head.js";
 import { withUniqueVersions } from "../langgraph/checkpoints/unique-versions.js";
+import { type WatchedCheckpointer, watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
 import { isSaver } from "../langgraph/replace-methods.js";
-import { isServedRun, isSubgraphRun } from "../langgraph/run-host.js";
+import {
+  inheritedCheckpointer,
+  isServedRun,
+  isSubgraphRun,
+  withInheritedCheckpointer,
+} from "../langgraph/run-host.js";
 import { inTurn, streamInTurn, type Thread, type TurnOptions } from "./thread-queue.js";
 
 /** How one run or update of the state reads and writes its thread. */
@@ -39,4 +45,30 @@ export function accessThread(saver: unknown, options: RunnableConfig): ThreadAcc
         await guarded.assertKept();
       }),
   };
+}
+
+/** How a run accesses its thread, and what it can know about the thread. */
+export interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
+  /** The options to run with. */
+  readonly bound: Options;
+  readonly watched: WatchedCheckpointer;
+  /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
+  readonly checkpointer: BaseCheckpointSaver | undefined;
+}
+
+/**
+ * Watches the checkpointer of a run. With `checkpointer: true`, a subgraph has a memory of its own, which it saves with
+ * the checkpointer of its parent. So that one is watched.
+ */
+export function watchThread<Options extends RunnableConfig>(
+  checkpointer: unknown,
+  options: Options,
+): WatchedThread<Options> {
+  const inherits = checkpointer === true && isSubgraphRun(options);
+  const { saver, stream } = accessThread(inherits ? inheritedCheckpointer(options) : checkpointer, options);
+  const watched = watchCheckpointer(saver);
+  if (!inherits || watched.checkpointer === undefined)
+    return { bound: options, watched, checkpointer: watched.checkpointer, stream };
+  const bound = withInheritedCheckpointer(options, watched.checkpointer);
+  return { bound, watched, checkpointer: undefined, stream };
 }

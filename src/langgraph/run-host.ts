@@ -1,6 +1,7 @@
 /** Reads from `configurable` whether a parent graph or a server runs this graph, and what it provides. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 
 /** LangGraph's reader of channels. Only tasks have it, so a run that has it is a subgraph. Not exported. */
 const READ = "__pregel_read";
@@ -17,6 +18,19 @@ export function isSubgraphRun({ configurable }: RunnableConfig): boolean {
 /** Whether a waiting run is saved, by its own checkpointer or that of a parent graph. */
 export function isSavedRun({ configurable }: RunnableConfig): boolean {
   return configurable?.[CHECKPOINTER] !== undefined;
+}
+
+/** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
+export function inheritedCheckpointer({ configurable }: RunnableConfig): unknown {
+  return configurable?.[CHECKPOINTER];
+}
+
+/** The options of a subgraph's run with another checkpointer in place of the inherited one. */
+export function withInheritedCheckpointer<Options extends RunnableConfig>(
+  options: Options,
+  checkpointer: BaseCheckpointSaver,
+): Options {
+  return { ...options, configurable: { ...options.configurable, [CHECKPOINTER]: checkpointer } };
 }
 
 /** Whether LangGraph's server started the run. */

@@ -140,6 +140,11 @@ export function toolName(tool: object): string {
   return typeof name === "string" ? name : "";
 }
 
+/** Whether the result of the tool is meant for the user, and not for the model. */
+export function returnsDirectly(tool: object): boolean {
+  return Reflect.get(tool, "returnDirect") === true;
+}
+
 function isTool(value: unknown): value is StructuredToolInterface {
   return (
     typeof value === "object" &&

@@ -56,6 +56,11 @@ export function objectWith<Type extends object>(method: string, expects: string)
   return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
 
+/** The same rule, which also takes true and false. */
+export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
+  return { ...rule, schema: z.union([rule.schema, z.boolean()]) } satisfies Rule;
+}
+
 /**
  * Checks settings with their rules. Undefined values pass.
  *

@@ -16,6 +16,9 @@ const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnl
   ),
 );
 
+/** The schema of a user checks the own keys. */
+const ANY_VALUE = { schema: z.any(), expects: "any value" } satisfies Rule;
+
 type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Name]> };
 
 /** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
@@ -28,6 +31,8 @@ export const runContextSchema = z.object(
 export interface RunContextOptions {
   /** The limits of the graph. A run can only lower them. */
   readonly limits: LoopLimits;
+  /** The keys of `contextSchema`. They are not checked here, and left out of the result. */
+  readonly ownKeys?: readonly string[];
   /** Whether unknown names are ignored instead of refused. */
   readonly ignoresUnknown: boolean;
 }
@@ -37,11 +42,15 @@ export interface RunContextOptions {
  *
  * @throws InvalidSettingError for an unknown name, a value that the setting does not take, or a raised limit.
  */
-export function readRunContext(context: unknown, { limits, ignoresUnknown }: RunContextOptions): RunContext {
+export function readRunContext(
+  context: unknown,
+  { limits, ownKeys = [], ignoresUnknown }: RunContextOptions,
+): RunContext {
   if (context === undefined || context === null) return {};
-  const own = ignoresUnknown ? pickKnown(context) : context;
-  checkSettings(own, RUN_RULES, "context");
-  const chosen = runContextSchema.parse(own);
+  const settings = ignoresUnknown ? pickKnown(context) : context;
+  const own = Object.fromEntries(ownKeys.map((key) => [key, ANY_VALUE]));
+  checkSettings(settings, { ...RUN_RULES, ...own }, "context");
+  const chosen = runContextSchema.parse(settings);
   const mosts = new Map<string, number>(Object.entries(limits));
   for (const [name, value] of Object.entries(chosen)) {
     const most = RUN_RULES[name]?.lowerOnly ? mosts.get(name) : undefined;
@@ -49,6 +58,11 @@ export function readRunContext(context: unknown, { limits, ignoresUnknown }: Run
       throw InvalidSettingError.expected(name, `at most ${most}, the limit of this graph`, value);
   }
   return chosen;
+}
+
+/** The keys of a context that are no settings. */
+export function withoutSettings(context: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(context).filter(([name]) => !Object.hasOwn(RUN_RULES, name)));
 }
 
 function pickKnown(settings: object): object {

@@ -2,7 +2,7 @@
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { readFlag } from "./environment-text.js";
-import { flag, listOf, objectWith, oneOf } from "./rule.js";
+import { flag, listOf, objectWith, oneOf, orFlag } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const SERVICE_SETTINGS = {
@@ -13,12 +13,12 @@ export const SERVICE_SETTINGS = {
     default: [],
   },
   /**
-   * Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. Default:
-   * none.
+   * Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph,
+   * `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.
    */
   checkpointer: {
-    ...objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer"),
-    help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. Default: none.",
+    ...orFlag(objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer, true or false")),
+    help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph, `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.",
     default: undefined,
   },
   /**

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { MODEL_SETTINGS } from "./model-settings.js";
 import type { Rule } from "./rule.js";
+import { SCHEMA_SETTINGS } from "./schemas/schema-settings.js";
 import { SERVICE_SETTINGS } from "./service-settings.js";
 import type { Setting } from "./setting.js";
 import { SUMMARY_SETTINGS } from "./summary-settings.js";
@@ -14,6 +15,7 @@ type Table = typeof MODEL_SETTINGS &
   typeof TOOL_SETTINGS &
   typeof TURN_SETTINGS &
   typeof SUMMARY_SETTINGS &
+  typeof SCHEMA_SETTINGS &
   typeof SERVICE_SETTINGS;
 
 export const SETTINGS: Table = {
@@ -21,6 +23,7 @@ export const SETTINGS: Table = {
   ...TOOL_SETTINGS,
   ...TURN_SETTINGS,
   ...SUMMARY_SETTINGS,
+  ...SCHEMA_SETTINGS,
   ...SERVICE_SETTINGS,
 };
 

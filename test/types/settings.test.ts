@@ -37,7 +37,7 @@ describe("The options of a graph", () => {
     expectTypeOf<Given<"toolChoice">>().toEqualTypeOf<ToolChoice>();
     expectTypeOf<Given<"coveredMessages">>().toEqualTypeOf<"keep" | "archive">();
     expectTypeOf<Given<"summaryLanguage">>().toEqualTypeOf<"en" | "zh">();
-    expectTypeOf<Given<"checkpointer">>().toEqualTypeOf<BaseCheckpointSaver>();
+    expectTypeOf<Given<"checkpointer">>().toEqualTypeOf<BaseCheckpointSaver | boolean>();
     expectTypeOf<Given<"store">>().toEqualTypeOf<BaseStore>();
   });
 });

@@ -3,13 +3,16 @@
 import type { CheckpointTuple } from "@langchain/langgraph";
 import { NULL_TASK } from "./null-task.js";
 
-/** The values that the finished tasks of a checkpoint wrote to a channel: one list for each task. */
-export function writesByTask({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[][] {
-  const byTask = new Map<string, unknown[]>();
+/** What the finished tasks of a checkpoint wrote to these channels: one list for each task, in the order of its writes. */
+export function writesByTask(
+  { pendingWrites = [] }: CheckpointTuple,
+  channels: readonly string[],
+): (readonly [channel: string, value: unknown])[][] {
+  const byTask = new Map<string, (readonly [string, unknown])[]>();
   for (const [task, name, value] of pendingWrites) {
     // LangGraph applies these to the state of the next run, whatever its input is.
-    if (name !== channel || task === NULL_TASK) continue;
-    byTask.set(task, [...(byTask.get(task) ?? []), value]);
+    if (!channels.includes(name) || task === NULL_TASK) continue;
+    byTask.set(task, [...(byTask.get(task) ?? []), [name, value]]);
   }
   return [...byTask.values()];
 }

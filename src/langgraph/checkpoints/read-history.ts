@@ -8,6 +8,16 @@ import { readChannels } from "../run-host.js";
  * that runs outside a graph.
  */
 export function readHistory(config: RunnableConfig): { messages: BaseMessage[] } | undefined {
-  const state = readChannels(config, ["messages"]);
-  return isRecord(state) && Array.isArray(state["messages"]) ? { messages: state["messages"] } : undefined;
+  return readState(config, []);
+}
+
+/** The same, with the values of these keys of the state. A key without a value is left out. */
+export function readState(
+  config: RunnableConfig,
+  keys: readonly string[],
+): { messages: BaseMessage[]; [key: string]: unknown } | undefined {
+  const state = readChannels(config, ["messages", ...keys]);
+  return isRecord(state) && Array.isArray(state["messages"])
+    ? { ...state, messages: state["messages"] }
+    : undefined;
 }

@@ -31,15 +31,21 @@ export type GateDecision =
 export interface GateLimits {
   readonly limits: LoopLimits;
   readonly policy: SummaryPolicy;
+  /** The names of the tools whose results end the run. @default none */
+  readonly returnDirect?: ReadonlySet<string> | undefined;
   /** Supersteps that the run can take after this one. */
   readonly stepsLeft: number;
 }
 
-export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: GateLimits): GateDecision {
+export function decideAtGate(
+  state: AgentState,
+  { limits, policy, stepsLeft, returnDirect }: GateLimits,
+): GateDecision {
   const last = state.messages.at(-1);
   if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
   if (last.type === "ai") return { kind: "wait" };
-  if (isResult(last) && isGroupEnded(state)) return { kind: "end" };
+  if (isResult(last) && (isGroupEnded(state) || isReturnedDirectly(state, returnDirect)))
+    return { kind: "end" };
   if (isThreadUsedUp(state, limits)) {
     const reason = "max-tokens-per-thread";
     return { kind: "used-up", turn: { ...turnOf(state), closing: reason }, reason };
@@ -55,6 +61,18 @@ export function decideAtGate(state: AgentState, { limits, policy, stepsLeft }: G
 
 function isGroupEnded(state: AgentState): boolean {
   return turnOf(state).afterRequired === "end" || lastResults(state).some(endsRun);
+}
+
+/**
+ * Whether all calls of the latest batch were answered by tools whose results are meant for the user. If one of them
+ * failed, or another tool was called beside them, the model has something to respond to.
+ */
+function isReturnedDirectly({ messages }: AgentState, direct: GateLimits["returnDirect"]): boolean {
+  if (direct === undefined || direct.size === 0) return false;
+  const head = messages.findLastIndex((message) => !isResult(message));
+  const [group] = groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
+  if (group === undefined) return false;
+  return group.calls.every(({ name }, index) => direct.has(name) && group.results[index]?.status !== "error");
 }
 
 /** The results at the end of the history. */

@@ -18,6 +18,8 @@ import { writeGiven } from "./write-given.js";
 
 export interface ModelNodeOptions extends ResponseOptions {
   readonly limits: LoopLimits;
+  /** The names of the tools whose results end the run. */
+  readonly returnDirect: ReadonlySet<string>;
   readonly summaryPolicy: SummaryPolicyOf;
 }
 
@@ -29,7 +31,7 @@ export function createModelNode(options: ModelNodeOptions) {
     const given = runInputsOf(config)?.given;
     if (given !== undefined) {
       const response = runInputsOf(config)?.structuredResponse;
-      return endWith(await writeGiven(given, state.messages, config), undefined, response);
+      return endWith(await writeGiven(given, state.messages, config, options.name), undefined, response);
     }
     if (runRecordOf(config)?.failure !== undefined) return wait();
     const taken = await options.takeMessages(state, config);
@@ -37,7 +39,12 @@ export function createModelNode(options: ModelNodeOptions) {
     const context = config.context ?? {};
     const limits = resolveLimits(context, options.limits);
     const policy = await options.summaryPolicy(context, positionIn(turnOf(state), context.model));
-    const decision = decideAtGate(state, { limits, policy, stepsLeft: stepsLeft(config) });
+    const decision = decideAtGate(state, {
+      limits,
+      policy,
+      stepsLeft: stepsLeft(config),
+      returnDirect: options.returnDirect,
+    });
     switch (decision.kind) {
       case "wait":
         return wait();

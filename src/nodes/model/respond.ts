@@ -29,6 +29,7 @@ import { withFreshId } from "./fresh-id.js";
 import type { GateDecision, GateLimits } from "./gate.js";
 import { mergeUpdates } from "./merge-updates.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
+import { withName } from "./with-name.js";
 
 export interface ResponseOptions extends ModelChainOptions {
   /** The tools that the model is offered: the tools of the graph, and the additional ones. */
@@ -37,6 +38,8 @@ export interface ResponseOptions extends ModelChainOptions {
   /** The format of the final response. Undefined: a text. */
   readonly formatPlan: FormatPlan | undefined;
   readonly toolChoice: ToolChoice;
+  /** The name on the responses. */
+  readonly name: string | undefined;
   readonly systemPrompt: string | undefined;
   readonly maxToolCallsFromHistory: number | undefined;
   /** How often a broken response is requested again, without streaming. */
@@ -130,7 +133,8 @@ async function dispatch(
   config: Config,
 ): Promise<Dispatched> {
   if (answer.message === undefined) return endWith([], turn);
-  const message = withDistinctCallIds(await withFreshId(answer.message, state.messages, config));
+  const fresh = await withFreshId(answer.message, state.messages, config);
+  const message = withDistinctCallIds(withName(fresh, options.name));
   runRecordOf(config)?.tally.addAnswer(message);
   const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
   const isFinal = turn.closing !== undefined;

@@ -7,6 +7,7 @@ import { retractMessages } from "../../langgraph/retract-messages.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import { refuseEnded } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
+import { withName } from "./with-name.js";
 
 /**
  * A message that replaces another one gets a new id, because clients join streamed messages by id. Its tool calls are
@@ -16,6 +17,7 @@ export async function writeGiven(
   { messages }: GivenMessages,
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
+  name: string | undefined,
 ): Promise<BaseMessage[]> {
   const removed = messages.filter(({ type }) => type === "remove");
   await retractMessages(removed, config);
@@ -23,7 +25,7 @@ export async function writeGiven(
   const written: BaseMessage[] = [...removed];
   for (const message of messages) {
     if (message.type === "remove") continue;
-    written.push(await withFreshId(message, history, config));
+    written.push(withName(await withFreshId(message, history, config), name));
     const waits = replaced.some((earlier) => callIds(earlier) === callIds(message));
     if (isAIMessage(message) && !waits) written.push(...refuseEnded(message));
   }

@@ -35,8 +35,12 @@ export interface Leftovers {
   readonly usage: ThreadUsage;
   /** The calls that unfinished tasks asked a human about. */
   readonly questions: readonly AskedCall[];
+  /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
+  readonly values: readonly (readonly [key: string, value: unknown])[];
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
   readonly removed: ReadonlySet<string>;
+  /** The own keys that later input writes. */
+  readonly rewritten: ReadonlySet<string>;
 }
 
 /** What became of a checkpoint's writes. */
@@ -54,8 +58,8 @@ export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
   return (
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
-    writesByTask(abandoned, "messages").length > 0 ||
-    writesByTask(abandoned, "threadUsage").length > 0 ||
+    writesByTask(abandoned, ["messages"]).length > 0 ||
+    writesByTask(abandoned, ["threadUsage"]).length > 0 ||
     waitingInterrupts(abandoned).length > 0
   );
 }
@@ -64,24 +68,32 @@ export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
 export async function findLeftovers({
   input,
   checkpoints,
-}: Pick<RunInputs, "input" | "checkpoints">): Promise<readonly Leftovers[]> {
+  ownState: { keys },
+}: Pick<RunInputs, "input" | "checkpoints" | "ownState">): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
   const removed = new Set(removalsOf(input));
+  const rewritten = new Set(keysIn(input, keys));
   let checkpoint = checkpoints.abandoned;
   // A run that continues the abandoned one applies its writes.
   let fate: Fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
   let child: CheckpointTuple | undefined;
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     if (fate !== "applied") {
-      const leftovers = { ...readLeftovers(checkpoint, fate), removed: new Set(removed) };
+      const leftovers: Leftovers = {
+        ...readLeftovers(checkpoint, fate, keys),
+        removed: new Set(removed),
+        rewritten: new Set(rewritten),
+      };
       const isOwn = leftovers.written.some(isNoResult) || isUsed(leftovers.usage);
       const isFork = isOwn && (await isForked(checkpoint, child, checkpoints));
       const results = leftovers.written.filter(isResult);
-      found.unshift(isFork ? { ...leftovers, written: results, usage: NO_USAGE } : leftovers);
+      found.unshift(isFork ? { ...leftovers, written: results, values: [], usage: NO_USAGE } : leftovers);
     }
     const { parentConfig }: CheckpointTuple = checkpoint;
     if (parentConfig === undefined || !leadsFurther(checkpoint)) break;
-    for (const id of removalsOf(checkpoint.checkpoint.channel_values[START])) removed.add(id);
+    const received: unknown = checkpoint.checkpoint.channel_values[START];
+    for (const id of removalsOf(received)) removed.add(id);
+    for (const key of keysIn(received, keys)) rewritten.add(key);
     child = checkpoint;
     checkpoint = await checkpoints.read?.(parentConfig);
     fate = fateOfParent(child, checkpoint);
@@ -96,6 +108,10 @@ function removalsOf(input: unknown): string[] {
     const message = coerceMessage(value);
     return message !== undefined && RemoveMessage.isInstance(message) ? (message.id ?? "") : [];
   });
+}
+
+function keysIn(input: unknown, keys: readonly string[]): string[] {
+  return isRecord(input) ? keys.filter((key) => input[key] !== undefined) : [];
 }
 
 const isNoResult = (message: BaseMessage) => !isResult(message);
@@ -132,13 +148,18 @@ async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
-function readLeftovers(checkpoint: CheckpointTuple, fate: Fate): Omit<Leftovers, "removed"> {
+function readLeftovers(
+  checkpoint: CheckpointTuple,
+  fate: Fate,
+  keys: readonly string[],
+): Omit<Leftovers, "removed" | "rewritten"> {
   const stored: unknown = checkpoint.checkpoint.channel_values["messages"];
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const tasks = fate === "discarded" ? writesByTask(checkpoint, "messages").map(readWrites) : [];
+  const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
   return {
     history,
-    written: inCallOrder(tasks, history),
+    written: tasks.flatMap(({ messages }) => messages),
+    values: tasks.flatMap(({ values }) => values),
     usage: fate === "discarded" ? readUsage(checkpoint) : NO_USAGE,
     questions: askedCalls(waitingInterrupts(checkpoint)),
   };
@@ -147,25 +168,33 @@ function readLeftovers(checkpoint: CheckpointTuple, fate: Fate): Omit<Leftovers,
 /** The patch node writes what it found in earlier checkpoints, which are read again. */
 function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
-  const writes = writesByTask(checkpoint, "threadUsage").flat();
+  const writes = writesByTask(checkpoint, ["threadUsage"]).flat();
   return writes
-    .map((write) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
+    .map(([, write]) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
     .reduce(addUsage, NO_USAGE);
 }
 
-function readWrites(values: readonly unknown[]): BaseMessage[] {
-  return values.flat().flatMap((value) => coerceMessage(value) ?? []);
+interface FinishedTask extends Pick<Leftovers, "values"> {
+  readonly messages: readonly BaseMessage[];
+}
+
+function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): FinishedTask[] {
+  return writesByTask(checkpoint, ["messages", ...keys]).map((writes) => ({
+    messages: writes
+      .flatMap(([channel, value]) => (channel === "messages" ? value : []))
+      .flatMap((value) => coerceMessage(value) ?? []),
+    values: writes.filter(([channel]) => channel !== "messages"),
+  }));
 }
 
 /** Tasks of one batch finish in any order. */
 function inCallOrder(
-  tasks: readonly (readonly BaseMessage[])[],
+  tasks: readonly FinishedTask[],
   history: readonly BaseMessage[],
-): BaseMessage[] {
-  if (tasks.length < 2) return tasks.flat();
+): readonly FinishedTask[] {
+  if (tasks.length < 2) return tasks;
   const head = history.findLast((message) => !isResult(message));
   const ids = head === undefined ? [] : callsOf(head).map(({ id }) => id);
-  const place = (messages: readonly BaseMessage[]) =>
-    ids.indexOf(messages.filter(isResult).map(callIdOf)[0] ?? "");
-  return tasks.toSorted((one, other) => place(one) - place(other)).flat();
+  const place = ({ messages }: FinishedTask) => ids.indexOf(messages.filter(isResult).map(callIdOf)[0] ?? "");
+  return tasks.toSorted((one, other) => place(one) - place(other));
 }

@@ -16,12 +16,14 @@ import { findLeftovers } from "./leftovers.js";
 import { pendingApprovals } from "./pending-approvals.js";
 import { type Remains, recoverCalls } from "./recover-calls.js";
 import { recoverMessages } from "./recover-messages.js";
+import { recoverValues } from "./recover-values.js";
 
 export interface PatchNodeOptions {
   readonly callPolicy: CallPolicy;
 }
 
-type PatchUpdate = AgentUpdate | Command<unknown, AgentUpdate, "approve">;
+type PatchCommand = Command<unknown, AgentUpdate, "approve">;
+type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 
 /**
  * Makes the node that recovers what ended runs left, and closes the calls that nobody will answer. Messages that an
@@ -70,7 +72,12 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
     };
     const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
     const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
-    return question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+    const whole =
+      question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+    const values = inputs === undefined ? [] : recoverValues(leftovers, inputs.ownState);
+    // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
+    const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
+    return others.length === 0 ? whole : [whole, ...others];
   };
 }
 

@@ -11,6 +11,7 @@ import {
   messagesUpdateSchema,
 } from "../../history/reading/messages-schema.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
 import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./thread-usage.js";
 
 /** Why the model must not call tools in the rest of the turn. */
@@ -80,6 +81,19 @@ export const publicStateSchema = z.object({
     jsonSchemaExtra: messagesJsonSchemaExtra,
   }),
 });
+
+/** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
+const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
+
+/** The channels that callers see, with the own keys of a user. */
+export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
+  if (ownState.keys.length === 0) return publicStateSchema;
+  const known = extendedSchemas.get(ownState);
+  if (known !== undefined) return known;
+  const schema = z.object({ ...publicStateSchema.shape, ...ownState.fields });
+  extendedSchemas.set(ownState, schema);
+  return schema;
+}
 
 const privateChannels = {
   turn: turnSchema,

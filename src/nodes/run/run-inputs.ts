@@ -2,6 +2,7 @@ import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-check
 import type { RunBag } from "../../middleware/context.js";
 import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
 export interface RunInputs {
@@ -12,6 +13,8 @@ export interface RunInputs {
   readonly middleware: MiddlewareByKind;
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
+  /** The own keys of the state. */
+  readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */
   readonly given?: GivenMessages | undefined;
   /** The structured response of the run whose result a middleware corrects. The correction leaves it as it is. */

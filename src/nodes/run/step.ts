@@ -61,7 +61,9 @@ function emitInputEvents(config: Config): void {
 
 /** The messages that a node wrote. Writes of tools do not matter here, because a run never ends with them. */
 function messagesOf(output: unknown): readonly unknown[] {
-  const update: unknown = isCommand(output) ? output.update : output;
-  const messages = isRecord(update) ? update["messages"] : undefined;
-  return Array.isArray(messages) ? messages : [];
+  return [output].flat().flatMap((written) => {
+    const update: unknown = isCommand(written) ? written.update : written;
+    const messages = isRecord(update) ? update["messages"] : undefined;
+    return Array.isArray(messages) ? messages : [];
+  });
 }

@@ -1,11 +1,13 @@
 import type { StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { readHistory } from "../../langgraph/checkpoints/read-history.js";
+import { readState } from "../../langgraph/checkpoints/read-history.js";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import { withOwnSends } from "../../langgraph/own-command.js";
+import { withTaskInput } from "../../langgraph/task-input.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { isError } from "../../shared/is-error.js";
 import { safely } from "../../shared/safely.js";
+import { runInputsOf } from "../run/run-handle.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { CallOutcome } from "./finalize-call.js";
 
@@ -32,15 +34,17 @@ export async function callTool(
   tool: StructuredToolInterface,
   wanted: WantedCall,
   { toolTimeoutMs }: CallToolOptions,
-  config: LangGraphRunnableConfig<RunContext>,
+  taskConfig: LangGraphRunnableConfig<RunContext>,
 ): Promise<CallOutcome> {
+  const state = readState(taskConfig, runInputsOf(taskConfig)?.ownState.keys ?? []);
+  const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
   const call = { ...wanted, type: "tool_call" as const };
   const invoke = (signal: AbortSignal): Promise<unknown> =>
     tool.invoke(call, {
       ...config,
       signal,
       config,
-      state: readHistory(config),
+      state,
       toolCall: call,
       toolCallId: call.id,
       writer: config.writer ?? null,

@@ -17,7 +17,12 @@ import type { ToolTask } from "./tool-task.js";
 
 /** Every way in which a call can end. */
 export type CallOutcome =
-  | { readonly kind: "returned"; readonly value: unknown }
+  | {
+      readonly kind: "returned";
+      readonly value: unknown;
+      /** What of a returned command was not written, as sentences. */
+      readonly faults?: readonly string[];
+    }
   | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
   | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
   | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
@@ -56,7 +61,7 @@ export function finalizeCall(
 function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): Draft {
   if (outcome.kind !== "returned")
     return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
-  if (isCommand(outcome.value)) return draftCommand(task, outcome.value, includesDetails);
+  if (isCommand(outcome.value)) return draftCommand(task, outcome.value, outcome.faults, includesDetails);
   return alone(storable(returnedResult(task, outcome.value)));
 }
 
@@ -117,7 +122,12 @@ function messageOf(error: unknown): string {
  * A command without a result gets one next to it. A command that the thread cannot accept counts as a failure of the
  * tool.
  */
-function draftCommand(task: ToolTask, command: Command, includesDetails: boolean): Draft {
+function draftCommand(
+  task: ToolTask,
+  command: Command,
+  faults: readonly string[] = [],
+  includesDetails: boolean,
+): Draft {
   const written = messagesOfCommand(command);
   const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
   if (messages.includes(undefined)) {
@@ -137,17 +147,32 @@ function draftCommand(task: ToolTask, command: Command, includesDetails: boolean
   const first = own.find(isOurs);
   if (first === undefined) {
     return {
-      result: returnedResult(task, NO_OUTPUT),
+      result: faults.length === 0 ? returnedResult(task, NO_OUTPUT) : failedResult(task, faultText(faults)),
       write: (given) => [{ messages: [given] }, command],
     };
   }
   return {
-    result: storable(returnedResult(task, first)),
+    result: storable(withFaults(returnedResult(task, first), faults)),
     write: (given) => {
       const answered = own.map((message) => (isOurs(message) ? given : message));
       return commandWithMessages(command, answered);
     },
   };
+}
+
+function faultText(faults: readonly string[]): string {
+  return `Error: ${faults.join(" ")}`;
+}
+
+/** The result of a tool, with what was not written before it. */
+function withFaults(result: ToolMessage, faults: readonly string[]): ToolMessage {
+  if (faults.length === 0) return result;
+  const text = faultText(faults);
+  const { content } = result;
+  return copyMessage<ToolMessage>(result, {
+    status: "error",
+    content: typeof content === "string" ? `${text}\n\n${content}` : [{ type: "text", text }, ...content],
+  });
 }
 
 /** Says what of a command, besides its messages, no checkpoint can store. */

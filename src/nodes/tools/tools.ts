@@ -4,8 +4,10 @@ import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { type FinalizedCall, runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
+import { NO_OWN_STATE } from "../../settings/schemas/own-state.js";
 import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
+import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import { isHandOff, withBatch } from "./hand-off.js";
 import { isToolTask, type ToolTask } from "./tool-task.js";
@@ -71,6 +73,7 @@ async function answerCall(
     } = finalize(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
     return updateWith(result, { endsRun });
   }
+  const ownState = runInputsOf(config)?.ownState ?? NO_OWN_STATE;
   const wanted = { id: call.id, name: call.name, args };
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
   const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(
@@ -78,9 +81,12 @@ async function answerCall(
     context,
     {
       execute: async (changed) =>
-        tool === undefined
-          ? unknown
-          : callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
+        checkCommand(
+          tool === undefined
+            ? unknown
+            : await callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
+          ownState,
+        ),
       finalize,
       noteFailure: (error) => noteFailure(error, config),
     },

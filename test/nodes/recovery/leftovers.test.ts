@@ -8,6 +8,7 @@ import {
 } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
 import { findLeftovers } from "../../../src/nodes/recovery/leftovers.js";
 import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
+import { NO_OWN_STATE } from "../../../src/settings/schemas/own-state.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({
@@ -72,7 +73,7 @@ const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 /** The contents that are found for the calls without a result. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
   const { dangling, pending } = unansweredCalls(history);
-  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints });
+  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, ownState: NO_OWN_STATE });
   const found = recoverCalls([...dangling, ...pending], leftovers);
   return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
 }

@@ -2,12 +2,14 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
 import { RunHandle, runHandleOf } from "../../../src/nodes/run/run-handle.js";
+import { NO_OWN_STATE } from "../../../src/settings/schemas/own-state.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 
 const handle = new RunHandle({
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },
+  ownState: NO_OWN_STATE,
   checkpoints: watchCheckpointer(undefined).checkpoints,
   maxConcurrency: 1,
   endsAfterInput: false,

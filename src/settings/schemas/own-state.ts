@@ -1,0 +1,176 @@
+/** The own keys that a user adds to the state: their channels, and the check of what is written to them. */
+
+import { getInteropZodObjectShape } from "@langchain/core/utils/types";
+import {
+  type BaseChannel,
+  DeltaValue,
+  ReducedValue,
+  StateSchema,
+  UntrackedValue,
+  UntrackedValueChannel,
+} from "@langchain/langgraph";
+import { schemaMetaRegistry } from "@langchain/langgraph/zod";
+import type { z } from "zod";
+import { InvalidSettingError, InvalidStateError } from "../../errors.js";
+import { storageDemand } from "../../history/reading/storable.js";
+import { FoldChannel } from "../../langgraph/fold-channel.js";
+import { isRecord } from "../../shared/is-record.js";
+import type { OwnStateSchema } from "./schema-types.js";
+import { defaultGetterOf, describedBy, jsonSchemaOf, placeIn, readWith } from "./standard-schema.js";
+
+export interface OwnState {
+  readonly keys: readonly string[];
+  /** The keys whose values are combined with what is written to them. */
+  readonly reducedKeys: ReadonlySet<string>;
+  /** The channel of each key. */
+  readonly channels: Readonly<Record<string, BaseChannel>>;
+  /** Describes the keys to clients. These schemas check nothing, because `read` does. */
+  readonly fields: Readonly<Record<string, z.ZodType>>;
+  /**
+   * Contract: reads what is written to a key, with the schema of the user.
+   *
+   * @throws InvalidStateError if the value does not match its schema, or cannot be stored.
+   */
+  readonly read: (key: string, value: unknown) => Promise<unknown>;
+}
+
+export const NO_OWN_STATE: OwnState = {
+  keys: [],
+  reducedKeys: new Set(),
+  channels: {},
+  fields: {},
+  read: async (_key, value) => value,
+};
+
+/** The graph has channels and nodes of these names. */
+const TAKEN: ReadonlySet<string> = new Set([
+  "messages",
+  "turn",
+  "summaryAttempt",
+  "patch",
+  "summarize",
+  "model",
+  "approve",
+  "tools",
+]);
+
+/** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
+const known = new WeakMap<object, OwnState>();
+
+/** @throws InvalidSettingError for a key that the graph itself has. */
+export function readStateSchema(schema: OwnStateSchema | undefined): OwnState {
+  if (schema === undefined) return NO_OWN_STATE;
+  const state = known.get(schema) ?? makeOwnState(schema);
+  known.set(schema, state);
+  return state;
+}
+
+function makeOwnState(schema: OwnStateSchema): OwnState {
+  const given: [string, unknown][] = Object.entries(
+    StateSchema.isInstance(schema) ? schema.fields : getInteropZodObjectShape(schema),
+  );
+  for (const [key] of given) {
+    if (TAKEN.has(key) || key.startsWith("__"))
+      throw new InvalidSettingError(
+        "stateSchema",
+        `Expected \`stateSchema\` to have keys of its own, got \`${key}\`, which the graph uses itself.${key === "messages" ? " Leave `messages` out." : ""}`,
+      );
+  }
+  const fields = new Map(given.map(([key, field]) => [key, readField(key, field)]));
+  const each = <Value>(make: (field: OwnField) => Value) =>
+    Object.fromEntries([...fields].map(([key, field]) => [key, make(field)]));
+  return {
+    keys: [...fields.keys()],
+    reducedKeys: new Set([...fields].flatMap(([key, { whole }]) => (whole === undefined ? [] : [key]))),
+    channels: each(({ channel }) => channel),
+    // A key without a value is left out of the state.
+    fields: each(({ json, channel }) =>
+      channel.isAvailable() ? describedBy(json) : describedBy(json).optional(),
+    ),
+    read: async (key, value) => {
+      const field = fields.get(key);
+      return field === undefined ? value : readValue(key, field, value);
+    },
+  };
+}
+
+interface OwnField {
+  readonly channel: BaseChannel;
+  /** Checks an update. */
+  readonly input: unknown;
+  /** Checks a value that replaces the whole value of a reduced key; undefined for a key without a reducer. */
+  readonly whole: unknown;
+  readonly json: Record<string, unknown>;
+}
+
+function readField(key: string, field: unknown): OwnField {
+  if (DeltaValue.isInstance(field)) {
+    const channel = new StateSchema({ [key]: field }).getChannels()[key];
+    return { ...reduced(field), ...(channel !== undefined && { channel }) };
+  }
+  if (ReducedValue.isInstance(field)) return reduced(field);
+  if (UntrackedValue.isInstance(field)) {
+    const initialValueFactory = defaultGetterOf(field.schema);
+    const channel = new UntrackedValueChannel({
+      guard: false,
+      ...(initialValueFactory !== undefined && { initialValueFactory }),
+    });
+    return { channel, input: field.schema, whole: undefined, json: jsonSchemaOf(field.schema) };
+  }
+  const meta = isRecord(field) ? schemaMetaRegistry.get(field as never) : undefined;
+  const extra = meta?.jsonSchemaExtra;
+  if (meta?.reducer !== undefined) {
+    const { fn, schema = field } = meta.reducer;
+    const { default: initial } = meta;
+    return reduced({ valueSchema: field, inputSchema: schema, reducer: fn, jsonSchemaExtra: extra }, initial);
+  }
+  return {
+    channel: new FoldChannel(lastWriter, meta?.default ?? defaultGetterOf(field)),
+    input: field,
+    whole: undefined,
+    json: { ...jsonSchemaOf(field), ...extra },
+  };
+}
+
+/** LangGraph's own channel refuses two values in one step, and two tools of a batch can write the same key. */
+const lastWriter = (_current: unknown, next: unknown) => next;
+
+interface Reduced {
+  readonly valueSchema: unknown;
+  readonly inputSchema: unknown;
+  readonly reducer: (current: never, next: never) => unknown;
+  readonly jsonSchemaExtra?: Record<string, unknown> | undefined;
+}
+
+function reduced(
+  { valueSchema, inputSchema, reducer, jsonSchemaExtra }: Reduced,
+  initial = defaultGetterOf(valueSchema),
+): OwnField {
+  return {
+    channel: new FoldChannel(reducer as typeof lastWriter, initial),
+    input: inputSchema,
+    whole: valueSchema,
+    json: { ...jsonSchemaOf(inputSchema), ...jsonSchemaExtra },
+  };
+}
+
+async function readValue(key: string, { input, whole }: OwnField, given: unknown): Promise<unknown> {
+  const overwrite = overwriteIn(given);
+  const outcome = await (overwrite === undefined
+    ? readWith(input, given)
+    : readWith(whole ?? input, overwrite.value));
+  if (outcome.kind === "issue")
+    throw InvalidStateError.mismatch(key, placeIn(key, outcome.issue), outcome.issue.message);
+  const demand = storageDemand(outcome.value);
+  if (demand !== undefined) throw new InvalidStateError(key, `Expected \`${key}\` to be ${demand}.`);
+  return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
+}
+
+/** The JSON form of LangGraph's `Overwrite`, which replaces the value of a key instead of reducing it. */
+const OVERWRITE = "__overwrite__";
+
+function overwriteIn(given: unknown): { readonly value: unknown } | undefined {
+  if (!isRecord(given)) return undefined;
+  if (Object.hasOwn(given, OVERWRITE)) return { value: given[OVERWRITE] };
+  return given["type"] === OVERWRITE && "value" in given ? { value: given["value"] } : undefined;
+}

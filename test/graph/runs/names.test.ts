@@ -1,0 +1,134 @@
+/** The name of an agent, and its memory as a subgraph. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import {
+  getCurrentTaskInput,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls, scripted } from "../../support/scripted-model.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
+
+const parentOf = (child: AgentGraph, checkpointer?: MemorySaver) =>
+  new StateGraph(MessagesAnnotation)
+    .addNode("child", async (_, config) => {
+      const { messages } = await child.invoke(user("hi"), config as never);
+      return { messages: messages.slice(-1) };
+    })
+    .addEdge(START, "child")
+    .compile(checkpointer === undefined ? {} : { checkpointer });
+
+describe("the name of an agent", () => {
+  it("is on its graph, on each response, and in the requests after it", async () => {
+    const { fast } = createProbe();
+    const model = scripted(calls(["fast"]), "done");
+    const agent = createAgentGraph({ model, tools: [fast], name: "alice" });
+    expect(agent.name).toBe("alice");
+    const { messages } = await agent.invoke(user("hi"));
+    expect(messages.map(({ type, name }) => [type, name])).toEqual([
+      ["human", undefined],
+      ["ai", "alice"],
+      ["tool", "fast"],
+      ["ai", "alice"],
+    ]);
+    expect(model.requests[1]?.messages.map(({ name }) => name)).toEqual([undefined, "alice", "fast"]);
+  });
+
+  it("is on a response that a middleware set", async () => {
+    const middleware = [
+      agentMiddleware(async (context) => {
+        context.result = "no";
+      }),
+    ];
+    const agent = createAgentGraph({ model: scripted(), middleware, name: "alice" });
+    expect((await agent.invoke(user("hi"))).messages.at(-1)).toMatchObject({ text: "no", name: "alice" });
+  });
+
+  it("is `agent` on the graph if there is none, and on no message", async () => {
+    const agent = createAgentGraph({ model: scripted("done") });
+    expect(agent.name).toBe("agent");
+    expect((await agent.invoke(user("hi"))).messages.at(-1)?.name).toBeUndefined();
+  });
+
+  it.each(["", "my agent", "a".repeat(65), 7])("is not %j", (name) => {
+    expect(() => createAgentGraph({ model: "offline:", name: name as string })).toThrow(
+      "Expected `name` to be a text of 1 to 64 letters, digits, `_` and `-`",
+    );
+  });
+});
+
+describe("the memory of an agent inside another graph", () => {
+  const steps = ["one", "two"] as const;
+  const twice = async (checkpointer: boolean | undefined) => {
+    const model = scripted(...steps);
+    const parent = parentOf(createAgentGraph({ model, checkpointer }), new MemorySaver());
+    await parent.invoke(user("a"), inThread("1"));
+    await parent.invoke(user("b"), inThread("1"));
+    return model.requests.map(({ messages }) => messages.map(({ text }) => text));
+  };
+
+  it("is its own with `checkpointer: true`", async () => {
+    expect(await twice(true)).toEqual([["hi"], ["hi", "one", "hi"]]);
+  });
+
+  it.each([false, undefined])("does not outlast a run with `checkpointer: %j`", async (checkpointer) => {
+    expect(await twice(checkpointer)).toEqual([["hi"], ["hi"]]);
+  });
+
+  it("keeps the result of a tool that had finished when its run was cancelled", async () => {
+    const probe = createProbe();
+    const child = createAgentGraph({
+      model: scripted(calls(["fast", { label: "1" }], ["heedful"]), "done"),
+      tools: [probe.fast, probe.heedful],
+      checkpointer: true,
+    });
+    const parent = parentOf(child, new MemorySaver());
+    const abort = new AbortController();
+    const run = parent.invoke(user("a"), { ...inThread("1"), signal: abort.signal });
+    await probe.hasBegun(2);
+    abort.abort();
+    await expect(run).rejects.toThrow();
+    const seen: BaseMessage[][] = [];
+    for await (const [, chunk] of await parent.stream(user("b"), {
+      ...inThread("1"),
+      streamMode: "values",
+      subgraphs: true,
+    }))
+      seen.push((chunk as { messages: BaseMessage[] }).messages);
+    const longest = seen.toSorted((one, other) => other.length - one.length)[0];
+    expect(pairedScript({ messages: longest })).toEqual([
+      "human: hi",
+      "ai> fast heedful",
+      "tool: fast done 1",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "human: hi",
+      "ai: done",
+    ]);
+  });
+
+  it("cannot be `true` outside of another graph", async () => {
+    const agent = createAgentGraph({ model: scripted(), checkpointer: true });
+    await expect(agent.invoke(user("hi"), inThread("1"))).rejects.toThrow(/checkpointer/);
+  });
+});
+
+it("`getCurrentTaskInput()` is the state in a tool", async () => {
+  const stateSchema = z.object({ plan: z.string().optional() });
+  const look = tool(
+    () => {
+      const { messages, ...own } = getCurrentTaskInput<{ messages: BaseMessage[] }>();
+      return JSON.stringify([messages.map(({ type }) => type), own]);
+    },
+    { name: "look", description: "look", schema: z.object({}) },
+  );
+  const agent = createAgentGraph({ model: scripted(calls(["look"]), "done"), tools: [look], stateSchema });
+  const result = await agent.invoke({ ...user("hi"), plan: "go" });
+  expect(pairedScript(result)[2]).toBe('tool: [["human","ai"],{"plan":"go"}]');
+});
