@@ -121,7 +121,9 @@ describe("createAgentGraph refuses", () => {
 
   it("a function in the place of a checkpointer, and guesses nothing", () => {
     const error = thrownBy(() => make({ checkpointer: () => new MemorySaver() }));
-    expect(String(error)).toMatch(/Expected `checkpointer` to be a checkpointer, got `a function`\.$/);
+    expect(String(error)).toMatch(
+      /Expected `checkpointer` to be a checkpointer, true or false, got `a function`\.$/,
+    );
   });
 
   it("an invalid checkpointer or store", () => {
