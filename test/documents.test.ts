@@ -16,7 +16,7 @@ const DOCUMENTS = [
   { path: "README.md", count: 2 },
   { path: "docs/approvals.md", count: 2 },
   { path: "docs/long-threads.md", count: 1 },
-  { path: "docs/middleware.md", count: 13 },
+  { path: "docs/middleware.md", count: 14 },
   { path: "docs/providers.md", count: 1 },
   { path: "docs/serving.md", count: 4 },
   { path: "docs/structured-output.md", count: 1 },

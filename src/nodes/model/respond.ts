@@ -12,6 +12,7 @@ import { isSavedRun } from "../../langgraph/run-host.js";
 import type { FormatPlan } from "../../settings/format/read-response-format.js";
 import type { LoopLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
+import { readOwnValues } from "../../settings/schemas/own-state.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import { approvalScene } from "../approval/approval-scene.js";
 import type { CallPolicy } from "../approval/call-policy.js";
@@ -20,9 +21,9 @@ import { settleResponse } from "../format/settle-response.js";
 import type { TakeMessages } from "../inbox/take-messages.js";
 import type { AgentState, AgentUpdate, Turn } from "../run/agent-state.js";
 import { type ModelChainOptions, modelChain, withPosition } from "../run/model-chain.js";
-import { runInputsOf, runRecordOf } from "../run/run-handle.js";
+import { ownStateOf, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { NO_USAGE } from "../run/thread-usage.js";
-import type { ModelRequest } from "./ask-model.js";
+import type { ModelAnswer, ModelRequest } from "./ask-model.js";
 import { charge } from "./charge.js";
 import { type Dispatched, dispatchCalls, refuseAfterTermination } from "./dispatch-calls.js";
 import { withFreshId } from "./fresh-id.js";
@@ -90,13 +91,31 @@ async function askAndDispatch(
     maxFallbackAttempts: options.maxStreamFallbackAttempts,
   } as const;
   const asked = await askInFormat(options.formatPlan, request, mostRequests(decision.turn, limits), config);
+  const updates = await checkUpdates(asked.answer, config);
   const iterations = decision.turn.iterations + asked.requests - 1;
   const turn = withPosition({ ...decision.turn, iterations }, context, asked.answer.position);
   const dispatched = await dispatch(asked, { state, turn, toolsOff, limits }, options, config);
   const followed = asked.answer.isTerminated
     ? dispatched
     : await takeMore(dispatched, state, options, config);
-  return mergeUpdates(followed, asked.answer.updates, state.messages);
+  return mergeUpdates(followed, updates, state.messages);
+}
+
+/** What chat middleware has written, with values as the user's schema makes them. */
+async function checkUpdates(
+  { updates, message }: ModelAnswer,
+  config: Config,
+): Promise<ModelAnswer["updates"]> {
+  try {
+    const read = updates.map(async (update) => ({
+      ...update,
+      fields: await readOwnValues(ownStateOf(config), update.fields),
+    }));
+    return await Promise.all(read);
+  } catch (error) {
+    if (message !== undefined) await takeBack(message, config);
+    throw error;
+  }
 }
 
 /** The turn of a message that came meanwhile follows at once. */

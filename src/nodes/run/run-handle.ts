@@ -7,11 +7,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import pLimit, { type LimitFunction } from "p-limit";
-import { readHistory } from "../../langgraph/checkpoints/read-history.js";
+import { readState } from "../../langgraph/checkpoints/read-history.js";
 import type { RunScope } from "../../middleware/context.js";
+import { NO_OWN_STATE, type OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { ToolsUpdate } from "../tools/finalize-call.js";
-import { publicStateSchema } from "./agent-state.js";
 import type { RunInputs } from "./run-inputs.js";
 import { RunRecord } from "./run-record.js";
 import { RunningCalls } from "./running-calls.js";
@@ -66,12 +66,18 @@ export function withoutRunHandle(config: unknown): unknown {
   return { ...config, configurable };
 }
 
+/** The keys that a user adds to the state of the run's graph. */
+export function ownStateOf(config: RunnableConfig): OwnState {
+  return runInputsOf(config)?.ownState ?? NO_OWN_STATE;
+}
+
 type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
 
 /** The scope of a middleware's context. A node that runs outside a graph gets an empty bag. */
 export function scopeOf(config: ScopeConfig): RunScope {
   const threadId: unknown = config.configurable?.["thread_id"];
   const { context } = config;
+  const { keys } = ownStateOf(config);
   return {
     bag: runInputsOf(config)?.bag ?? { metadata: {} },
     threadId: typeof threadId === "string" ? threadId : undefined,
@@ -79,8 +85,10 @@ export function scopeOf(config: ScopeConfig): RunScope {
     store: config.store,
     context: isRecord(context) ? context : {},
     readState: () =>
-      readHistory({ ...(config.configurable && { configurable: config.configurable }) }) ?? { messages: [] },
-    stateKeys: Object.keys(publicStateSchema.shape),
+      readState({ ...(config.configurable && { configurable: config.configurable }) }, keys) ?? {
+        messages: [],
+      },
+    stateKeys: ["messages", ...keys],
     write: (value) => config.writer?.(value),
   };
 }

@@ -2,7 +2,7 @@
 
 import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
 import { callsOf } from "../../history/messages/call.js";
-import type { RunEndEvent, TokenUsage } from "./agent-event.js";
+import type { RunEndEvent, TokenUsage } from "./run-end-event.js";
 
 const NO_TOKENS: TokenUsage = {
   input_tokens: 0,

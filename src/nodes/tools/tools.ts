@@ -4,8 +4,8 @@ import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { type FinalizedCall, runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { NO_OWN_STATE } from "../../settings/schemas/own-state.js";
-import { noteFailure, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
+import { readOwnValues } from "../../settings/schemas/own-state.js";
+import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
@@ -73,7 +73,7 @@ async function answerCall(
     } = finalize(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
     return updateWith(result, { endsRun });
   }
-  const ownState = runInputsOf(config)?.ownState ?? NO_OWN_STATE;
+  const ownState = ownStateOf(config);
   const wanted = { id: call.id, name: call.name, args };
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
   const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(
@@ -93,9 +93,12 @@ async function answerCall(
   );
   if (context.updates.length === 0) return update;
   // LangGraph takes a list of writes only if it has a command.
-  const written = context.updates.map(
-    ({ messages, fields }) =>
-      new Command({ update: { ...fields, ...(messages.length > 0 && { messages }) } }),
-  );
-  return [...[update].flat(), ...written];
+  const written = context.updates.map(async ({ messages, fields }) => {
+    const values = await readOwnValues(ownState, fields).catch((error: unknown) => {
+      if (!noteFailure(error, config)) throw error;
+      return {};
+    });
+    return new Command({ update: { ...values, ...(messages.length > 0 && { messages }) } });
+  });
+  return [...[update].flat(), ...(await Promise.all(written))];
 }

@@ -42,11 +42,24 @@ export const NO_OWN_STATE: OwnState = {
   read: async (_key, value) => value,
 };
 
+/** Reads what is written to several keys. */
+export async function readOwnValues(
+  state: OwnState,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const read = Object.entries(values).map(
+    async ([key, value]) => [key, await state.read(key, value)] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
 /** The graph has channels and nodes of these names. */
 const TAKEN: ReadonlySet<string> = new Set([
   "messages",
   "turn",
   "summaryAttempt",
+  "threadUsage",
+  "steered",
   "patch",
   "summarize",
   "model",
