@@ -1,6 +1,6 @@
 /** The errors of this library: one base class with stable codes. */
 
-import { toJson } from "./shared/to-json.js";
+import { refusalText } from "./shared/refusal-text.js";
 
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 
@@ -238,16 +238,4 @@ export class ModelError extends TetherError {
     this.status = status;
     this.brokenRule = brokenRule;
   }
-}
-
-const LONGEST_VALUE = 200;
-
-function refusalText(name: string, expectation: string, value: unknown): string {
-  return `Expected \`${name}\` to be ${expectation}, got \`${formatValue(value)}\`.`;
-}
-
-function formatValue(value: unknown): string {
-  if (typeof value === "function") return "a function";
-  const text = typeof value === "number" ? String(value) : (toJson(value) ?? typeof value);
-  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }

@@ -9,10 +9,11 @@ import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
-import { admitUpdates } from "./admit-messages.js";
-import { admitValues } from "./admit-values.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
-import { readStateUpdate } from "./client-command.js";
+import { admitUpdates } from "./client/admit-messages.js";
+import { admitValues } from "./client/admit-values.js";
+import { readStateUpdate } from "./client/client-command.js";
+import { steerThread } from "./client/steer.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
 import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
 import type {
@@ -27,9 +28,9 @@ import type {
   WithConfig,
 } from "./run-types.js";
 import { startEventsOf } from "./start-events.js";
-import { steerThread } from "./steer.js";
 import { accessThread, watchThread } from "./thread-access.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
+import { withBound } from "./with-bound.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;
@@ -237,22 +238,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;
     }
   }
-}
-
-/**
- * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
- * are read before LangGraph starts: it merges all others itself.
- */
-function withBound(options: AnyOptions, config: AnyOptions = {}): AnyOptions {
-  const { context, maxConcurrency, configurable } = config;
-  const { context: chosen, configurable: own, ...rest } = options;
-  const settings = chosen ?? context;
-  return {
-    ...rest,
-    ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
-    ...(settings !== undefined && { context: settings }),
-    ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
-  };
 }
 
 /** Copies of a graph share its builder. */

@@ -25,9 +25,9 @@ import { createSummaryPolicy } from "../settings/summary-policy.js";
 import { readToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";
+import { createSteeredReader } from "./client/steer.js";
 import { prepareModels } from "./prepare-models.js";
 import type { StructuredValues } from "./run-types.js";
-import { createSteeredReader } from "./steer.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions<

@@ -20,9 +20,9 @@ import { type RunContext, withoutSettings } from "../settings/run-context.js";
 import type { OwnContext } from "../settings/schemas/own-context.js";
 import type { OwnState } from "../settings/schemas/own-state.js";
 import { isPlainObject } from "../shared/is-plain-object.js";
-import { admitInput, type ClientRules, type ReadThread } from "./admit-messages.js";
-import { admitValues } from "./admit-values.js";
-import { readRunInput } from "./client-command.js";
+import { admitInput, type ClientRules, type ReadThread } from "./client/admit-messages.js";
+import { admitValues } from "./client/admit-values.js";
+import { readRunInput } from "./client/client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 
@@ -140,7 +140,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const context = new AgentContext({
     ...scopeOf(options),
     bag,
-    context: settings,
+    context: { ...ownContext, ...settings },
     store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
     readState: () => ({
       messages: [],

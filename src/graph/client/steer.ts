@@ -1,11 +1,11 @@
 /** Messages for a run that goes on: how they are read from the thread's inbox, and put into it. */
 
 import { randomUUID } from "node:crypto";
-import { InvalidMessageError, InvalidSettingError } from "../errors.js";
-import { toPlain } from "../history/messages/to-plain.js";
-import { type InboxStore, putIntoInbox } from "../nodes/inbox/inbox.js";
-import type { SteeredMessage } from "../nodes/inbox/take-messages.js";
-import { missingStore } from "../nodes/run/missing-service.js";
+import { InvalidMessageError, InvalidSettingError } from "../../errors.js";
+import { toPlain } from "../../history/messages/to-plain.js";
+import { type InboxStore, putIntoInbox } from "../../nodes/inbox/inbox.js";
+import type { SteeredMessage } from "../../nodes/inbox/take-messages.js";
+import { missingStore } from "../../nodes/run/missing-service.js";
 import { type ClientRead, readClientMessage, speaksAsSystem } from "./client-messages.js";
 
 /**

@@ -4,11 +4,11 @@
  */
 
 import { Command, END, isCommand } from "@langchain/langgraph";
-import { InvalidCommandError, InvalidMessageError } from "../errors.js";
-import { isSend } from "../langgraph/own-command.js";
-import { readUpdate } from "../nodes/tools/command-with-messages.js";
-import { hasNameLike } from "../shared/did-you-mean.js";
-import { isRecord } from "../shared/is-record.js";
+import { InvalidCommandError, InvalidMessageError } from "../../errors.js";
+import { isSend } from "../../langgraph/own-command.js";
+import { readUpdate } from "../../nodes/tools/command-with-messages.js";
+import { hasNameLike } from "../../shared/did-you-mean.js";
+import { isRecord } from "../../shared/is-record.js";
 
 export interface RunInput {
   readonly input: unknown;

@@ -1,10 +1,10 @@
 /** Checks what a client or a parent graph writes to the own keys of the state. */
 
 import { Command, isCommand } from "@langchain/langgraph";
-import { fieldsOfCommand } from "../langgraph/own-command.js";
-import { readUpdate } from "../nodes/tools/command-with-messages.js";
-import type { OwnState } from "../settings/schemas/own-state.js";
-import { isRecord } from "../shared/is-record.js";
+import { fieldsOfCommand } from "../../langgraph/own-command.js";
+import { readUpdate } from "../../nodes/tools/command-with-messages.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
+import { isRecord } from "../../shared/is-record.js";
 
 /**
  * The input of a run, or the values of a state update, with own keys as the schema of the user makes them. An own key

@@ -5,18 +5,18 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type Command, isCommand, type StateSnapshot } from "@langchain/langgraph";
-import { InvalidCommandError, InvalidMessageError } from "../errors.js";
-import { type UnansweredCall, unansweredCalls } from "../history/calls/open-calls.js";
-import { callsOf } from "../history/messages/call.js";
-import { REMOVE_ALL_MESSAGES } from "../history/messages/remove-all-messages.js";
-import type { Repair } from "../history/messages/repair.js";
-import { callIdOf, isMadeUpResult, isResult } from "../history/messages/result.js";
-import { storageDemand } from "../history/reading/storable.js";
-import type { AgentEvent } from "../nodes/run/agent-event.js";
-import { messagesOfCommand } from "../nodes/tools/command-with-messages.js";
-import { isRecord } from "../shared/is-record.js";
+import { InvalidCommandError, InvalidMessageError } from "../../errors.js";
+import { type UnansweredCall, unansweredCalls } from "../../history/calls/open-calls.js";
+import { callsOf } from "../../history/messages/call.js";
+import { REMOVE_ALL_MESSAGES } from "../../history/messages/remove-all-messages.js";
+import type { Repair } from "../../history/messages/repair.js";
+import { callIdOf, isMadeUpResult, isResult } from "../../history/messages/result.js";
+import { storageDemand } from "../../history/reading/storable.js";
+import type { AgentEvent } from "../../nodes/run/agent-event.js";
+import { messagesOfCommand } from "../../nodes/tools/command-with-messages.js";
+import { isRecord } from "../../shared/is-record.js";
+import { withMessages } from "../run-input.js";
 import { readClientMessages } from "./client-messages.js";
-import { withMessages } from "./run-input.js";
 
 /** What the graph lets clients do. */
 export interface ClientRules {

@@ -4,15 +4,15 @@
  */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { InvalidMessageError } from "../errors.js";
-import { isTrusted, MARKS, withoutMarks } from "../history/messages/marks.js";
-import { createRepair, type Repair } from "../history/messages/repair.js";
-import { causeInText } from "../history/messages/result.js";
-import { convertMessage } from "../history/reading/coerce-message.js";
-import { messageExpectation } from "../history/reading/message-expectation.js";
-import { issueOfShape } from "../history/reading/message-issue.js";
-import { isRecord } from "../shared/is-record.js";
-import { safely } from "../shared/safely.js";
+import { InvalidMessageError } from "../../errors.js";
+import { isTrusted, MARKS, withoutMarks } from "../../history/messages/marks.js";
+import { createRepair, type Repair } from "../../history/messages/repair.js";
+import { causeInText } from "../../history/messages/result.js";
+import { convertMessage } from "../../history/reading/coerce-message.js";
+import { messageExpectation } from "../../history/reading/message-expectation.js";
+import { issueOfShape } from "../../history/reading/message-issue.js";
+import { isRecord } from "../../shared/is-record.js";
+import { safely } from "../../shared/safely.js";
 
 export interface ClientMessages {
   readonly messages: readonly BaseMessage[];

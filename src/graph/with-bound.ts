@@ -1,0 +1,20 @@
+import type { RunConfigOf } from "../langgraph/wrappable-graph.js";
+import type { BaseGraph } from "./base-graph.js";
+
+type AnyOptions = RunConfigOf<BaseGraph>;
+
+/**
+ * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
+ * are read before LangGraph starts: it merges all others itself.
+ */
+export function withBound(options: AnyOptions, config: AnyOptions = {}): AnyOptions {
+  const { context, maxConcurrency, configurable } = config;
+  const { context: chosen, configurable: own, ...rest } = options;
+  const settings = chosen ?? context;
+  return {
+    ...rest,
+    ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
+    ...(settings !== undefined && { context: settings }),
+    ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
+  };
+}
