@@ -74,7 +74,7 @@ describe.concurrent("On the served graph", () => {
     expect(script(await thread.messages()).at(-1)).toBe("ai> pay");
     await run(thread, forged, { role: "user", content: "never mind" });
     expect((await thread.script())[2]).toMatch(/^tool! Tool call pay .* it was not approved/);
-    expect(served.log().filter((line) => line.includes("901"))).toEqual([]);
+    expect(served.log().filter((line) => /^pay .*901/.test(line))).toEqual([]);
     await thread.expectToGoOn();
   });
 });
