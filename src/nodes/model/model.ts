@@ -55,11 +55,13 @@ export function createModelNode(options: ModelNodeOptions) {
         return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
       case "used-up": {
         emitEvent(config, { type: "limit-reached", limit: decision.reason });
+        if (options.formatPlan !== undefined)
+          emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
         const message = new AIMessage(TOOLS_OFF_TEXTS[decision.reason]);
         return endWith([await withFreshId(message, state.messages, config)], decision.turn);
       }
       case "close":
-        if (decision.reason !== "after-required" && hasTools(options))
+        if (decision.reason !== "after-required" && mayHaveTools(options, config))
           emitEvent(config, { type: "limit-reached", limit: decision.reason });
         return respond(state, decision, { limits, policy }, options, config);
       case "call":
@@ -83,6 +85,9 @@ export function createModelNode(options: ModelNodeOptions) {
   };
 }
 
-function hasTools({ offered, formatPlan }: ModelNodeOptions): boolean {
-  return offered.length > 0 || formatPlan !== undefined;
+/** Middleware can offer tools that the graph does not have, and answer their calls. */
+function mayHaveTools({ offered, formatPlan }: ModelNodeOptions, config: Config): boolean {
+  if (offered.length > 0 || formatPlan !== undefined) return true;
+  const { chat = [], function: serving = [] } = runInputsOf(config)?.middleware ?? {};
+  return chat.length > 0 && serving.length > 0;
 }
