@@ -69,19 +69,26 @@ export function createModelNode(options: ModelNodeOptions) {
     }
   }
 
-  return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
-    const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
+  return async function model(state: AgentState, config: Config): Promise<ModelCommand | ModelCommand[]> {
+    const {
+      command,
+      refused,
+      isEnd,
+      combined = [],
+    } = await decide(state, config).catch((error: unknown) => {
       // LangGraph adds a field to a thrown value. A primitive or frozen value cannot take it, so the run handle keeps it.
       if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
       return wait();
     });
+    const more = combined.map((update): ModelCommand => new Command({ update }));
+    const written = more.length === 0 ? command : [command, ...more];
     const record = runRecordOf(config);
-    if (record === undefined) return command;
+    if (record === undefined) return written;
     const { tally } = record;
     record.noteResponse(command.update);
     tally.addResults(refused);
     if (isEnd && runInputsOf(config)?.given?.kind !== "correction") emitEvent(config, tally.end());
-    return command;
+    return written;
   };
 }
 

@@ -98,7 +98,7 @@ async function askAndDispatch(
   const followed = asked.answer.isTerminated
     ? dispatched
     : await takeMore(dispatched, state, options, config);
-  return mergeUpdates(followed, updates, state.messages);
+  return mergeUpdates(followed, updates, state.messages, ownStateOf(config).reducedKeys);
 }
 
 /** What chat middleware has written, with values as the user's schema makes them. */
