@@ -68,6 +68,7 @@ function publicValue(value: unknown): unknown {
   if (isToolTask(value)) return toolCallOf(value);
   if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
   if (isCommand(value)) return publicCommand(value);
+  if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
   if (!isPlainObject(value)) return value;
   const fields = Object.entries(value);
   return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;

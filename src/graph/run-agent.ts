@@ -18,7 +18,7 @@ import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import { type RunContext, withoutSettings } from "../settings/run-context.js";
 import type { OwnContext } from "../settings/schemas/own-context.js";
-import type { OwnState } from "../settings/schemas/own-state.js";
+import { defaultsOf, type OwnState } from "../settings/schemas/own-state.js";
 import { isPlainObject } from "../shared/is-plain-object.js";
 import { admitInput, type ClientRules, type ReadThread } from "./client/admit-messages.js";
 import { admitValues } from "./client/admit-values.js";
@@ -144,7 +144,9 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
     readState: () => ({
       messages: [],
+      ...defaultsOf(ownState),
       ...thread?.values,
+      ...record?.ownValues(ownState),
       ...(record?.history !== undefined && { messages: record.history }),
     }),
     write: (value) => {

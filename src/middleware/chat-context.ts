@@ -146,7 +146,8 @@ export class ChatContext<
 
   /**
    * Writes to the state, together with the response. `messages` go through the reducer. Those that are written before
-   * `next()` come before the response, the others after it. Of several values for another key, the last one is written.
+   * `next()` come before the response, the others after it. Of several values for another key, the last one is written,
+   * or all of them if the key has a reducer.
    * If the model call fails, nothing is written.
    *
    * @throws InvalidSettingError for a key that the state does not have.

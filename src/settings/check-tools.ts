@@ -69,12 +69,18 @@ function hintAtCaller(tool: unknown): string {
     : "";
 }
 
+interface OfferedOptions {
+  readonly mayBeServed: boolean;
+  readonly formatTools?: readonly BindToolsInput[] | undefined;
+}
+
 /**
  * Checks the tools that a chat middleware offers in one call.
  *
  * @param place The name of the list in errors.
  * @param known The tools of the graph.
- * @param mayBeServed Whether function middleware can answer calls of other tools.
+ * @param options.mayBeServed Whether function middleware can answer calls of other tools.
+ * @param options.formatTools The tools of its response format.
  * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
  * twice, or more than 128 tools.
  */
@@ -82,7 +88,7 @@ export function checkOffered(
   place: string,
   tools: unknown,
   known: readonly BindToolsInput[],
-  mayBeServed: boolean,
+  { mayBeServed, formatTools = [] }: OfferedOptions,
 ): readonly BindToolsInput[] {
   if (!Array.isArray(tools)) throw InvalidSettingError.expected(place, "a list of tools", tools);
   const knownNames = new Set(known.map(toolName));
@@ -105,6 +111,7 @@ export function checkOffered(
       `\`${place}\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,
     );
   }
+  for (const tool of formatTools) addName(toolName(tool), names);
   assertCount(names);
   return tools;
 }

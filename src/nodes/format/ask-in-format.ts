@@ -12,7 +12,7 @@ import { toJson } from "../../shared/to-json.js";
 import { askModel, type ModelAnswer, type ModelRequest } from "../model/ask-model.js";
 import { emitEvent } from "../run/agent-event.js";
 import { checkText } from "./check-response.js";
-import { type ActiveFormat, activeFormat, formatRequest } from "./format-request.js";
+import { type ActiveFormat, activeFormat, formatRequest, formatTools } from "./format-request.js";
 
 export interface AnswerInFormat {
   readonly answer: ModelAnswer;
@@ -31,16 +31,22 @@ export interface AnswerInFormat {
  */
 export async function askInFormat(
   plan: FormatPlan | undefined,
-  request: Omit<ModelRequest, "addFormat">,
+  request: Omit<ModelRequest, "addFormat" | "formatTools">,
   mostRequests: number,
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<AnswerInFormat> {
   if (plan === undefined) return { answer: await askModel(request, config), format: undefined, requests: 1 };
-  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, request.tools.length > 0);
+  // A chat middleware can offer other tools than those of the graph.
+  let hasTools = request.tools.length > 0;
+  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
   const updates: ModelAnswer["updates"][number][] = [];
   let asked: ModelRequest = {
     ...request,
-    addFormat: (offer, model) => formatRequest(formatOf(model), model, offer),
+    formatTools: formatTools(plan),
+    addFormat: (offer, model) => {
+      hasTools = offer.tools.length > 0;
+      return formatRequest(formatOf(model), model, offer);
+    },
   };
   for (let requests = 1; ; requests += 1) {
     const answer = await askModel(asked, config);

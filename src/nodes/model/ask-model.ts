@@ -1,6 +1,6 @@
 /** One model call, with the chat middleware of its run around it. */
 
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { cloneMessage, isSameMessage } from "../../history/messages/clone-message.js";
@@ -32,6 +32,8 @@ export interface ModelRequest
     "models" | "history" | "tools" | "toolTokens" | "toolChoice" | "addFormat" | "maxFallbackAttempts"
   > {
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
+  /** The tools that the response format can add. Their names are taken. */
+  readonly formatTools?: readonly BindToolsInput[];
 }
 
 export interface ModelAnswer extends ChatOutcome {
@@ -80,7 +82,8 @@ async function askWithMiddleware(
     options: { toolChoice: request.toolChoice, parameters: {} },
     model,
     tools: request.tools,
-    checkTools: (tools) => checkOffered("context.tools", tools, request.tools, mayBeServed),
+    checkTools: (tools) =>
+      checkOffered("context.tools", tools, request.tools, { mayBeServed, formatTools: request.formatTools }),
     ...scopeOf(config),
   });
   const shown = new Set<string>();
@@ -145,7 +148,7 @@ function offerOf(context: ChatContext, request: ModelRequest) {
   const { tools, options, hasOwnTools } = context;
   const wanted = options.toolChoice ?? request.toolChoice;
   // Without tools in the request, some providers reject a history with calls. So they stay declared.
-  const isOff = request.toolChoice === "none" || (hasOwnTools && tools.length === 0);
+  const isOff = request.toolChoice === "none" || tools.length === 0;
   const declared = tools.length === 0 ? request.tools : tools;
   const toolTokens = hasOwnTools && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
   const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));

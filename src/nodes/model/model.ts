@@ -55,11 +55,13 @@ export function createModelNode(options: ModelNodeOptions) {
         return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
       case "used-up": {
         emitEvent(config, { type: "limit-reached", limit: decision.reason });
+        if (options.formatPlan !== undefined)
+          emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
         const message = new AIMessage(TOOLS_OFF_TEXTS[decision.reason]);
         return endWith([await withFreshId(message, state.messages, config)], decision.turn);
       }
       case "close":
-        if (decision.reason !== "after-required" && hasTools(options))
+        if (decision.reason !== "after-required" && mayHaveTools(options, config))
           emitEvent(config, { type: "limit-reached", limit: decision.reason });
         return respond(state, decision, { limits, policy }, options, config);
       case "call":
@@ -67,22 +69,32 @@ export function createModelNode(options: ModelNodeOptions) {
     }
   }
 
-  return async function model(state: AgentState, config: Config): Promise<ModelCommand> {
-    const { command, refused, isEnd } = await decide(state, config).catch((error: unknown) => {
+  return async function model(state: AgentState, config: Config): Promise<ModelCommand | ModelCommand[]> {
+    const {
+      command,
+      refused,
+      isEnd,
+      combined = [],
+    } = await decide(state, config).catch((error: unknown) => {
       // LangGraph adds a field to a thrown value. A primitive or frozen value cannot take it, so the run handle keeps it.
       if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
       return wait();
     });
+    const more = combined.map((update): ModelCommand => new Command({ update }));
+    const written = more.length === 0 ? command : [command, ...more];
     const record = runRecordOf(config);
-    if (record === undefined) return command;
+    if (record === undefined) return written;
     const { tally } = record;
     record.noteResponse(command.update);
     tally.addResults(refused);
     if (isEnd && runInputsOf(config)?.given?.kind !== "correction") emitEvent(config, tally.end());
-    return command;
+    return written;
   };
 }
 
-function hasTools({ offered, formatPlan }: ModelNodeOptions): boolean {
-  return offered.length > 0 || formatPlan !== undefined;
+/** Middleware can offer tools that the graph does not have, and answer their calls. */
+function mayHaveTools({ offered, formatPlan }: ModelNodeOptions, config: Config): boolean {
+  if (offered.length > 0 || formatPlan !== undefined) return true;
+  const { chat = [], function: serving = [] } = runInputsOf(config)?.middleware ?? {};
+  return chat.length > 0 && serving.length > 0;
 }

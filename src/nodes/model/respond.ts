@@ -98,7 +98,7 @@ async function askAndDispatch(
   const followed = asked.answer.isTerminated
     ? dispatched
     : await takeMore(dispatched, state, options, config);
-  return mergeUpdates(followed, updates, state.messages);
+  return mergeUpdates(followed, updates, state.messages, ownStateOf(config).reducedKeys);
 }
 
 /** What chat middleware has written, with values as the user's schema makes them. */
@@ -155,7 +155,7 @@ async function dispatch(
   const fresh = await withFreshId(answer.message, state.messages, config);
   const message = withDistinctCallIds(withName(fresh, options.name));
   runRecordOf(config)?.tally.addAnswer(message);
-  const off = toolsOff ?? (answer.toolChoice === "none" ? "tool-choice" : undefined);
+  const off = toolsOff ?? offInAnswer(answer, options);
   const isFinal = turn.closing !== undefined;
   const { isTerminated } = answer;
   const settled =
@@ -215,12 +215,20 @@ function mostRequests({ closing, iterations }: Turn, limits: LoopLimits): number
 
 function toolsOffReason(
   decision: AskDecision,
-  { offered, toolChoice }: ResponseOptions,
+  { toolChoice }: ResponseOptions,
   context: RunContext,
 ): ToolsOffReason | undefined {
   if (decision.kind === "close") return decision.reason;
-  if (offered.length === 0) return "no-tools";
   return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
+}
+
+/** A chat middleware may have offered tools, or switched them off. */
+function offInAnswer(
+  { offered, toolChoice }: ModelAnswer,
+  options: ResponseOptions,
+): ToolsOffReason | undefined {
+  if (options.offered.length === 0 && (offered ?? []).length === 0) return "no-tools";
+  return toolChoice === "none" ? "tool-choice" : undefined;
 }
 
 /** A required call is required once per turn. */

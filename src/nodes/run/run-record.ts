@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { AgentEvent } from "./agent-event.js";
 import { RunTally } from "./run-tally.js";
@@ -12,6 +13,17 @@ interface LastStep {
   readonly history: readonly BaseMessage[];
   /** The messages that its nodes wrote. */
   readonly writes: unknown[];
+  /** The own keys of the state at its beginning. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What its nodes wrote to keys of the state, in order. */
+  readonly updates: Readonly<Record<string, unknown>>[];
+}
+
+/** The state at the beginning of a superstep, with the own keys of the user. */
+type BeginningState = { readonly messages: readonly BaseMessage[]; readonly [key: string]: unknown };
+
+function beginningWith(step: number | undefined, { messages, ...values }: BeginningState): LastStep {
+  return { step, history: messages, writes: [], values, updates: [] };
 }
 
 /** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
@@ -39,15 +51,15 @@ export class RunRecord {
   }
 
   /** Called by each task. All tasks of one superstep begin with the same history, so the first call is enough. */
-  beginStep(step: number | undefined, history: readonly BaseMessage[] | undefined): void {
+  beginStep(step: number | undefined, state: BeginningState | undefined): void {
     this.#firstStep ??= step;
-    if (history !== undefined && (this.#last === undefined || this.#last.step !== step))
-      this.#last = { step, history, writes: [] };
+    if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
+      this.#last = beginningWith(step, state);
   }
 
   /** Called before the first superstep, because a run can end without one. The history includes the input. */
-  beginRun(history: readonly BaseMessage[]): void {
-    this.#last = { step: undefined, history, writes: [] };
+  beginRun(state: BeginningState): void {
+    this.#last = beginningWith(undefined, state);
   }
 
   /** Notes the structured response in an update of the model node. */
@@ -56,8 +68,28 @@ export class RunRecord {
       this.structuredResponse = update["structuredResponse"];
   }
 
-  addWrites(messages: readonly unknown[]): void {
-    this.#last?.writes.push(...messages);
+  addWrites(updates: readonly Readonly<Record<string, unknown>>[]): void {
+    for (const update of updates) {
+      const { messages } = update;
+      if (Array.isArray(messages)) this.#last?.writes.push(...messages);
+      this.#last?.updates.push(update);
+    }
+  }
+
+  /** The own keys of the state at the end of the run; undefined if the run did not begin. */
+  ownValues({ keys, channels }: OwnState): Readonly<Record<string, unknown>> | undefined {
+    if (this.#last === undefined) return undefined;
+    const { values, updates } = this.#last;
+    const left = keys.map((key) => {
+      const written = updates.flatMap((update) => (Object.hasOwn(update, key) ? [update[key]] : []));
+      const channel = channels[key];
+      if (written.length === 0 || channel === undefined || this.interrupts.length > 0)
+        return [key, values[key]];
+      const copy = channel.fromCheckpoint(values[key]);
+      copy.update(written);
+      return [key, copy.get()];
+    });
+    return Object.fromEntries(left.filter(([, value]) => value !== undefined));
   }
 
   /**

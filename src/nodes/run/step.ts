@@ -3,13 +3,13 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isCommand } from "@langchain/langgraph";
 import { normalizeHistory } from "../../history/reducer/normalize-history.js";
-import { readHistory } from "../../langgraph/checkpoints/read-history.js";
+import { readState } from "../../langgraph/checkpoints/read-history.js";
 import { interruptsOf } from "../../langgraph/is-langgraph-signal.js";
 import { stepOf } from "../../langgraph/step-of.js";
 import { isRecord } from "../../shared/is-record.js";
 import { emitEvent } from "./agent-event.js";
 import type { AgentState } from "./agent-state.js";
-import { runRecordOf } from "./run-handle.js";
+import { ownStateOf, runRecordOf } from "./run-handle.js";
 
 type Config = LangGraphRunnableConfig;
 
@@ -20,10 +20,10 @@ export function step<Input, NodeConfig extends Config, Output>(
   return async (input, config) => {
     const record = runRecordOf(config);
     emitInputEvents(config);
-    record?.beginStep(stepOf(config), readHistory(config)?.messages);
+    record?.beginStep(stepOf(config), readState(config, ownStateOf(config).keys));
     try {
       const output = await node(withSoundMessages(input), config);
-      record?.addWrites(messagesOf(output));
+      record?.addWrites(updatesOf(output));
       return output;
     } catch (error) {
       record?.interrupts.push(...interruptsOf(error));
@@ -37,7 +37,7 @@ export function firstRoute<NodeConfig extends Config, Target>(
   route: (state: AgentState, config: NodeConfig) => Target,
 ): (state: AgentState, config: NodeConfig) => Target {
   return (state, config) => {
-    runRecordOf(config)?.beginRun(state.messages);
+    runRecordOf(config)?.beginRun(state);
     emitInputEvents(config);
     return route(withSoundMessages(state), config);
   };
@@ -59,11 +59,10 @@ function emitInputEvents(config: Config): void {
   for (const event of runRecordOf(config)?.inputEvents.splice(0) ?? []) emitEvent(config, event);
 }
 
-/** The messages that a node wrote. Writes of tools do not matter here, because a run never ends with them. */
-function messagesOf(output: unknown): readonly unknown[] {
+/** What a node wrote, in one update or several. */
+function updatesOf(output: unknown): Readonly<Record<string, unknown>>[] {
   return [output].flat().flatMap((written) => {
     const update: unknown = isCommand(written) ? written.update : written;
-    const messages = isRecord(update) ? update["messages"] : undefined;
-    return Array.isArray(messages) ? messages : [];
+    return isRecord(update) ? [update] : [];
   });
 }

@@ -42,6 +42,12 @@ export const NO_OWN_STATE: OwnState = {
   read: async (_key, value) => value,
 };
 
+/** The values of the keys in a new thread. */
+export function defaultsOf({ channels }: OwnState): Record<string, unknown> {
+  const available = Object.entries(channels).filter(([, channel]) => channel.isAvailable());
+  return Object.fromEntries(available.map(([key, channel]) => [key, channel.get()]));
+}
+
 /** Reads what is written to several keys. */
 export async function readOwnValues(
   state: OwnState,

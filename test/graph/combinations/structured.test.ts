@@ -1,0 +1,313 @@
+/** A response format together with fallback models, chat middleware, steered messages, budgets and approvals. */
+
+import { AIMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type AgentEvent,
+  chatMiddleware,
+  createAgentGraph,
+  functionMiddleware,
+  toolStrategy,
+} from "../../../src/index.js";
+import { rememberDialect } from "../../../src/providers/dialects/dialect-of.js";
+import { type Answer, FunctionModel } from "../../support/function-model.js";
+import type { PlayedModel } from "../../support/played-model.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls, scripted } from "../../support/scripted-model.js";
+import { acting, steeredThread, THREAD } from "../../support/steering.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
+
+const City = z.object({ name: z.string() }).meta({ title: "City" });
+const OSLO = { name: "Oslo" };
+const JSON_TEXT = JSON.stringify(OSLO);
+const RIGHT = `tool: Returning structured response: ${JSON_TEXT}`;
+const right = () => calls(["City", OSLO]);
+
+type Sent = { tools: readonly string[]; schema: boolean };
+
+/** A model of a dialect whose profile says that its provider has structured output. */
+class FormatModel extends FunctionModel {
+  override get profile() {
+    return { structuredOutput: true };
+  }
+  readonly sent: Sent[] = [];
+  protected override async play(...[messages, options]: Parameters<PlayedModel["play"]>) {
+    const schema = "response_format" in options || "responseSchema" in options || "outputConfig" in options;
+    this.sent.push({ tools: options.toolNames ?? [], schema });
+    return super.play(messages, options);
+  }
+}
+const formatting = (dialect: "openai" | "gemini" | "anthropic", answer: Answer) =>
+  rememberDialect(new FormatModel(answer), dialect);
+
+describe("A schema alone", () => {
+  it("is asked for in the way of each model when a fallback takes over in the middle of a turn", async () => {
+    const { fast } = createProbe();
+    const model = formatting("openai", ({ index }) =>
+      index === 0 ? calls(["fast"]) : Object.assign(new Error("down"), { status: 503 }),
+    );
+    const second = scripted("A text.", right());
+    const graph = createAgentGraph({ model, fallbackModels: [second], tools: [fast], responseFormat: City });
+    const result = await graph.invoke(user("go"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result)).toEqual(["human: go", "ai> fast", "tool: fast done -", "ai> City", RIGHT]);
+    expect(model.sent).toEqual(Array(2).fill({ tools: ["fast"], schema: true }));
+    expect(second.requests.map(({ toolNames }) => toolNames)).toEqual(Array(2).fill(["fast", "City"]));
+  });
+
+  it("is asked for in the other direction too", async () => {
+    const { fast } = createProbe();
+    const model = scripted(calls(["fast"], ["City", {}]), Object.assign(new Error("down"), { status: 503 }));
+    const second = formatting("openai", ({ index }) => (index === 0 ? '{"name":7}' : JSON_TEXT));
+    const graph = createAgentGraph({ model, fallbackModels: [second], tools: [fast], responseFormat: City });
+    const result = await graph.invoke(user("go"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result).at(-1)).toBe(`ai: ${JSON_TEXT}`);
+    expect(second.sent).toEqual(Array(2).fill({ tools: ["fast"], schema: true }));
+  });
+
+  it("follows the tools and the model that a chat middleware sets", async () => {
+    const extra = tool(async () => "extra", { name: "extra", description: "extra", schema: z.object({}) });
+    const model = formatting("gemini", ({ index }) => (index === 0 ? calls(["extra"]) : right()));
+    const graph = createAgentGraph({
+      model,
+      responseFormat: City,
+      middleware: [
+        chatMiddleware(async function offer(context, next) {
+          context.tools = [extra];
+          await next();
+        }),
+        functionMiddleware(async function serve(context) {
+          context.result = "served";
+        }),
+      ],
+    });
+    const result = await graph.invoke(user("go"));
+    // Gemini refuses a schema together with tools.
+    expect(model.sent).toEqual(Array(2).fill({ tools: ["extra", "City"], schema: false }));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result)).toEqual(["human: go", "ai> extra", "tool: served", "ai> City", RIGHT]);
+  });
+
+  it("is checked in the way of the model that a chat middleware sets", async () => {
+    const second = formatting("openai", () => JSON_TEXT);
+    const graph = createAgentGraph({
+      model: scripted(),
+      responseFormat: City,
+      middleware: [
+        chatMiddleware(async function other(context, next) {
+          context.model = second;
+          await next();
+        }),
+      ],
+    });
+    const result = await graph.invoke(user("go"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result)).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
+  });
+  it("is checked in the way of the attempt that a middleware with retry accepts", async () => {
+    const second = formatting("openai", () => JSON_TEXT);
+    const graph = createAgentGraph({
+      model: scripted(right()),
+      responseFormat: City,
+      middleware: [
+        chatMiddleware(
+          async function both(context, next) {
+            await next();
+            context.model = second;
+            await next();
+          },
+          { retry: true },
+        ),
+      ],
+    });
+    const result = await graph.invoke(user("go"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result)).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
+  });
+});
+
+describe("With chat middleware, a format", () => {
+  it("refuses a tool of the name of the format", async () => {
+    const clash = tool(async () => "x", { name: "City", description: "x", schema: z.object({}) });
+    const graph = createAgentGraph({
+      model: new FunctionModel(right),
+      responseFormat: toolStrategy(City),
+      middleware: [
+        chatMiddleware(async function offer(context, next) {
+          context.tools = [clash];
+          await next();
+        }),
+        functionMiddleware(async (_context, next) => next()),
+      ],
+    });
+    await expect(graph.invoke(user("go"))).rejects.toMatchObject({ code: "INVALID_TOOL" });
+  });
+  it.each(["tools", "choice"] as const)("holds if %s are off", async (what) => {
+    const { fast } = createProbe();
+    const model = scripted(right());
+    const graph = createAgentGraph({
+      model,
+      tools: [fast],
+      responseFormat: City,
+      middleware: [
+        chatMiddleware(async function off(context, next) {
+          if (what === "tools") context.tools = [];
+          else context.options.toolChoice = "none";
+          await next();
+        }),
+      ],
+    });
+    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
+    expect(model.requests[0]?.toolChoice).toBe("City");
+  });
+  it("requires the tool that a middleware names, and then the structured response", async () => {
+    const { fast } = createProbe();
+    const model = scripted(calls(["fast"]), right());
+    const graph = createAgentGraph({
+      model,
+      tools: [fast],
+      responseFormat: City,
+      middleware: [
+        chatMiddleware(async function first(context, next) {
+          if (context.messages.length === 1)
+            context.options.toolChoice = { mode: "required", requiredFunctionName: "fast" };
+          await next();
+        }),
+      ],
+    });
+    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(["fast", "any"]);
+  });
+});
+
+describe("With steered messages, a format", () => {
+  it.each(["tool", "provider"] as const)(
+    "gives the structured response of the last turn (%s)",
+    async (way) => {
+      const answer: Answer = async ({ index }) => {
+        if (index === 0) await thread.graph.steer(THREAD, "And Rome?");
+        const value = { name: index === 0 ? "Oslo" : "Rome" };
+        return way === "tool" ? calls(["City", value]) : JSON.stringify(value);
+      };
+      const model = way === "tool" ? new FunctionModel(answer) : formatting("openai", answer);
+      const thread = steeredThread({ model, responseFormat: City });
+      await thread.say("go");
+      const { values } = await thread.graph.getState(inThread(THREAD));
+      expect(values.structuredResponse).toEqual({ name: "Rome" });
+      expect((await thread.script()).filter((line) => line.startsWith("human"))).toEqual([
+        "human: go",
+        "human: And Rome?",
+      ]);
+      expect(await thread.inbox()).toEqual([]);
+      expect(thread.eventTypes().filter((type) => type === "run-end")).toHaveLength(1);
+    },
+  );
+  it("takes a message that comes while a text is asked for again", async () => {
+    const model = new FunctionModel(async ({ index }) => {
+      if (index === 0) await thread.graph.steer(THREAD, "And Rome?");
+      return index === 0 ? "A text." : right();
+    });
+    const thread = steeredThread({ model, responseFormat: City });
+    await thread.say("go");
+    expect(await thread.script()).toEqual([
+      "human: go",
+      "ai> City",
+      RIGHT,
+      "human: And Rome?",
+      "ai> City",
+      RIGHT,
+    ]);
+  });
+  it("takes a message after a direct result, and ends with a structured response", async () => {
+    const direct = acting("direct", () => thread.graph.steer(THREAD, "And?"));
+    direct.returnDirect = true;
+    const model = scripted(calls(["direct"]), right());
+    const thread = steeredThread({ model, responseFormat: City, tools: [direct] });
+    await thread.say("go");
+    expect(await thread.script()).toEqual([
+      "human: go",
+      "ai> direct",
+      "tool: direct done",
+      "human: And?",
+      "ai> City",
+      RIGHT,
+    ]);
+    expect(thread.eventTypes()).not.toContain("structured-response-missing");
+  });
+});
+
+describe("At a budget, a format", () => {
+  const usage = { input_tokens: 50, output_tokens: 50, total_tokens: 100 };
+  const paid = (message: AIMessage) => new AIMessage({ ...message, usage_metadata: usage } as never);
+  it.each(["maxTokensPerTurn", "maxTokensPerThread"])("is asked for once more at %s", async (setting) => {
+    const { fast } = createProbe();
+    const model = scripted(paid(calls(["fast"])), paid(right()));
+    const graph = createAgentGraph({ model, tools: [fast], responseFormat: City, [setting]: 100 });
+    const result = await graph.invoke(user("go"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(model.requests[1]?.toolChoice).toBe("City");
+  });
+  it("tells that a turn without tokens left has none", async () => {
+    const model = scripted(paid(right()));
+    const graph = createAgentGraph({
+      model,
+      responseFormat: City,
+      maxTokensPerThread: 100,
+      checkpointer: new MemorySaver(),
+    });
+    await graph.invoke(user("go"), inThread("1"));
+    const events: AgentEvent[] = [];
+    for await (const event of await graph.stream(user("again"), { ...inThread("1"), streamMode: "custom" }))
+      events.push(event as AgentEvent);
+    expect(events.map(({ type }) => type)).toEqual([
+      "limit-reached",
+      "structured-response-missing",
+      "run-end",
+    ]);
+    expect((await graph.getState(inThread("1"))).values.structuredResponse).toBeUndefined();
+  });
+  it("does not count its call as a tool call of the thread", async () => {
+    const { fast } = createProbe();
+    const model = scripted(calls(["fast"], ["City", OSLO]), right());
+    const graph = createAgentGraph({ model, tools: [fast], responseFormat: City, maxToolCallsPerThread: 1 });
+    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
+  });
+});
+
+describe("With approvals, a format", () => {
+  it("waits for the calls beside a structured response, and ends with one", async () => {
+    const { fast } = createProbe();
+    const model = scripted(calls(["City", OSLO], ["fast"]), right());
+    const graph = createAgentGraph({
+      model,
+      tools: [fast],
+      responseFormat: City,
+      requireApproval: { fast: { allowedDecisions: ["approve", "respond"] } },
+      checkpointer: new MemorySaver(),
+    });
+    const waiting = await graph.invoke(user("go"), inThread("1"));
+    expect(waiting.structuredResponse).toBeUndefined();
+    const decisions = [{ type: "respond", message: "done by hand" }];
+    const result = await graph.invoke(new Command({ resume: { decisions } }), inThread("1"));
+    expect(result.structuredResponse).toEqual(OSLO);
+    expect(pairedScript(result).slice(2)).toEqual([
+      expect.stringMatching(/^tool! .*not taken/),
+      "tool: done by hand",
+      "ai> City",
+      RIGHT,
+    ]);
+  });
+});
+
+it("A key of the state that is named like the structured response is refused with a format only.", async () => {
+  const stateSchema = z.object({ structuredResponse: z.string().default("mine") });
+  expect(() => createAgentGraph({ model: "offline:", responseFormat: City, stateSchema })).toThrow(
+    /structuredResponse/,
+  );
+  const graph = createAgentGraph({ model: scripted("hello"), stateSchema });
+  expect((await graph.invoke(user("go"))).structuredResponse).toBe("mine");
+});
