@@ -102,6 +102,34 @@ describe("what chat middleware writes", () => {
     });
     expect((await graph.invoke(user("go"))).log).toEqual(["a in", "b in", "b out", "a out"]);
   });
+  it("is in the stream, and private channels are not, if its key has a reducer", async () => {
+    const lines = z.array(z.string());
+    const stateSchema = new StateSchema({
+      log: new ReducedValue(
+        lines.default(() => []),
+        { inputSchema: lines, reducer: (log, more) => [...log, ...more] },
+      ),
+    });
+    const write = chatMiddleware(async function write(context, next) {
+      context.update({ log: ["in"] });
+      await next();
+      context.update({ log: ["out"] });
+    });
+    const graph = createAgentGraph({
+      model: new FunctionModel(() => "done"),
+      stateSchema,
+      middleware: [write],
+    });
+    const streamMode = ["updates", "tasks", "debug", "checkpoints"] as const;
+    const chunks: unknown[] = [];
+    for await (const chunk of await graph.stream(user("go"), { streamMode: [...streamMode] }))
+      chunks.push(chunk);
+    for await (const event of graph.streamEvents(user("go"), { version: "v2" }))
+      chunks.push(JSON.parse(JSON.stringify([event.name, event.data])));
+    const text = JSON.stringify(chunks);
+    expect(text).toContain('"out"');
+    expect(text).not.toMatch(/startedBy|threadUsage/);
+  });
   it("is written once when a fallback model responds, and when a text is refused", async () => {
     const lines = z.array(z.number());
     const stateSchema = new StateSchema({
