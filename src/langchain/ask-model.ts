@@ -8,6 +8,7 @@ import { askWithinWindow, type InputForm } from "../nodes/model/ask-within-windo
 import { emitEvent } from "../nodes/run/agent-event.js";
 import { finishHabitOf } from "../providers/answer/finish-habit.js";
 import type { StreamGuardOptions } from "../providers/answer/stream-guard.js";
+import { identityOf } from "../providers/dialects/dialect-of.js";
 import { describeFailure } from "../providers/failure/model-failure.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { countToolTokens } from "../settings/summary-policy.js";
@@ -43,12 +44,14 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const model = await resolved(request.model, config);
   const guarded = guardedModel(model, guardFor(model, history, options, config));
   const systemTokens = systemMessage.text === "" ? 0 : countTokens(systemMessage);
+  const { dialect: usual } = identityOf(model);
+  // What the model refused in its usual dialect is sent in the strict one.
+  const isRefused = (form: InputForm) => form.dialect !== usual;
   const prepare = (form: InputForm) => {
     const bounds = [form.maxTokens, options.maxTokens].filter((bound) => bound !== undefined);
     return prepareModelInput(history, {
       ...form,
-      // What this model refused in its own dialect is sent in the strict one.
-      dialect: form.dialect === "strict" ? "strict" : (dialect ?? form.dialect),
+      dialect: isRefused(form) ? form.dialect : (dialect ?? form.dialect),
       maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
       maxToolCallsFromHistory,
     });
