@@ -11,7 +11,7 @@ import { assertPaired, pairedState } from "./paired-channel.js";
 import { configOf } from "./runtime.js";
 
 /**
- * Middleware for `createAgent` of LangChain, and for `createDeepAgent`. Every tool call of the agent's threads is always
+ * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
  * followed by its result:
  *
  * - The `messages` of the agent stay paired, whatever is written to them: see `PairedMessagesValue`.
@@ -22,7 +22,8 @@ import { configOf } from "./runtime.js";
  *   response.
  * - If a tool throws, the calls beside it keep their results.
  *
- * Put it last in the list of middleware, so that it sees the model that is asked.
+ * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
+ * the agent's runs fail with an `InvalidStateError`.
  *
  * @throws InvalidSettingError for an unknown option or a value that cannot be used.
  * @example
