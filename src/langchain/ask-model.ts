@@ -3,7 +3,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { countTokens } from "../history/long-threads/count-tokens.js";
+import { coverageOf } from "../history/messages/summary.js";
 import { askWithinWindow, type InputForm } from "../nodes/model/ask-within-window.js";
 import { emitEvent } from "../nodes/run/agent-event.js";
 import { finishHabitOf } from "../providers/answer/finish-habit.js";
@@ -43,13 +43,13 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { dialect, maxToolCallsFromHistory } = options;
   const model = await resolved(request.model, config);
   const guarded = guardedModel(model, guardFor(model, history, options, config));
-  const systemTokens = systemMessage.text === "" ? 0 : countTokens(systemMessage);
+  const messages = withSystemFirst(systemMessage, history);
   const { dialect: usual } = identityOf(model);
   // What the model refused in its usual dialect is sent in the strict one.
   const isRefused = (form: InputForm) => form.dialect !== usual;
   const prepare = (form: InputForm) => {
     const bounds = [form.maxTokens, options.maxTokens].filter((bound) => bound !== undefined);
-    return prepareModelInput(history, {
+    return prepareModelInput(messages, {
       ...form,
       dialect: isRefused(form) ? form.dialect : (dialect ?? form.dialect),
       maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
@@ -59,9 +59,9 @@ export async function askModel<Request extends AgentRequest, Answer>(
   return askWithinWindow(
     {
       model,
-      toolTokens: countToolTokens((request.tools ?? []) as BindToolsInput[]) + systemTokens,
+      toolTokens: countToolTokens((request.tools ?? []) as BindToolsInput[]),
       prepare,
-      send: (input) => send({ ...request, model: guarded, ...withOneSystemMessage(systemMessage, input) }),
+      send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
     },
     config,
   );
@@ -73,19 +73,22 @@ async function resolved(model: object, config: LangGraphRunnableConfig): Promise
   return typeof resolve === "function" ? resolve.call(model, config) : model;
 }
 
-/** LangChain puts the system message of the agent first. Many providers accept no second one. */
-function withOneSystemMessage(
-  systemMessage: SystemMessage,
-  input: BaseMessage[],
-): Pick<AgentRequest, "messages"> & Partial<Pick<AgentRequest, "systemMessage">> {
+/** LangChain sends the system message of the agent first. Many providers accept no second one, so both become one. */
+function withSystemFirst(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
+  if (own.text === "") return history;
+  const isSystem = (message: BaseMessage) => message.type === "system" && coverageOf(message) === undefined;
+  const stored = history.filter(isSystem);
+  if (stored.length === 0) return [own, ...history];
+  const content = [own, ...stored].flatMap(contentOf);
+  return [new SystemMessage({ content }), ...history.filter((message) => !isSystem(message))];
+}
+
+/** The fields of the request for an input. LangChain leaves out an empty system message. */
+function partsOf(input: BaseMessage[]): Pick<AgentRequest, "messages" | "systemMessage"> {
   const [first, ...messages] = input;
-  if (first?.type !== "system") return { messages: input };
-  const own = contentOf(systemMessage);
-  const content = [...own, ...contentOf(first)];
-  return {
-    messages,
-    systemMessage: own.length === 0 ? (first as SystemMessage) : new SystemMessage({ content }),
-  };
+  return first?.type === "system"
+    ? { messages, systemMessage: first as SystemMessage }
+    : { messages: input, systemMessage: new SystemMessage("") };
 }
 
 /** As blocks, because those of the agent can have marks for a provider's prompt cache. */

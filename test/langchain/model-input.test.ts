@@ -62,10 +62,14 @@ describe("the input of an agent's model", () => {
     expect(script(await ask(history))).toEqual(["system: Stored.", "human: Hi."]);
     const [first, second] = await ask(history, {}, { systemPrompt: "Be brief." });
     expect([first?.type, second?.type]).toEqual(["system", "human"]);
-    expect(first?.content).toEqual([
-      { type: "text", text: "Be brief." },
-      { type: "text", text: "Stored." },
-    ]);
+    expect(first?.text).toBe("Be brief.\nStored.");
+  });
+
+  it("keeps the marks of a system message for a provider's prompt cache", async () => {
+    const content = [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }];
+    const systemPrompt = new SystemMessage({ content });
+    const [first] = await ask([new HumanMessage("Hi.")], { dialect: "anthropic" }, { systemPrompt });
+    expect(first?.content).toEqual(content);
   });
 
   it("has at most the tool calls and tokens that the options allow", async () => {
