@@ -56,7 +56,8 @@ async function checkPrograms(
     const files: string[] = [];
     for (const [name, program] of Object.entries(programs)) {
       const file = `${name}.${extension}`;
-      await consumer.write(file, extension === "cts" ? withoutTopLevelAwait(program) : program);
+      const isWrapped = extension === "cts" && program.includes("await ");
+      await consumer.write(file, isWrapped ? withoutTopLevelAwait(program) : program);
       files.push(file);
     }
     const compilerOptions = {
