@@ -7,7 +7,11 @@ const lawRuns = Number(process.env["LAW_RUNS"] ?? 1);
 
 export default defineConfig({
   resolve: {
-    alias: { "langgraph-tether": fileURLToPath(new URL("src/index.ts", import.meta.url)) },
+    // The first match wins, and the name of the package is the beginning of its other entries.
+    alias: {
+      "langgraph-tether/langchain": fileURLToPath(new URL("src/langchain.ts", import.meta.url)),
+      "langgraph-tether": fileURLToPath(new URL("src/index.ts", import.meta.url)),
+    },
   },
   test: {
     include: ["test/**/*.test.ts"],

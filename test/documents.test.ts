@@ -21,12 +21,12 @@ const DOCUMENTS = [
   { path: "docs/serving.md", count: 4 },
   { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 9 },
-  { path: "docs/under-your-own-agent.md", count: 3 },
+  { path: "docs/existing-agents.md", count: 3 },
 ] as const;
 
-/** The lines of `docs/under-your-own-agent.md` that close calls under agents of LangChain. */
+/** The lines of `docs/existing-agents.md` that close calls under agents of LangChain. */
 const CLOSING_LINES = [
-  ["createAgent", "  middleware: [closeCalls],\n"],
+  ["createAgent", "  middleware: [tetherMiddleware()],\n"],
   [
     "createReactAgent",
     "  preModelHook: (state) => ({ llmInputMessages: repairHistory(state.messages).messages }),\n",
@@ -114,8 +114,8 @@ describe("docs/providers.md", () => {
   });
 });
 
-describe("docs/under-your-own-agent.md", () => {
-  const { examples } = documents.find(({ path }) => path === "docs/under-your-own-agent.md") ?? {};
+describe("docs/existing-agents.md", () => {
+  const { examples } = documents.find(({ path }) => path === "docs/existing-agents.md") ?? {};
 
   it.each(CLOSING_LINES)(
     "shows a line for %s without which the provider refuses the thread",

@@ -14,7 +14,8 @@ const INTRODUCTION = `# API
 <!-- Written by scripts/write-api-docs.ts from the JSDoc of the code. -->
 
 Every export of \`langgraph-tether\`, with its signature. What is marked **history** is also exported by
-\`langgraph-tether/history\`, which runs without LangGraph, zod and Node.
+\`langgraph-tether/history\`, which runs without LangGraph, zod and Node. What is marked **langchain** is exported by
+\`langgraph-tether/langchain\` only, which needs the package \`langchain\`.
 `;
 
 interface Kind {
@@ -36,15 +37,20 @@ const KINDS: readonly Kind[] = [
 ];
 
 export function renderApiPage(): string {
-  const exported = readExports(inRepository("src/index.ts"));
+  const langchain = readExports(inRepository("src/langchain.ts"));
+  const exported = [...readExports(inRepository("src/index.ts")), ...langchain];
   const history = new Set(readExports(inRepository("src/history.ts")).map(({ name }) => name));
+  const markOf = (entry: Exported): string => {
+    if (langchain.includes(entry)) return "**langchain** · ";
+    return history.has(entry.name) ? "**history** · " : "";
+  };
   const anchorOf = createAnchors();
   const sections = KINDS.map(({ title, has }) => {
     const entries = exported
       .filter(({ declaration }) => has(declaration))
       .sort((one, other) => one.name.localeCompare(other.name, "en"));
     const links = entries.map(({ name }) => `[${name}](#${anchorOf(name)})`).join(" · ");
-    const texts = entries.map((entry) => renderEntry(entry, history.has(entry.name)));
+    const texts = entries.map((entry) => renderEntry(entry, markOf(entry)));
     return `## ${title}\n\n${links}\n\n${texts.join("\n")}`;
   });
   return `${INTRODUCTION}\n${sections.join("\n")}`;
@@ -65,10 +71,10 @@ function isErrorName({ name }: ts.ClassDeclaration): boolean {
   return name?.text.endsWith("Error") === true;
 }
 
-function renderEntry({ name, declaration }: Exported, isInHistory: boolean): string {
+function renderEntry({ name, declaration }: Exported, mark: string): string {
   const paragraphs = [
     `### ${name}`,
-    `${isInHistory ? "**history** · " : ""}${describe(declaration)}`,
+    `${mark}${describe(declaration)}`,
     `\`\`\`ts\n${renderSignature(declaration)}\n\`\`\``,
     ...listOf("throws", "Throws", declaration),
   ];

@@ -33,16 +33,33 @@ const PROJECTS = [
   { title: "bundler", module: "ESNext", resolution: "Bundler", extension: "mts" },
 ] as const;
 
+/** Checks the README's first example, and a program with every export of the history entry. */
+export async function checkTypes(consumer: Consumer, readme: Readme): Promise<string> {
+  return checkPrograms(consumer, { example: readme.example, history: HISTORY_PROGRAM });
+}
+
+/** Checks one program. */
+export async function checkProgram(consumer: Consumer, name: string, program: string): Promise<string> {
+  return checkPrograms(consumer, { [name]: program });
+}
+
 /**
  * Errors in the declarations of other packages are counted separately. With `exactOptionalPropertyTypes`, LangChain's
  * own declarations fail, so that option is off.
  */
-export async function checkTypes(consumer: Consumer, readme: Readme): Promise<string> {
+async function checkPrograms(
+  consumer: Consumer,
+  programs: Readonly<Record<string, string>>,
+): Promise<string> {
   const results: string[] = [];
   for (const { title, module, resolution, extension } of PROJECTS) {
-    const program = extension === "cts" ? withoutTopLevelAwait(readme.example) : readme.example;
-    await consumer.write(`example.${extension}`, program);
-    await consumer.write(`history.${extension}`, HISTORY_PROGRAM);
+    const files: string[] = [];
+    for (const [name, program] of Object.entries(programs)) {
+      const file = `${name}.${extension}`;
+      const isWrapped = extension === "cts" && program.includes("await ");
+      await consumer.write(file, isWrapped ? withoutTopLevelAwait(program) : program);
+      files.push(file);
+    }
     const compilerOptions = {
       target: "ES2023",
       lib: ["ES2023"],
@@ -55,7 +72,6 @@ export async function checkTypes(consumer: Consumer, readme: Readme): Promise<st
       skipLibCheck: false,
       noEmit: true,
     };
-    const files = [`example.${extension}`, `history.${extension}`];
     await consumer.write("tsconfig.json", JSON.stringify({ compilerOptions, files }));
     const { output } = await tryCommand(consumer.folder, "tsc", ["-p", ".", "--pretty", "false"]);
     results.push(`${title}: 0 errors${describeForeign(errorsOf(output, title))}`);

@@ -8,6 +8,8 @@ export interface Consumer {
   readonly folder: string;
   /** How many packages npm installed. */
   readonly installed: number;
+  /** Installs further packages. */
+  readonly install: (...packages: readonly string[]) => Promise<void>;
   /** Writes a file into the folder. */
   readonly write: (name: string, text: string) => Promise<void>;
   /** Runs a file of the folder and returns its output, line by line. */
@@ -20,9 +22,13 @@ export async function installConsumer(folder: string, tarball: string, readme: R
   // Without this file, npm would install into a parent folder that has one.
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
   const [, ...peers] = readme.packages;
-  await runCommand(folder, "npm", ["install", "--no-audit", "--no-fund", tarball, ...peers]);
+  const install = async (...packages: readonly string[]): Promise<void> => {
+    await runCommand(folder, "npm", ["install", "--no-audit", "--no-fund", ...packages]);
+  };
+  await install(tarball, ...peers);
   return {
     folder,
+    install,
     installed: await countPackages(join(folder, "node_modules")),
     write: (name, text) => writeFile(join(folder, name), text),
     run: async (name) => (await runCommand(folder, process.execPath, [name])).trimEnd().split("\n"),

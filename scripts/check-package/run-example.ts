@@ -14,17 +14,18 @@ console.log(validateHistory(history, "openai").length, validateHistory(repairHis
 
 /** Runs the README's first example as an ES module or as CommonJS. */
 export async function runExample(consumer: Consumer, readme: Readme, format: Format): Promise<string> {
-  await runAs(consumer, "example", format, readme.example, readme.printed);
+  await runProgram(consumer, "example", format, readme.example, readme.printed);
   return `it prints \`${readme.printed.join("; ")}\``;
 }
 
 /** Repairs a thread that a provider would reject, without a graph. */
 export async function runHistory(consumer: Consumer, format: Format): Promise<string> {
-  await runAs(consumer, "history", format, HISTORY_EXAMPLE, ["1 0"]);
+  await runProgram(consumer, "history", format, HISTORY_EXAMPLE, ["1 0"]);
   return "a broken history is repaired";
 }
 
-async function runAs(
+/** Runs a program and compares what it prints. @throws BrokenDoorError if it prints something else. */
+export async function runProgram(
   consumer: Consumer,
   title: string,
   format: Format,

@@ -6,6 +6,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod";
 import { InvalidMessageError } from "../../errors.js";
+import { isKnownHistory } from "../reducer/known-history.js";
 import { coerceMessage } from "./coerce-message.js";
 import { messageExpectation } from "./message-expectation.js";
 
@@ -49,6 +50,8 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
     return;
   }
   const isList = Array.isArray(update);
+  // LangChain's agents validate the complete state at every model call.
+  if (isList && isKnownHistory(update)) return;
   const values: readonly unknown[] = isList ? update : [update];
   for (const [index, value] of values.entries()) {
     if (coerceMessage(value) === undefined) {

@@ -17,6 +17,7 @@ import {
 } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
 import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-checkpointer.js";
+import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 import type { RunInputs } from "../run/run-inputs.js";
@@ -35,6 +36,8 @@ export interface Leftovers {
   readonly usage: ThreadUsage;
   /** The calls that unfinished tasks asked a human about. */
   readonly questions: readonly AskedCall[];
+  /** The interrupts that nobody has resumed. */
+  readonly interrupts: readonly unknown[];
   /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
   readonly values: readonly (readonly [key: string, value: unknown])[];
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
@@ -64,12 +67,19 @@ export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
   );
 }
 
-/** The leftovers of all runs that ended since a run passed `patch`, the oldest first. */
-export async function findLeftovers({
-  input,
-  checkpoints,
-  ownState: { keys },
-}: Pick<RunInputs, "input" | "checkpoints" | "ownState">): Promise<readonly Leftovers[]> {
+/**
+ * The leftovers of all runs that ended since a run passed `patch`, the oldest first.
+ *
+ * @param isBeforePatch Whether the run of a checkpoint had still to look for leftovers.
+ */
+export async function findLeftovers(
+  {
+    input,
+    checkpoints,
+    ownState: { keys },
+  }: Pick<RunInputs, "input" | "checkpoints"> & { readonly ownState: Pick<OwnState, "keys"> },
+  isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
+): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(keysIn(input, keys));
@@ -90,7 +100,7 @@ export async function findLeftovers({
       found.unshift(isFork ? { ...leftovers, written: results, values: [], usage: NO_USAGE } : leftovers);
     }
     const { parentConfig }: CheckpointTuple = checkpoint;
-    if (parentConfig === undefined || !leadsFurther(checkpoint)) break;
+    if (parentConfig === undefined || !(leadsFurther(checkpoint) || isBeforePatch(checkpoint))) break;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
     for (const key of keysIn(received, keys)) rewritten.add(key);
@@ -116,11 +126,9 @@ function keysIn(input: unknown, keys: readonly string[]): string[] {
 
 const isNoResult = (message: BaseMessage) => !isResult(message);
 
-/** Whether a run of before can have left something. A run that went on after `patch` has found it. */
+/** Whether the checkpoint is not one of a run's own steps. The run before can have left something. */
 function leadsFurther(checkpoint: CheckpointTuple): boolean {
-  return (
-    hasNewInput(checkpoint) || checkpoint.metadata?.source === "update" || waitsForNode(checkpoint, "patch")
-  );
+  return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
 }
 
 function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple | undefined): Fate {
@@ -155,13 +163,15 @@ function readLeftovers(
 ): Omit<Leftovers, "removed" | "rewritten"> {
   const stored: unknown = checkpoint.checkpoint.channel_values["messages"];
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
+  const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
   return {
     history,
     written: tasks.flatMap(({ messages }) => messages),
     values: tasks.flatMap(({ values }) => values),
     usage: fate === "discarded" ? readUsage(checkpoint) : NO_USAGE,
-    questions: askedCalls(waitingInterrupts(checkpoint)),
+    questions: askedCalls(interrupts),
+    interrupts,
   };
 }
 

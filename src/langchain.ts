@@ -1,0 +1,7 @@
+/**
+ * The entry `langgraph-tether/langchain`: middleware for agents that are made with LangChain. It needs the package
+ * `langchain`, which the other entries do not need.
+ */
+
+export type { RepairPlace, TetherMiddlewareOptions } from "./langchain/options.js";
+export { tetherMiddleware } from "./langchain/tether-middleware.js";

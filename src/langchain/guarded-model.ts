@@ -1,0 +1,52 @@
+/** A model that an agent of LangChain asks as usual, and that gives only complete responses. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ModelError } from "../errors.js";
+import { isAIMessage } from "../history/messages/call.js";
+import { coerceMessage } from "../history/reading/coerce-message.js";
+import { type Askable, guardModel } from "../providers/answer/guard-model.js";
+import { joinChunks } from "../providers/answer/join-chunks.js";
+import type { StreamGuardOptions } from "../providers/answer/stream-guard.js";
+import { isRecord } from "../shared/is-record.js";
+
+/** Methods of a model that return the same model with more options. */
+const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "withConfig"]);
+
+/**
+ * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`. As in
+ * `createAgentGraph`, it is always asked with `stream`, unless streaming is off for it.
+ */
+export function guardedModel<Model extends object>(model: Model, guard: StreamGuardOptions): Model {
+  return new Proxy(model, {
+    get(target, name) {
+      if (name === "invoke") return (...given: InvokeArguments) => invokeGuarded(target, guard, given);
+      const value: unknown = Reflect.get(target, name, target);
+      // The model of one with bound options. LangChain takes it out, and binds tools to it.
+      if (name === "bound" && isModel(value)) return guardedModel(value, guard);
+      if (typeof value !== "function") return value;
+      if (!BINDING_METHODS.has(name)) return value.bind(target);
+      return (...given: unknown[]) => {
+        const bound: unknown = value.apply(target, given);
+        return isModel(bound) ? guardedModel(bound, guard) : bound;
+      };
+    },
+  });
+}
+
+type InvokeArguments = [input: BaseMessage[], options?: Partial<RunnableConfig>];
+
+async function invokeGuarded(
+  model: object,
+  guard: StreamGuardOptions,
+  [input, options = {}]: InvokeArguments,
+): Promise<BaseMessage> {
+  const guarded = await guardModel(model as Askable, guard, options);
+  const message = coerceMessage(await joinChunks(await guarded.stream(input, options)));
+  if (message !== undefined && isAIMessage(message)) return message;
+  throw new ModelError("Expected the model's response to be an AI message.");
+}
+
+function isModel(value: unknown): value is object {
+  return isRecord(value) && "invoke" in value;
+}

@@ -1,0 +1,83 @@
+import type { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { Command } from "@langchain/langgraph";
+import { type AgentMiddleware, createMiddleware } from "langchain";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { isRecord } from "../shared/is-record.js";
+import { askModel } from "./ask-model.js";
+import { closeCalls } from "./close-calls.js";
+import { keepResult } from "./keep-result.js";
+import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
+import { assertPaired, pairedState } from "./paired-channel.js";
+import { configOf } from "./runtime.js";
+
+/**
+ * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
+ * followed by its result:
+ *
+ * - The `messages` of the agent stay paired, whatever is written to them: see `PairedMessagesValue`.
+ * - A call that a cancelled or failed run left without a result gets the result that its tool returned, if the tool had
+ *   finished. Otherwise it gets a placeholder that says why. Both are stored in the thread.
+ * - The model gets an input that its provider accepts, and that fits into its input window.
+ * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
+ *   response.
+ * - If a tool throws, the calls beside it keep their results.
+ *
+ * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
+ * the agent's runs fail with an `InvalidStateError`.
+ *
+ * @throws InvalidSettingError for an unknown option or a value that cannot be used.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { createAgent } from "langchain";
+ * import { createModel } from "langgraph-tether";
+ * import { tetherMiddleware } from "langgraph-tether/langchain";
+ *
+ * const agent = createAgent({ model: await createModel("offline:"), middleware: [tetherMiddleware()] });
+ * const { messages } = await agent.invoke({
+ *   messages: [
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ * });
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human', 'ai' ]
+ * ```
+ */
+export function tetherMiddleware(
+  options: TetherMiddlewareOptions = {},
+): AgentMiddleware<typeof pairedState, undefined> {
+  checkOptions(options);
+  const { keepToolErrors = true } = options;
+  return createMiddleware({
+    name: "tether",
+    stateSchema: pairedState,
+    beforeAgent: async ({ messages }, runtime) => {
+      assertPaired(messages, runtime);
+      const results = await closeCalls(messages, runtime, options);
+      return results.length === 0 ? undefined : { messages: results };
+    },
+    wrapModelCall: async (request, handler) => {
+      const { runtime, state, messages } = request;
+      assertPaired(state.messages, runtime);
+      // A run that goes on has not passed `beforeAgent`.
+      const results = await closeCalls(state.messages, runtime, options);
+      const history = results.length === 0 ? messages : reduceMessages(messages, results).messages;
+      const answer = await askModel(request, history, options, configOf(runtime), async (given) =>
+        handler(given),
+      );
+      return results.length === 0 ? answer : withResults(answer, results);
+    },
+    ...(keepToolErrors && {
+      wrapToolCall: async (request, handler) =>
+        keepResult(request.toolCall, request.runtime.signal, () => handler(request)),
+    }),
+  });
+}
+
+/** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
+function withResults(answer: unknown, results: readonly ToolMessage[]) {
+  if (isRecord(answer) && "structuredResponse" in answer && Array.isArray(answer["messages"]))
+    return { ...answer, messages: [...results, ...answer["messages"]] } as unknown as AIMessage;
+  // LangChain writes the response of the model beside the command.
+  return new Command({ update: { messages: results } });
+}

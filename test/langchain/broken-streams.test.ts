@@ -1,0 +1,105 @@
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { createAgent, modelFallbackMiddleware } from "langchain";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { type ModelServer, startModelServer } from "../support/model-server.js";
+import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from "../support/stream-faults.js";
+import { user } from "../support/thread.js";
+
+const looked: string[] = [];
+const look = tool(
+  async ({ city }) => {
+    looked.push(city);
+    return `${city}: clear`;
+  },
+  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+);
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await startModelServer(respondToWish("look"));
+});
+afterAll(() => server.stop());
+
+function openThread(fields: object = {}) {
+  const model = new ChatOpenAI({
+    model: "test",
+    apiKey: "x",
+    maxRetries: 0,
+    configuration: { baseURL: server.url },
+    ...fields,
+  });
+  const agent = createAgent({
+    model,
+    tools: [look],
+    checkpointer: new MemorySaver(),
+    middleware: [tetherMiddleware()],
+  });
+  return openAgentThread(agent as unknown as AnyAgent);
+}
+
+describe("a stream of an agent's model whose", () => {
+  it.concurrent.each(FAULT_CASES)("$title: the response is whole, and no call runs twice", async (fault) => {
+    const thread = openThread();
+    if (fault.turn === "later") await thread.run(user(wish({ cities: [`before ${fault.cities[0]}`] })));
+    const known = fault.turn === "later" ? (await thread.read()).length : 0;
+    const { messages, events, error } = await thread.run(user(wish(fault)));
+    const state = await thread.read();
+
+    expect(error).toBeUndefined();
+    expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
+    expect(shown(messages)).toEqual(shown(state.slice(known)));
+    expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
+    for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
+    expect(events.map(({ type }) => type)).toEqual(["answer-broken"]);
+  });
+
+  it.concurrent("run does not stream: a response in one piece is whole too", async () => {
+    const thread = openThread({ streaming: false });
+    const cities = ["Quito"];
+    expect((await thread.send(wish({ cities }))).at(-1)?.text).toBe(answerFor(cities));
+  });
+
+  it.concurrent("run is an `invoke`: the response is whole", async () => {
+    const cities = ["Lima"];
+    const fault = FAULT_CASES.find(({ at }) => at === "call");
+    const state = await openThread().send(JSON.stringify({ cities, fault: fault?.fault, at: "call" }));
+    expect(state.at(-1)?.text).toBe(answerFor(cities));
+    expect(looked.filter((name) => name === "Lima")).toEqual(["Lima"]);
+  });
+});
+
+describe("after `modelFallbackMiddleware`", () => {
+  it("the model that is asked instead has the guard too", async () => {
+    const broken = new ChatOpenAI({
+      model: "away",
+      apiKey: "x",
+      maxRetries: 0,
+      configuration: { baseURL: "http://127.0.0.1:1" },
+    });
+    const model = new ChatOpenAI({
+      model: "test",
+      apiKey: "x",
+      maxRetries: 0,
+      configuration: { baseURL: server.url },
+    });
+    const agent = createAgent({
+      model: broken,
+      tools: [look],
+      checkpointer: new MemorySaver(),
+      middleware: [modelFallbackMiddleware(model), tetherMiddleware()],
+    });
+    const thread = openAgentThread(agent as unknown as AnyAgent);
+    const fault = FAULT_CASES.find(({ at }) => at === "call");
+    const cities = ["Oslo"];
+    const { events, error } = await thread.run(user(wish({ ...fault, cities })));
+    expect(error).toBeUndefined();
+    expect((await thread.read()).at(-1)?.text).toBe(answerFor(cities));
+    expect(looked.filter((name) => name === "Oslo")).toEqual(["Oslo"]);
+    expect(events.map(({ type }) => type)).toEqual(["answer-broken"]);
+  });
+});
