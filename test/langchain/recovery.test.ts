@@ -1,8 +1,8 @@
 import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, StateSchema } from "@langchain/langgraph";
 import { createAgent, createMiddleware, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import type { Repair } from "../../src/index.js";
+import { PairedMessagesDeltaValue, type Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
@@ -113,6 +113,23 @@ describe("after a run that was cancelled in the middle of a batch", () => {
       closed("heedful", "h"),
     ]);
     expect(lines).toHaveLength(8);
+  });
+
+  it("over a delta channel, whose checkpoints lack the history, both calls are closed", async () => {
+    const probe = createProbe();
+    const agent = createAgent({
+      model: scripted(batch(), "Better now?"),
+      tools: [probe.fast, probe.heedful],
+      checkpointer: new MemorySaver(),
+      stateSchema: new StateSchema({ messages: PairedMessagesDeltaValue as never }),
+      middleware: [tetherMiddleware()],
+    }) as unknown as AnyAgent;
+    const thread = openAgentThread(agent);
+    await cancelRun({ agent, probe, thread }, "Go.", "sync");
+    expect(script(await thread.send("Hello?")).slice(2, 4)).toEqual([
+      closed("fast", "f"),
+      closed("heedful", "h"),
+    ]);
   });
 
   it("going on without input runs only the calls that had not finished", async () => {
