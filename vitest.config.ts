@@ -28,7 +28,8 @@ export default defineConfig({
     },
     // LangChain takes a second to load, and no test changes what another one imports.
     isolate: false,
-    // One would wait while its server works; vitest's default on two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // A worker often waits: a development server looks only every half second whether a run has ended.
+    maxWorkers: availableParallelism() + 1,
+    maxConcurrency: 10,
   },
 });

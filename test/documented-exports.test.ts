@@ -80,11 +80,18 @@ const parsed = new Map<string, ts.SourceFile | undefined>();
 host.fileExists = (path) => types.has(path) || fileExists(path);
 host.readFile = (path) => types.get(path) ?? readFile(path);
 host.directoryExists = (path) => path.startsWith(outDir) || ts.sys.directoryExists(path);
-// Both programs read the same packages.
+// Both programs read the same libraries.
 host.getSourceFile = (path, ...given) => {
   if (!parsed.has(path)) parsed.set(path, getSourceFile(path, ...given));
   return parsed.get(path);
 };
+// A comment is where its option is declared, so the types of the packages, which are most of the work, are left out.
+host.resolveModuleNameLiterals = (literals, containing, redirected, options) =>
+  literals.map(({ text }) =>
+    text.startsWith(".")
+      ? ts.resolveModuleName(text, containing, options, host, undefined, redirected, ts.ModuleKind.ESNext)
+      : { resolvedModule: undefined },
+  );
 const emitOptions = { declaration: true, emitDeclarationOnly: true, rootDir: SOURCE, outDir };
 ts.createProgram([DOOR], { ...COMPILER_OPTIONS, ...emitOptions }, host).emit(undefined, (path, text) =>
   types.set(path, text),

@@ -1,6 +1,6 @@
 /** What agent-chat-ui sends, over the server: chats, cancelled runs, approvals, forks. */
 
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { AgentChatUi, type Part } from "../support/agent-chat-ui.js";
 import { pairedScript, script } from "../support/thread.js";
 import { serve, until } from "./served.js";
@@ -26,9 +26,9 @@ const paid = (amount: number) =>
 const approve = { type: "approve" };
 const edit = (args: object) => ({ type: "edit", edited_action: { name: "pay", args } });
 
-afterEach(() => {
-  const parts = opened.splice(0).flatMap((ui) => ui.parts);
-  expect(parts.length).toBeGreaterThan(0);
+afterAll(() => {
+  for (const { parts } of opened) expect(parts.length).toBeGreaterThan(0);
+  const parts = opened.flatMap((ui) => ui.parts);
   const failed = parts.filter(({ event }) => event.startsWith("error"));
   // A cancelled run ends with an error of its own.
   expect(failed.filter(({ data }) => !/abort|cancel/i.test(JSON.stringify(data)))).toEqual([]);
@@ -37,7 +37,7 @@ afterEach(() => {
   );
 });
 
-describe("a chat", () => {
+describe.concurrent("a chat", () => {
   it("shows text, parallel calls and their results once, and goes on", async () => {
     const ui = await open("probe");
     await ui.send('call heedful {"label": "c1"} and call heedful {"label": "c2"}');
@@ -96,7 +96,7 @@ describe("a chat", () => {
   });
 });
 
-describe("an approval", () => {
+describe.concurrent("an approval", () => {
   it("shows the result of a free call beside it, and takes the decision", async () => {
     const ui = await open("paying");
     await ui.send('call pay {"amount": 101} and call heedful {"label": "free-101"}');

@@ -141,7 +141,7 @@ async function playThread(strict: StrictProvider, model: unknown, options: Optio
 async function start(charactersPerToken: number): Promise<StrictProvider> {
   const strict = await startStrictProvider(({ messages }) => play(messages), {
     window: { tokens: WINDOW, charactersPerToken },
-    chunkSize: 500,
+    chunkSize: 4000,
   });
   onTestFinished(() => strict.stop());
   return strict;

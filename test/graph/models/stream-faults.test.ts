@@ -4,7 +4,7 @@ import { looked, openServerThread } from "../../support/open-server-thread.js";
 import {
   answerFor,
   CALL_TEXT,
-  FAULT_CASES,
+  FAULT_THREADS,
   respondToWish,
   shown,
   wish,
@@ -17,19 +17,26 @@ describe("a stream whose", () => {
   });
   afterAll(() => server.stop());
 
-  it.concurrent.each(FAULT_CASES)("$title: the response is asked for again, and is whole", async (fault) => {
-    const thread = openServerThread(server);
-    if (fault.turn === "later") await thread.send(wish({ cities: [`before ${fault.cities[0]}`] }));
-    const known = fault.turn === "later" ? (await thread.read()).length : 0;
-    const { messages, events } = await thread.send(wish(fault));
-    const state = await thread.read();
+  const threads = FAULT_THREADS.map((turns) => ({
+    title: turns[0].title.replace("first turn", "both turns"),
+    turns,
+  }));
 
-    expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
-    expect(shown(messages)).toEqual(shown(state.slice(known)));
-    expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
-    for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
-    expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
-    const { length } = fault.cities;
-    expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });
+  it.concurrent.each(threads)("$title: the response is asked for again, and is whole", async ({ turns }) => {
+    const thread = openServerThread(server);
+    let known = 0;
+    for (const fault of turns) {
+      const { messages, events } = await thread.send(wish(fault));
+      const state = await thread.read();
+
+      expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
+      expect(shown(messages)).toEqual(shown(state.slice(known)));
+      expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
+      for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
+      expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
+      const { length } = fault.cities;
+      expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });
+      known = state.length;
+    }
   });
 });
