@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChatOptions, readChatOptions, UsageError } from "../../scripts/chat/options.js";
 import { startWeatherStandIn, type WeatherStandIn } from "../../scripts/demo/weather-stand-in.js";
 import { serve, until } from "../e2e/served.js";
@@ -19,8 +19,8 @@ beforeAll(async () => {
   };
 });
 
-afterEach(() => {
-  for (const { child } of scripts.splice(0)) child.kill("SIGKILL");
+afterAll(() => {
+  for (const { child } of scripts) child.kill("SIGKILL");
 });
 
 afterAll(() => weather?.close());
@@ -31,7 +31,7 @@ function chat(...args: string[]): RunningScript {
   return script;
 }
 
-describe("npm run chat", () => {
+describe.concurrent("npm run chat", () => {
   it("starts its own server, handles the lines of a pipe one after the other, and leaves no process", async () => {
     const script = chat();
     script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Message } from "@langchain/langgraph-sdk";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { checkPairs } from "../../scripts/demo/check-pairs.js";
 import { compareThreads } from "../../scripts/demo/compare-threads.js";
 import { NEXT_STEPS } from "../../scripts/demo/next-steps.js";
@@ -14,8 +14,8 @@ function runDemo(): RunningScript {
   return script;
 }
 
-afterEach(() => {
-  for (const { child } of scripts.splice(0)) child.kill("SIGKILL");
+afterAll(() => {
+  for (const { child } of scripts) child.kill("SIGKILL");
 });
 
 const human = (content: string): Message => ({ type: "human", content });
@@ -26,7 +26,7 @@ const ai = (...ids: string[]): Message => ({
 });
 const result = (tool_call_id: string, content = "seen"): Message => ({ type: "tool", tool_call_id, content });
 
-describe("npm run demo", () => {
+describe.concurrent("npm run demo", () => {
   it("plays its scenes, checks each, ends by itself, and leaves no process", async () => {
     const demo = runDemo();
     expect(await demo.ended).toBe(0);

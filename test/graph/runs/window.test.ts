@@ -15,11 +15,9 @@ import { WindowModel } from "../../support/window-model.js";
 
 const FAMILIES = Object.keys(OVERFLOW_REFUSALS) as OverflowFamily[];
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
-const WINDOW = 3_000;
-/** The threads are beyond the window after half of them. */
-const TURNS = IS_SLOW ? 60 : 18;
-/** The same for the families, which differ only in the words from which the window is learnt. */
-const FAMILY = IS_SLOW ? { turns: 60, window: 3_000 } : { turns: 9, window: 1_500 };
+/** The threads are beyond the window after half of them. `SLOW_TESTS=1` plays longer ones. */
+const { TURNS, WINDOW } = IS_SLOW ? { TURNS: 60, WINDOW: 3_000 } : { TURNS: 10, WINDOW: 1_500 };
+const ROUNDS = IS_SLOW ? 60 : 30;
 
 const failing = () => new FunctionModel(() => new Error("503 overloaded"));
 const silent = () => new FunctionModel(() => "");
@@ -52,16 +50,15 @@ async function talk(model: FunctionModel, options: Partial<AgentGraphOptions>, t
   return { runs, errors: runs.flatMap(({ error }) => error ?? []), history: await thread.read() };
 }
 
-describe("In many turns with a small window, no turn fails", () => {
+describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, () => {
   it.each(FAMILIES)(
     "where the summariser fails, and the model refuses in the words of %s",
     async (family) => {
-      const { turns, window } = FAMILY;
-      const model = new WindowModel({ window, family }, lookOnce);
-      const { errors, history } = await talk(model, { summaryModel: failing() }, turns);
+      const model = new WindowModel({ window: WINDOW, family }, lookOnce);
+      const { errors, history } = await talk(model, { summaryModel: failing() });
       expect(errors).toEqual([]);
       expect(model.refused).toEqual([]);
-      expect(requestsOf(history)).toHaveLength(turns);
+      expect(requestsOf(history)).toHaveLength(TURNS);
       expect(model.overflows.length).toBeGreaterThan(0);
       // It learns the window, and does not try it in every turn.
       expect(model.overflows.length).toBeLessThan(7);
@@ -97,14 +94,15 @@ describe("In many turns with a small window, no turn fails", () => {
 });
 
 it("The beginning of the input stays the same for several turns, for the prompt cache", async () => {
-  const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);
-  await talk(model, { maxTokensBeforeSummary: 0 });
+  const turns = 20;
+  const model = new WindowModel({ window: 3_000, family: "openai", stated: 2_400 }, lookOnce);
+  await talk(model, { maxTokensBeforeSummary: 0 }, turns);
   const texts = model.requests.map(({ messages }) => messages.map(({ text }) => text));
   const isPrefix = (one: readonly string[], next: readonly string[]) =>
     one.every((text, index) => text === next[index]);
   const broken = texts.slice(1).filter((next, index) => !isPrefix(texts[index] ?? [], next));
   // There are two requests in each turn.
-  expect(broken.length).toBeLessThan(TURNS / 2);
+  expect(broken.length).toBeLessThan(turns / 2);
 });
 
 const MEGABYTE = 1_000_000;
@@ -159,9 +157,9 @@ describe("One huge message does not end the thread", () => {
     expect(model.refused).toEqual([]);
   });
 
-  it("a turn of 60 rounds", async () => {
+  it(`a turn of ${ROUNDS} rounds`, async () => {
     const model = new WindowModel({ window: WINDOW, family: "openai" }, ({ messages, index }) =>
-      index < 60 ? calls(["look", { size: 100 }]) : String(messages.length),
+      index < ROUNDS ? calls(["look", { size: 100 }]) : String(messages.length),
     );
     const options = { maxIterations: 200, maxTokensBeforeSummary: 0 };
     const { errors } = await talk(model, options, 1);
@@ -190,7 +188,7 @@ describe("A request that stays too long", () => {
 });
 
 it("An event for a shorter request says what the model does not get", async () => {
-  const model = new WindowModel({ window: WINDOW, family: "anthropic" });
+  const model = new WindowModel({ window: 3_000, family: "anthropic" });
   const graph = createAgentGraph({ model, maxTokensBeforeSummary: 0, checkpointer: new MemorySaver() });
   const thread = openThread(graph);
   const events = [];
@@ -251,7 +249,7 @@ describe("Few requests are made in each turn", () => {
     });
     const thread = openThread(graph);
     const asked = () => model.requests.length + (summariser.summaryModel?.requests.length ?? 0);
-    for (let turn = 0; turn < 20; turn += 1) {
+    for (let turn = 0; turn < TURNS; turn += 1) {
       const before = asked();
       expect((await thread.send(textOf(20, `request-${turn}`))).error).toBeUndefined();
       counts.push(asked() - before);
@@ -259,7 +257,7 @@ describe("Few requests are made in each turn", () => {
     // Two requests of the model, and at most one summary, which is asked for again up to three times.
     expect(Math.max(...counts)).toBeLessThanOrEqual(6);
     // Most turns have no attempt.
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(20 * 4);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(TURNS * 4);
   });
 
   it("for the summary of a message of 1 MB", async () => {
@@ -275,11 +273,15 @@ describe("Few requests are made in each turn", () => {
 
   it("where the summariser has a smaller window than the steps", async () => {
     const summaryModel = new WindowModel(
-      { window: 1_500, family: "groq" },
+      { window: 1_000, family: "groq" },
       ({ index }) => `summary ${index}`,
     );
     const model = new FunctionModel(() => textOf(100, "answer"));
-    const { errors, runs } = await talk(model, { summaryModel, maxTokensBeforeSummary: 4_000 }, 40);
+    const { errors, runs } = await talk(
+      model,
+      { summaryModel, maxTokensBeforeSummary: 2_000 },
+      IS_SLOW ? 40 : 16,
+    );
     expect(errors).toEqual([]);
     expect(runs.some(({ events }) => events.some(({ type }) => type === "summary-made"))).toBe(true);
   });
