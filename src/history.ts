@@ -4,7 +4,7 @@
  */
 
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
-export { filterToolCalls } from "./history/long-threads/filter-tool-calls.js";
+export { filterToolCalls, type ToolCallsToKeep } from "./history/long-threads/filter-tool-calls.js";
 export { findSafeCutoff, type Keep } from "./history/long-threads/find-safe-cutoff.js";
 export type { Call } from "./history/messages/call.js";
 export type { Repair, RepairKind } from "./history/messages/repair.js";

@@ -17,7 +17,7 @@ export {
 export type { AgentGraph } from "./graph/agent-graph.js";
 export { type AgentGraphOptions, createAgentGraph } from "./graph/create-agent-graph.js";
 export type { RunOptions } from "./graph/run-types.js";
-export { filterToolCalls } from "./history/long-threads/filter-tool-calls.js";
+export { filterToolCalls, type ToolCallsToKeep } from "./history/long-threads/filter-tool-calls.js";
 export { findSafeCutoff, type Keep } from "./history/long-threads/find-safe-cutoff.js";
 export type { Call } from "./history/messages/call.js";
 export type { Repair, RepairKind } from "./history/messages/repair.js";

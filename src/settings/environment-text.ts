@@ -1,6 +1,7 @@
 /** Converts the text of an environment variable to the value of a setting. */
 
 import { z } from "zod";
+import { parseJson } from "../shared/parse-json.js";
 
 export interface EnvironmentVariable {
   readonly name: string;
@@ -18,6 +19,11 @@ export function readText(text: string): string {
 
 export function readNumber(text: string): number {
   return Number(text);
+}
+
+/** A text that is not JSON stays a text. */
+export function readJson(text: string): unknown {
+  return parseJson(text) ?? text;
 }
 
 export function readFlag(text: string): boolean | string {

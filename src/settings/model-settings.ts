@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { z } from "zod";
 import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
-import { aFunction, countFrom, flag, listOf, text } from "./rule.js";
+import { aFunction, countFrom, flag, listOf, oneOf, text } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
 export const MODEL_SETTINGS = {
@@ -58,6 +58,16 @@ export const MODEL_SETTINGS = {
     default: undefined,
     env: { name: "SYSTEM_PROMPT", read: readText },
     perRun: true,
+  },
+  /**
+   * Whether requests have marks for the provider's prompt cache: `auto` marks the tools, the system prompt and the last
+   * message for Anthropic's models. The other providers cache without marks. `off` sets none. Default: `off`.
+   */
+  promptCache: {
+    ...oneOf(["auto", "off"]),
+    help: "Whether requests have marks for the provider's prompt cache: `auto` marks the tools, the system prompt and the last message for Anthropic's models. The other providers cache without marks. `off` sets none. Default: `off`.",
+    default: "off",
+    env: { name: "PROMPT_CACHE", read: readText },
   },
   /**
    * Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and

@@ -1,8 +1,19 @@
 /** Settings of a turn: its limits, those of its thread, and how much of earlier turns the model sees. */
 
-import { readNumber } from "./environment-text.js";
-import { countFrom } from "./rule.js";
+import { z } from "zod";
+import { readJson, readNumber } from "./environment-text.js";
+import { countFrom, type Rule } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
+
+/** See `ToolCallsToKeep`. */
+const callsToKeep = {
+  schema: z.union([
+    z.number().int().min(0),
+    z.strictObject({ max: z.number().int().min(0), clearAtLeast: z.number().int().min(1).optional() }),
+  ]),
+  expects:
+    "an integer of 0 or more, or an object with `max` (0 or more) and `clearAtLeast` (1 or more), both integers",
+} satisfies Rule;
 
 export const TURN_SETTINGS = {
   /**
@@ -77,12 +88,20 @@ export const TURN_SETTINGS = {
     perRun: true,
     lowerOnly: true,
   },
-  /** How many tool calls of earlier turns the model is shown, with their results. Default: all. */
+  /**
+   * How many tool calls of earlier turns the model is shown, with their results. As an object, `{ max, clearAtLeast }`:
+   * once there are more than `max`, the oldest `clearAtLeast` are left out together, so that the provider's prompt
+   * cache is lost less often. Default: all.
+   */
   maxToolCallsFromHistory: {
-    ...countFrom(0),
-    help: "How many tool calls of earlier turns the model is shown, with their results. Default: all.",
+    ...callsToKeep,
+    help: "How many tool calls of earlier turns the model is shown, with their results. As an object, `{ max, clearAtLeast }`: once there are more than `max`, the oldest `clearAtLeast` are left out together, so that the provider's prompt cache is lost less often. Default: all.",
     default: undefined,
-    env: { name: "MAX_TOOL_CALLS_FROM_HISTORY", read: readNumber },
+    env: {
+      name: "MAX_TOOL_CALLS_FROM_HISTORY",
+      read: readJson,
+      expects: 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}',
+    },
     perRun: true,
   },
 } as const satisfies SettingsTable;

@@ -48,6 +48,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   models: names("MODELS"),
   fallbackModels: names("FALLBACK_MODELS"),
   systemPrompt: text("SYSTEM_PROMPT"),
+  promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
   requireApproval: names("REQUIRE_APPROVAL"),
@@ -61,7 +62,12 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   maxTokensPerTurn: count(1, "MAX_TOKENS_PER_TURN"),
   maxTokensPerThread: count(1, "MAX_TOKENS_PER_THREAD"),
   maxConsecutiveErrors: count(1, "MAX_CONSECUTIVE_ERRORS"),
-  maxToolCallsFromHistory: count(0, "MAX_TOOL_CALLS_FROM_HISTORY"),
+  maxToolCallsFromHistory: {
+    name: "MAX_TOOL_CALLS_FROM_HISTORY",
+    text: '{"max":12,"clearAtLeast":6}',
+    value: { max: 12, clearAtLeast: 6 },
+    refused: ["-1", 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}'],
+  },
   maxTokensBeforeSummary: count(0, "MAX_TOKENS_BEFORE_SUMMARY"),
   maxMessagesBeforeSummary: count(0, "MAX_MESSAGES_BEFORE_SUMMARY"),
   messagesToKeep: count(1, "MESSAGES_TO_KEEP"),
@@ -107,6 +113,12 @@ describe("readSettings", () => {
     const url = "http://127.0.0.1:1";
     expect(readSettings({ [name]: url })).toEqual({ options: SERVED_DEFAULTS, weather: { [option]: url } });
     expect(() => readSettings({ [name]: "ftp://x" })).toThrow(`Expected \`${name}\` to be an http(s) URL`);
+  });
+
+  it("takes a number as MAX_TOOL_CALLS_FROM_HISTORY", () => {
+    expect(readSettings({ MAX_TOOL_CALLS_FROM_HISTORY: "3" }).options).toMatchObject({
+      maxToolCallsFromHistory: 3,
+    });
   });
 
   it("serves the offline model, and takes no system messages and no endless list of tool calls", () => {

@@ -10,6 +10,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   fallbackModels: ["Default: none", []],
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
   systemPrompt: ["Default: none", undefined],
+  promptCache: ["Default: `off`", "off"],
   acceptSystemMessages: ["Default: true", true],
   maxStreamFallbackAttempts: ["Default: 3", 3],
   tools: ["Default: none", []],

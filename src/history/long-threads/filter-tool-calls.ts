@@ -1,4 +1,5 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
 import { callsOf, isAIMessage } from "../messages/call.js";
@@ -8,15 +9,23 @@ import { soundMessages } from "../reading/read-messages.js";
 import { wholeNumber } from "./find-safe-cutoff.js";
 
 /**
+ * How many tool calls of earlier turns to keep, as an integer of 0 or more. The oldest ones are left out. With
+ * `clearAtLeast` they are left out in blocks: once there are more than `max`, the oldest `clearAtLeast` calls are left
+ * out, and no more until there are again more than `max`. So the beginning of the model's input changes less often, and
+ * the provider's prompt cache can be used. `clearAtLeast` is an integer of 1 or more; the default is 1.
+ */
+export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtLeast?: number | undefined };
+
+/**
  * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
  * the current turn all calls stay. Text and user messages stay. A message without calls and text after this
  * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
  * them. Orphan results are not counted and not removed.
  *
  * @param given The messages of a history.
- * @param max How many calls of earlier turns to keep; an integer of 0 or more.
+ * @param max How many calls of earlier turns to keep.
  * @returns The same array if nothing is removed.
- * @throws InvalidSettingError if `max` is not an integer of 0 or more.
+ * @throws InvalidSettingError if `max` is not an integer of 0 or more, or `clearAtLeast` not one of 1 or more.
  * @throws InvalidMessageError if `given` is not a list of messages.
  * @example
  * ```ts
@@ -33,17 +42,20 @@ import { wholeNumber } from "./find-safe-cutoff.js";
  * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
  * ```
  */
-export function filterToolCalls(given: readonly BaseMessage[], max: number): BaseMessage[] {
+export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
   const messages = soundMessages(given);
-  let left = wholeNumber("maxToolCallsFromHistory", max);
   const { groups } = groupMessages(messages, callsOf);
   const turnStart = messages.findLastIndex(
     (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
   );
+  const earlier = groups.filter(({ start, calls }) => start < turnStart && calls.length > 0);
+  let left = callsLeft(
+    earlier.reduce((sum, { calls }) => sum + calls.length, 0),
+    max,
+  );
   const replacements = new Map<BaseMessage, BaseMessage | undefined>();
   const dropped = new Set<BaseMessage>();
-  for (const group of groups.toReversed()) {
-    if (group.start >= turnStart || group.calls.length === 0) continue;
+  for (const group of earlier.toReversed()) {
     const kept = callsToKeep(group, left);
     const cut = group.calls.length - kept;
     // The calls that stay are the last ones of the history, without gaps.
@@ -57,6 +69,21 @@ export function filterToolCalls(given: readonly BaseMessage[], max: number): Bas
     if (dropped.has(message)) return [];
     return replacements.has(message) ? (replacements.get(message) ?? []) : [message];
   });
+}
+
+/** How many of the calls stay. */
+function callsLeft(total: number, limit: ToolCallsToKeep): number {
+  const { max, clearAtLeast = 1 } = typeof limit === "object" && limit !== null ? limit : { max: limit };
+  const most = wholeNumber("maxToolCallsFromHistory", max);
+  if (wholeNumber("maxToolCallsFromHistory.clearAtLeast", clearAtLeast) === 0)
+    throw InvalidSettingError.expected(
+      "maxToolCallsFromHistory.clearAtLeast",
+      "an integer of 1 or more",
+      clearAtLeast,
+    );
+  // Depends on the number of calls alone, so it is the same at each step until one more block is full.
+  const blocks = Math.ceil(Math.max(0, total - most) / clearAtLeast);
+  return Math.max(0, total - blocks * clearAtLeast);
 }
 
 function callsToKeep({ head, calls }: Group, left: number): number {

@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../messages/call.js";
 import { coverageOf } from "../messages/summary.js";
 import { countTokens } from "./count-tokens.js";
-import { filterToolCalls } from "./filter-tool-calls.js";
+import { filterToolCalls, type ToolCallsToKeep } from "./filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
 
 export interface InputOverhead {
@@ -12,7 +12,7 @@ export interface InputOverhead {
   readonly toolTokens: number;
   readonly promptTokens: number;
   /** How many calls of earlier turns are sent; undefined sends all. */
-  readonly maxToolCalls: number | undefined;
+  readonly maxToolCalls: ToolCallsToKeep | undefined;
 }
 
 /** Usage numbers below this share of the estimate belong to another, shorter input. */

@@ -29,7 +29,14 @@ import { type StreamRequest, streamAnswer } from "./stream-answer.js";
 export interface ModelRequest
   extends Pick<
     StreamRequest,
-    "models" | "history" | "tools" | "toolTokens" | "toolChoice" | "addFormat" | "maxFallbackAttempts"
+    | "models"
+    | "history"
+    | "tools"
+    | "toolTokens"
+    | "toolChoice"
+    | "addFormat"
+    | "maxFallbackAttempts"
+    | "promptCache"
   > {
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
   /** The tools that the response format can add. Their names are taken. */

@@ -10,9 +10,10 @@ import { positionIn } from "../run/model-chain.js";
 import { noteFailure, runInputsOf, runRecordOf } from "../run/run-handle.js";
 import { stepsLeft } from "../run/superstep-budget.js";
 import type { Dispatched, ModelCommand } from "./dispatch-calls.js";
+import { endWith, goOn, wait } from "./dispatched.js";
 import { withFreshId } from "./fresh-id.js";
 import { decideAtGate } from "./gate.js";
-import { endWith, goOn, type ResponseOptions, respond, wait } from "./respond.js";
+import { type ResponseOptions, respond } from "./respond.js";
 import { TOOLS_OFF_TEXTS } from "./tools-off.js";
 import { writeGiven } from "./write-given.js";
 

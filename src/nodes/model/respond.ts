@@ -2,7 +2,7 @@
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
-import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { withDistinctCallIds } from "../../history/calls/distinct-call-ids.js";
 import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
 import { callsOf } from "../../history/messages/call.js";
@@ -13,6 +13,7 @@ import type { FormatPlan } from "../../settings/format/read-response-format.js";
 import type { LoopLimits } from "../../settings/loop-limits.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { readOwnValues } from "../../settings/schemas/own-state.js";
+import type { Settings } from "../../settings/settings.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import { approvalScene } from "../approval/approval-scene.js";
 import type { CallPolicy } from "../approval/call-policy.js";
@@ -26,25 +27,29 @@ import { NO_USAGE } from "../run/thread-usage.js";
 import type { ModelAnswer, ModelRequest } from "./ask-model.js";
 import { charge } from "./charge.js";
 import { type Dispatched, dispatchCalls, refuseAfterTermination } from "./dispatch-calls.js";
+import { endWith, goOn } from "./dispatched.js";
 import { withFreshId } from "./fresh-id.js";
 import type { GateDecision, GateLimits } from "./gate.js";
 import { mergeUpdates } from "./merge-updates.js";
 import { type ToolsOffReason, withoutStrayCalls } from "./tools-off.js";
 import { withName } from "./with-name.js";
 
-export interface ResponseOptions extends ModelChainOptions {
+export interface ResponseOptions
+  extends ModelChainOptions,
+    Pick<
+      Settings,
+      | "maxStreamFallbackAttempts"
+      | "maxToolCallsFromHistory"
+      | "name"
+      | "promptCache"
+      | "systemPrompt"
+      | "toolChoice"
+    > {
   /** The tools that the model is offered: the tools of the graph, and the additional ones. */
   readonly offered: readonly BindToolsInput[];
   readonly callPolicy: CallPolicy;
   /** The format of the final response. Undefined: a text. */
   readonly formatPlan: FormatPlan | undefined;
-  readonly toolChoice: ToolChoice;
-  /** The name on the responses. */
-  readonly name: string | undefined;
-  readonly systemPrompt: string | undefined;
-  readonly maxToolCallsFromHistory: number | undefined;
-  /** How often a broken response is requested again, without streaming. */
-  readonly maxStreamFallbackAttempts: number;
   /** Contract: takes the messages out of the thread's inbox. */
   readonly takeMessages: TakeMessages;
 }
@@ -89,6 +94,7 @@ async function askAndDispatch(
     tools: options.offered,
     toolChoice: toolsOff === undefined ? toolChoice : "none",
     maxFallbackAttempts: options.maxStreamFallbackAttempts,
+    promptCache: options.promptCache,
   } as const;
   const asked = await askInFormat(options.formatPlan, request, mostRequests(decision.turn, limits), config);
   const updates = await checkUpdates(asked.answer, config);
@@ -182,29 +188,6 @@ async function dispatch(
     await takeBack(message, config);
     throw error;
   }
-}
-
-/** The run ends for now, and another node or run goes on. */
-export function wait(): Dispatched {
-  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
-}
-
-/** The messages are written before the model is asked, so that they stay if it fails. */
-export function goOn(update: AgentUpdate): Dispatched {
-  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false };
-}
-
-export function endWith(
-  messages: readonly BaseMessage[],
-  turn?: Turn,
-  structuredResponse?: unknown,
-): Dispatched {
-  const update = {
-    messages: [...messages],
-    ...(turn !== undefined && { turn }),
-    ...(structuredResponse !== undefined && { structuredResponse }),
-  };
-  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
 }
 
 /** A model that responds with texts that are not in the format is asked again within the limits of the turn. */

@@ -15,6 +15,7 @@ import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js"
 import { describeFailure } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
 import { bindTools } from "../../providers/models/bind-tools.js";
+import { type PromptCache, promptCacheMarks } from "../../providers/models/prompt-cache.js";
 import { afterRequired, requiredFunctionOf, type ToolChoice } from "../../settings/tool-choice.js";
 import type { FormatRequest, Offer } from "../format/format-request.js";
 import { emitEvent } from "../run/agent-event.js";
@@ -36,6 +37,7 @@ export interface StreamRequest {
   /** Contract: adds the response format to what a model is offered. Undefined: a text. */
   readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
   readonly parameters: Readonly<Record<string, unknown>>;
+  readonly promptCache: PromptCache;
   /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
   /** The ids of the messages that clients were shown in this model call. */
@@ -52,14 +54,16 @@ export async function streamAnswer(
   request: StreamRequest,
   config: LangGraphRunnableConfig,
 ): Promise<Asked<AIMessage>> {
-  const { prepare, tools, toolTokens, toolChoice, parameters, settle } = request;
+  const { prepare, tools, toolTokens, toolChoice, settle } = request;
   let hasSettled = false;
   let isAsked = false;
   const ask = async ({ model, hasNext }: ModelAttempt): Promise<AIMessage> => {
     isAsked = false;
     const plain: Offer = { tools, toolChoice };
     const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
-    const offered = offerTools(model, offer.tools, offer.toolChoice);
+    const marks = promptCacheMarks(model, request.promptCache);
+    const parameters = { ...marks.parameters, ...request.parameters };
+    const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
     isAsked = true;
     const usage = createUsageCounter(model, toolTokens, config);
     // What a middleware makes of the response was not paid for.
@@ -75,7 +79,11 @@ export async function streamAnswer(
       usage.begin(messages);
       const guarded = await guardModel(offered, guard, config, parameters);
       return joinChunks(
-        await guarded.stream(messages, { ...offer.clientOptions?.(model), ...parameters, ...config }),
+        await guarded.stream(marks.messages(messages), {
+          ...offer.clientOptions?.(model),
+          ...parameters,
+          ...config,
+        }),
       );
     };
     const answer = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));

@@ -1,6 +1,6 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
-import { filterToolCalls } from "../../history/long-threads/filter-tool-calls.js";
+import { filterToolCalls, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { isMessage } from "../../history/reading/coerce-message.js";
@@ -16,7 +16,7 @@ export interface ModelInputOptions {
   /** Instructions that are placed before the conversation. */
   readonly systemPrompt?: string | undefined;
   /** How many tool calls of earlier turns are sent. @default all */
-  readonly maxToolCallsFromHistory?: number | undefined;
+  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
    * How many tokens the messages may have, by our estimate. If they have more, long results and arguments of
    * earlier turns are shortened first. Then the oldest messages are left out, and a note says how many. Then

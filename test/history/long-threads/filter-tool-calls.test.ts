@@ -82,6 +82,23 @@ describe("Calls of earlier turns", () => {
 
   it.each([-1, 0.5, Number.NaN])("%d is refused", (max) => {
     expect(() => filterToolCalls([], max)).toThrow(InvalidSettingError);
+    expect(() => filterToolCalls([], { max })).toThrow(InvalidSettingError);
+  });
+
+  it.each([-1, 0, 0.5])("clearAtLeast: %d is refused", (clearAtLeast) => {
+    expect(() => filterToolCalls([], { max: 1, clearAtLeast })).toThrow("clearAtLeast");
+  });
+
+  it("with clearAtLeast they are left out in blocks", () => {
+    const turns = (count: number) =>
+      Array.from({ length: count }, (_, index) => turn(index, `c${index}`)).flat();
+    const kept = (count: number, max: number, clearAtLeast?: number) =>
+      filterToolCalls([...turns(count), human("now")], { max, clearAtLeast }).filter(
+        ({ type }) => type === "tool",
+      ).length;
+    expect([4, 5, 6, 7, 8, 9].map((count) => kept(count, 4, 3))).toEqual([4, 2, 3, 4, 2, 3]);
+    expect([4, 5, 6].map((count) => kept(count, 4))).toEqual([4, 4, 4]);
+    expect(kept(3, 1, 5)).toBe(0);
   });
 });
 
