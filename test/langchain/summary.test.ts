@@ -194,6 +194,11 @@ describe("a summary", () => {
   });
 });
 
+/** LangChain's summaries replace messages of the state. Those of deepagents are in a key of their own. */
+const hasSummarised = (values: Record<string, unknown>): boolean =>
+  values["_summarizationEvent"] !== undefined ||
+  !questionsOf(values["messages"] as []).includes("Question 0");
+
 const ORDERS = [
   ["before", (other: object) => (own: object) => [other, own]],
   ["after", (other: object) => (own: object) => [own, other]],
@@ -202,20 +207,20 @@ const ORDERS = [
 const OTHERS = [
   [
     "`summarizationMiddleware`",
-    () =>
+    (limit: number) =>
       summarizationMiddleware({
         model: shortSummariser(),
-        trigger: { tokens: 700 },
+        trigger: { tokens: limit },
         keep: { messages: 4 },
       } as never),
   ],
   [
     "the summarisation of deepagents",
-    () =>
+    (limit: number) =>
       createSummarizationMiddleware({
         model: shortSummariser(),
         backend: (config: never) => new StateBackend(config),
-        trigger: { type: "tokens", value: 700 },
+        trigger: { type: "tokens", value: limit },
         keep: { type: "messages", value: 4 },
       } as never),
   ],
@@ -236,9 +241,10 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
       tools: [fast],
       checkpointer: new MemorySaver(),
       store: new InMemoryStore(),
-      middleware: list(other() as object)(own) as never,
+      middleware: list(other(700) as object)(own) as never,
     }) as unknown as AnyAgent;
     const thread = openAgentThread(agent);
+    const valuesOf = async () => (await agent.graph.getState(thread.config)).values;
     for (let turn = 0; turn < 12; turn += 1) {
       await agent.invoke(user(`Question ${turn}. ${textOf(100)}`) as never, thread.config);
       // The model gets the question, and what it has called since.
@@ -247,6 +253,18 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
     }
     expect(model.refused).toEqual([]);
     expect((await thread.read()).at(-1)?.text).toMatch(/^Done/);
+    // Where ours removes what it covers, the other one has nothing to do.
+    if (coveredMessages === undefined) expect(hasSummarised(await valuesOf())).toBe(true);
+  });
+
+  it("before this one and with a lower limit, it leaves nothing to summarise", async () => {
+    const summaryModel = shortSummariser();
+    const opened = open({ ...LIMITS, summaryModel }, { list: (own) => [other(300) as object, own] });
+    await talk(opened, 12);
+    const { values } = await opened.agent.graph.getState(opened.thread.config);
+    expect(hasSummarised(values)).toBe(true);
+    expect(summaryModel.requests).toHaveLength(0);
+    expect(opened.model.refused).toEqual([]);
   });
 });
 
