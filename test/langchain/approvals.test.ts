@@ -32,7 +32,7 @@ function open(steps: readonly Step[], order: "before" | "after" = "before") {
     model: scripted(...steps),
     tools: [probe.fast, probe.deaf, asking],
     checkpointer: new MemorySaver(),
-    middleware: order === "before" ? [asksAboutDeaf(), own] : [own, asksAboutDeaf()],
+    middleware: order === "before" ? ([asksAboutDeaf(), own] as never) : ([own, asksAboutDeaf()] as never),
   }) as unknown as AnyAgent;
   const interrupts = async () => {
     const { tasks } = await agent.graph.getState({ configurable: { thread_id: "1" } });

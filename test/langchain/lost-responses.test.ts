@@ -149,7 +149,7 @@ it.each([false, true])(
         middleware: middleware as never,
       });
       const { config } = openAgentThread(agent as unknown as AnyAgent);
-      for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, config);
+      for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, config as never);
       return reads;
     };
     expect(await countReads([tetherMiddleware()])).toBe(await countReads([idle]));

@@ -60,19 +60,20 @@ const working = () =>
     messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast", {}, `f${index}`]),
   );
 
+// With `exactOptionalPropertyTypes`, LangChain's type of some options is `never`.
 const CASES = [
   ["modelRetryMiddleware", () => modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1 })],
   ["toolRetryMiddleware", () => toolRetryMiddleware({ maxRetries: 1, initialDelayMs: 1 })],
   ["todoListMiddleware", () => todoListMiddleware()],
   ["piiMiddleware", () => piiMiddleware("email", { strategy: "redact", applyToInput: true })],
-  ["modelCallLimitMiddleware", () => modelCallLimitMiddleware({ threadLimit: 50 })],
+  ["modelCallLimitMiddleware", () => modelCallLimitMiddleware({ threadLimit: 50 } as never)],
   [
     "anthropicPromptCachingMiddleware",
-    () => anthropicPromptCachingMiddleware({ unsupportedModelBehavior: "ignore" }),
+    () => anthropicPromptCachingMiddleware({ unsupportedModelBehavior: "ignore" } as never),
   ],
   [
     "llmToolSelectorMiddleware",
-    () => llmToolSelectorMiddleware({ model: selecting() as never, maxTools: 1 }),
+    () => llmToolSelectorMiddleware({ model: selecting(), maxTools: 1 } as never),
   ],
 ] as const;
 
@@ -228,7 +229,7 @@ describe("`anthropicPromptCachingMiddleware`", () => {
   it.each(ORDERS)("%s this one: Anthropic gets its marks", async (_order, list) => {
     const strict = await startStrictProvider();
     try {
-      const caching = anthropicPromptCachingMiddleware({ minMessagesToCache: 0 });
+      const caching = anthropicPromptCachingMiddleware({ minMessagesToCache: 0 } as never);
       const thread = open(await clientOf("anthropic", strict), list(tetherMiddleware(), caching), {
         systemPrompt: "Be brief.",
       });
@@ -251,7 +252,7 @@ describe("`llmToolSelectorMiddleware`", () => {
         return super.bindTools(tools);
       }
     }
-    const selector = llmToolSelectorMiddleware({ model: selecting() as never, maxTools: 1 });
+    const selector = llmToolSelectorMiddleware({ model: selecting(), maxTools: 1 } as never);
     const thread = open(new Noting(() => "Yes."), list(tetherMiddleware(), selector), {
       tools: [fast, deaf],
     });
