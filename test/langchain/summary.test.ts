@@ -68,7 +68,7 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
     const more = { stateSchema: tetherState({ delta }) };
     const opened = open({ ...LIMITS, summaryModel, coveredMessages }, { more });
     const { agent, model, store, thread } = opened;
-    const events = await talk(opened, 10);
+    const events = await talk(opened, 8);
     const made = events.filter(({ type }) => type === "summary-made").length;
     expect(made).toBeGreaterThan(1);
     expect(model.refused).toEqual([]);
@@ -78,13 +78,13 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
 
     const { values } = await agent.graph.getState(thread.config);
     const whole = await readFullHistory(store, "1", values);
-    expect(whole).toHaveLength(40);
-    expect(questionsOf(whole)).toEqual(asked(10));
-    expect(values.messages.length < 40).toBe(coveredMessages === "archive");
+    expect(whole).toHaveLength(32);
+    expect(questionsOf(whole)).toEqual(asked(8));
+    expect(values.messages.length < 32).toBe(coveredMessages === "archive");
 
     await agent.graph.updateState(thread.config, { messages: await restoreCovered(store, "1", values) });
-    expect(questionsOf(await thread.read())).toEqual(asked(10));
-    expect(await thread.read()).toHaveLength(40);
+    expect(questionsOf(await thread.read())).toEqual(asked(8));
+    expect(await thread.read()).toHaveLength(32);
   });
 });
 
@@ -245,7 +245,7 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
     }) as unknown as AnyAgent;
     const thread = openAgentThread(agent);
     const valuesOf = async () => (await agent.graph.getState(thread.config)).values;
-    for (let turn = 0; turn < 12; turn += 1) {
+    for (let turn = 0; turn < 9; turn += 1) {
       await agent.invoke(user(`Question ${turn}. ${textOf(100)}`) as never, thread.config);
       // The model gets the question, and what it has called since.
       const last = model.requests.at(-1)?.messages ?? [];
@@ -260,7 +260,7 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
   it("before this one and with a lower limit, it leaves nothing to summarise", async () => {
     const summaryModel = shortSummariser();
     const opened = open({ ...LIMITS, summaryModel }, { list: (own) => [other(300) as object, own] });
-    await talk(opened, 12);
+    await talk(opened, 9);
     const { values } = await opened.agent.graph.getState(opened.thread.config);
     expect(hasSummarised(values)).toBe(true);
     expect(summaryModel.requests).toHaveLength(0);
