@@ -144,6 +144,8 @@ describe("a summary", () => {
     const events = await talk(opened, 6);
     expect(summaryModel.requests).toHaveLength(events.filter(({ type }) => type === "summary-made").length);
     expect(summaryModel.requests.length).toBeGreaterThan(0);
+    const covered = events.map((event) => JSON.stringify(event));
+    expect(new Set(covered).size).toBe(covered.length);
     const { values } = await opened.agent.graph.getState(opened.thread.config);
     expect(questionsOf(await readFullHistory(opened.store, "1", values))).toEqual(asked(6));
   });
