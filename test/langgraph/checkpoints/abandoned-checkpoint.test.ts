@@ -2,6 +2,7 @@ import { Command, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph 
 import { describe, expect, it } from "vitest";
 import {
   hasNewInput,
+  nodesToEnter,
   waitsForNode,
   writesByTask,
   writesOfCommand,
@@ -55,6 +56,7 @@ describe("the checkpoint of a run that ended early", () => {
       [true, false, false],
       [false, false, true],
     ]);
+    expect(nodesToEnter((await saver.getTuple(inThread)) ?? missing())).toEqual(["patch"]);
     await graph.invoke(null, inThread);
     expect(waitsForNode((await saver.getTuple(inThread)) ?? missing(), "patch")).toBe(false);
   });
