@@ -17,7 +17,8 @@ export function playCalls({ model, messages }: Pick<Asked, "model" | "messages">
   const request = textOf(messages[place]);
   const results = messages.slice(place + 1).filter(({ role }) => role === "tool");
   const own = results.map(textOf).filter((text) => !HANDED_OFF.test(text));
-  const calls = [...request.matchAll(/call (\w+)(?: (\{[^}]*\}))?/g)].map(([, name = "", args = "{}"]) => ({
+  const wanted = request.startsWith("call ") ? request : "";
+  const calls = [...wanted.matchAll(/call (\w+)(?: (\{[^}]*\}))?/g)].map(([, name = "", args = "{}"]) => ({
     name,
     args: JSON.parse(args) as object,
   }));
@@ -26,7 +27,7 @@ export function playCalls({ model, messages }: Pick<Asked, "model" | "messages">
       ? { calls: [{ name: HAND_OFF, args: {} }] }
       : { text: "The worker has done it." };
   if (calls.length > 0 && own.length === 0) return { calls };
-  return { text: own.length > 0 ? `The tools returned: ${own.join(", ")}` : `I read: ${request}` };
+  return { text: own.length > 0 ? `The tools returned: ${own.join(", ")}` : `I read: ${request.slice(0, 40)}` };
 }
 
 function textOf(message: SentMessage | undefined): string {

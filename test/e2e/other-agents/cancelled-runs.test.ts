@@ -53,7 +53,11 @@ describe.concurrent.each(TETHERED)("%s", (graph) => {
     expect(begun(label)).toHaveLength(2);
 
     const closed = (await thread.messages()).find(({ type }) => type === "tool");
-    const late = { role: "tool", content: "late news", tool_call_id: Reflect.get(closed ?? {}, "tool_call_id") };
+    const late = {
+      role: "tool",
+      content: "late news",
+      tool_call_id: Reflect.get(closed ?? {}, "tool_call_id"),
+    };
     await thread.client.threads.updateState(thread.id, { values: { messages: [late] } });
     expect((await thread.script()).slice(1, 4)).toEqual([
       "ai> heedful deaf",
