@@ -4,4 +4,6 @@
  */
 
 export type { RepairPlace, TetherMiddlewareOptions } from "./langchain/options.js";
+export type { TetherSummaryOptions } from "./langchain/summarize-thread.js";
 export { tetherMiddleware } from "./langchain/tether-middleware.js";
+export { type TetherStateOptions, tetherState } from "./langchain/tether-state.js";

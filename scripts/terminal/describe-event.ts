@@ -36,6 +36,7 @@ const CAUSES: Readonly<Record<PlaceholderCause, string>> = {
   "invalid-arguments": "its arguments were not valid JSON",
   "timed-out": "it took too long",
   declined: "it was not approved",
+  "not-started": "its run ended before it was started",
   failed: "it failed",
 };
 

@@ -1,12 +1,9 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
-import { type CreateModel, readsEnvironment } from "../providers/models/cached-create-model.js";
-import { assertPlainModel } from "../providers/models/check-model.js";
-import { checkModelKey, parseModelName } from "../providers/models/create-model.js";
-import { hintAtClass } from "../settings/hint-at-class.js";
+import { assertGivenModel, type GivenModel } from "../nodes/model/given-model.js";
+import type { CreateModel } from "../providers/models/cached-create-model.js";
+import { parseModelName } from "../providers/models/create-model.js";
 import { isRecord } from "../shared/is-record.js";
-
-type Given = BaseChatModel | string;
 
 export interface Models {
   /**
@@ -21,7 +18,7 @@ export interface Models {
 }
 
 export interface GivenModels {
-  readonly model: Given;
+  readonly model: GivenModel;
   /** The names of the other models that a run can choose. */
   readonly others?: readonly string[];
   readonly fallbacks?: readonly unknown[];
@@ -43,12 +40,12 @@ export function prepareModels(
 ): Models {
   const names = [...(typeof model === "string" ? [model] : []), ...others];
   for (const name of names) parseModelName(name);
-  assertUsable(setting, model, make);
-  const later = fallbacks.map((fallback, index): Given => {
-    assertUsable(`fallbackModels[${index}]`, fallback, make);
+  assertGivenModel(setting, model, make);
+  const later = fallbacks.map((fallback, index): GivenModel => {
+    assertGivenModel(`fallbackModels[${index}]`, fallback, make);
     return fallback;
   });
-  const givenAt = (name: string | undefined, position: number): Given =>
+  const givenAt = (name: string | undefined, position: number): GivenModel =>
     (position === 0 ? name : later[position - 1]) ?? model;
   return {
     resolveModel: async (name, position = 0) => {
@@ -71,13 +68,4 @@ export function prepareModels(
 function assertMade(model: BaseChatModel): BaseChatModel {
   if (isRecord(model) && typeof model["invoke"] === "function") return model;
   throw InvalidSettingError.expected("createModel", "a function that resolves to a chat model", model);
-}
-
-function assertUsable(setting: string, model: unknown, make: CreateModel): asserts model is Given {
-  if (typeof model !== "string") {
-    assertPlainModel(setting, model, hintAtClass(model));
-    return;
-  }
-  parseModelName(model);
-  if (readsEnvironment(make)) checkModelKey(model);
 }

@@ -16,7 +16,7 @@ import { guardedModel } from "./guarded-model.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** How often a broken response is requested again, if the options do not say. */
-const FALLBACK_ATTEMPTS = 3;
+export const FALLBACK_ATTEMPTS = 3;
 
 /** The fields of LangChain's request that this middleware reads and changes. */
 export interface AgentRequest {
@@ -59,7 +59,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   return askWithinWindow(
     {
       model,
-      toolTokens: countToolTokens((request.tools ?? []) as BindToolsInput[]),
+      toolTokens: toolTokensOf(request),
       prepare,
       send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
     },
@@ -67,8 +67,17 @@ export async function askModel<Request extends AgentRequest, Answer>(
   );
 }
 
+const knownTokens = new WeakMap<readonly unknown[], number>();
+
+/** The tokens of the schemas of the request's tools. An agent has the same list of tools at each step. */
+export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): number {
+  const tokens = knownTokens.get(tools) ?? countToolTokens(tools as BindToolsInput[]);
+  knownTokens.set(tools, tokens);
+  return tokens;
+}
+
 /** `initChatModel`, and an agent whose model is a name, have an object that makes the model when it is asked. */
-async function resolved(model: object, config: LangGraphRunnableConfig): Promise<object> {
+export async function resolved(model: object, config: LangGraphRunnableConfig): Promise<object> {
   const resolve: unknown = Reflect.get(model, "_getModelInstance");
   return typeof resolve === "function" ? resolve.call(model, config) : model;
 }

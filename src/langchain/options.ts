@@ -1,6 +1,7 @@
 import { InvalidSettingError } from "../errors.js";
 import type { Repair } from "../history/messages/repair.js";
 import { type DialectName, dialectNamed } from "../providers/dialects/dialects.js";
+import { checkSummaryOptions, type TetherSummaryOptions } from "./summarize-thread.js";
 
 /** The options of `tetherMiddleware`. */
 export interface TetherMiddlewareOptions {
@@ -22,6 +23,12 @@ export interface TetherMiddlewareOptions {
    * A broken response is never stored, and its tool calls are never run. @default 3
    */
   readonly maxStreamFallbackAttempts?: number | undefined;
+  /**
+   * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
+   * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
+   * summaries
+   */
+  readonly summary?: TetherSummaryOptions | undefined;
   /**
    * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
    * not, the run fails, and loses the results of the calls that still run. @default true
@@ -45,6 +52,7 @@ const NAMES: ReadonlySet<string> = new Set<keyof TetherMiddlewareOptions>([
   "maxToolCallsFromHistory",
   "maxTokens",
   "maxStreamFallbackAttempts",
+  "summary",
   "keepToolErrors",
   "onRepair",
 ]);
@@ -55,12 +63,13 @@ export function checkOptions(options: TetherMiddlewareOptions): void {
     if (!NAMES.has(name))
       throw InvalidSettingError.expected("option", `one of ${[...NAMES].join(", ")}`, name);
   }
-  const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, keepToolErrors, onRepair } =
-    options;
+  const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, summary } = options;
+  const { keepToolErrors, onRepair } = options;
   if (dialect !== undefined) dialectNamed(dialect);
   checkCount("maxToolCallsFromHistory", maxToolCallsFromHistory);
   checkCount("maxTokens", maxTokens);
   checkCount("maxStreamFallbackAttempts", maxStreamFallbackAttempts);
+  if (summary !== undefined) checkSummaryOptions(summary);
   if (keepToolErrors !== undefined && typeof keepToolErrors !== "boolean")
     throw InvalidSettingError.expected("keepToolErrors", "true or false", keepToolErrors);
   if (onRepair !== undefined && typeof onRepair !== "function")

@@ -59,7 +59,7 @@ export function assertPaired(history: unknown, runtime: HookRuntime): void {
     "messages",
     "Expected `messages` to have the reducer of `tetherMiddleware`, but the agent's `stateSchema` or a middleware " +
       "before this one declares `messages` too, and LangChain uses the first declaration. Remove that declaration, " +
-      "or declare `messages: PairedMessagesValue` of `langgraph-tether` there.",
+      "or pass `stateSchema: tetherState()` to the agent, which wins over every middleware.",
   );
 }
 

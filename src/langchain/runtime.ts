@@ -6,14 +6,16 @@ export interface HookRuntime {
   readonly configurable?: LangGraphRunnableConfig["configurable"];
   readonly writer?: ((chunk: unknown) => void) | null | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly store?: LangGraphRunnableConfig["store"] | null | undefined;
 }
 
 /** The config of the run, for the code that this middleware shares with the nodes of `createAgentGraph`. */
-export function configOf({ configurable, writer, signal }: HookRuntime): LangGraphRunnableConfig {
+export function configOf({ configurable, writer, signal, store }: HookRuntime): LangGraphRunnableConfig {
   return {
     ...(configurable !== undefined && { configurable }),
     ...(writer != null && { writer }),
     ...(signal !== undefined && { signal }),
+    ...(store != null && { store }),
   };
 }
 

@@ -1,13 +1,14 @@
-import type { AIMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isRecord } from "../shared/is-record.js";
 import { askModel } from "./ask-model.js";
-import { closeCalls } from "./close-calls.js";
+import { recoverThread } from "./close-calls.js";
 import { keepResult } from "./keep-result.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
-import { assertPaired, pairedState } from "./paired-channel.js";
+import { assertPaired, type pairedState } from "./paired-channel.js";
+import { createPreparation, stateFor, type ThreadUpdate } from "./prepare-thread.js";
 import { configOf } from "./runtime.js";
 
 /**
@@ -18,6 +19,7 @@ import { configOf } from "./runtime.js";
  * - A call that a cancelled or failed run left without a result gets the result that its tool returned, if the tool had
  *   finished. Otherwise it gets a placeholder that says why. Both are stored in the thread.
  * - The model gets an input that its provider accepts, and that fits into its input window.
+ * - With `summary`, the earlier part of a long thread is represented by a summary, and no message is lost.
  * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
  *   response.
  * - If a tool throws, the calls beside it keep their results.
@@ -48,24 +50,25 @@ export function tetherMiddleware(
 ): AgentMiddleware<typeof pairedState, undefined> {
   checkOptions(options);
   const { keepToolErrors = true } = options;
+  const prepare = createPreparation(options);
   return createMiddleware({
     name: "tether",
-    stateSchema: pairedState,
+    stateSchema: stateFor(options),
     beforeAgent: async ({ messages }, runtime) => {
       assertPaired(messages, runtime);
-      const results = await closeCalls(messages, runtime, options);
-      return results.length === 0 ? undefined : { messages: results };
+      const written = await recoverThread(messages, runtime, options);
+      return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
     wrapModelCall: async (request, handler) => {
       const { runtime, state, messages } = request;
       assertPaired(state.messages, runtime);
-      // A run that goes on has not passed `beforeAgent`.
-      const results = await closeCalls(state.messages, runtime, options);
-      const history = results.length === 0 ? messages : reduceMessages(messages, results).messages;
+      const update = await prepare(request);
+      const history =
+        update === undefined ? messages : reduceMessages(messages, update.messages ?? []).messages;
       const answer = await askModel(request, history, options, configOf(runtime), async (given) =>
         handler(given),
       );
-      return results.length === 0 ? answer : withResults(answer, results);
+      return update === undefined ? answer : withUpdate(answer, update);
     },
     ...(keepToolErrors && {
       wrapToolCall: async (request, handler) =>
@@ -75,9 +78,12 @@ export function tetherMiddleware(
 }
 
 /** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
-function withResults(answer: unknown, results: readonly ToolMessage[]) {
+function withUpdate(answer: unknown, update: ThreadUpdate) {
   if (isRecord(answer) && "structuredResponse" in answer && Array.isArray(answer["messages"]))
-    return { ...answer, messages: [...results, ...answer["messages"]] } as unknown as AIMessage;
+    return {
+      ...answer,
+      messages: [...(update.messages ?? []), ...answer["messages"]],
+    } as unknown as AIMessage;
   // LangChain writes the response of the model beside the command.
-  return new Command({ update: { messages: results } });
+  return new Command({ update: { ...update } });
 }

@@ -54,8 +54,12 @@ export function createSummaryPolicy(
   };
 }
 
-/** @param given The limit that the run or the graph names. */
-function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
+/**
+ * How long a model input can be before a summary is due.
+ *
+ * @param given The limit that the run or the graph names.
+ */
+export function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
   if (model === undefined) return given ?? DEFAULT_BUDGET;
   return withinLearned(given ?? statedBudgetOf(model) ?? DEFAULT_BUDGET, model);
 }

@@ -25,6 +25,7 @@ const CAUSES = {
   "invalid-arguments": "its arguments were not valid JSON, so it was not run.",
   "timed-out": `it did not finish in the time allowed. ${UNKNOWN_EFFECT}`,
   declined: "it was not approved, so it was not run.",
+  "not-started": "its run ended before it was started, so it was not run.",
   failed: `it failed before it could return a result. ${UNKNOWN_EFFECT}`,
 } as const;
 

@@ -24,9 +24,18 @@ export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel
   );
 }
 
-/** Whether the run was about to enter this node. The name of the channel is not exported. */
+/** The channels that lead to a node have this prefix before its name. Not exported. */
+const TO_NODE = "branch:to:";
+
+/** Whether the run was about to enter this node. */
 export function waitsForNode({ checkpoint }: CheckpointTuple, node: string): boolean {
-  return Object.hasOwn(checkpoint.channel_values, `branch:to:${node}`);
+  return Object.hasOwn(checkpoint.channel_values, TO_NODE + node);
+}
+
+/** The nodes that the run was about to enter, without those that `Send` reaches. */
+export function nodesToEnter({ checkpoint }: CheckpointTuple): string[] {
+  const names = Object.keys(checkpoint.channel_values);
+  return names.filter((name) => name.startsWith(TO_NODE)).map((name) => name.slice(TO_NODE.length));
 }
 
 /** Whether the checkpoint has an input that its run has not read yet. */

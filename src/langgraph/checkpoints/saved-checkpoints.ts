@@ -3,7 +3,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { inheritedCheckpointer } from "../run-host.js";
-import type { WatchedCheckpoints } from "./watch-checkpointer.js";
+import { readDelta } from "./read-delta.js";
+import { readBefore, type WatchedCheckpoints } from "./watch-checkpointer.js";
 
 /** Between the namespaces of a graph and of a subgraph. Not exported. */
 const SUBGRAPH = "|";
@@ -27,7 +28,8 @@ export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedC
     isFork: false,
     saved: undefined,
     read: (place) => saver.getTuple(place),
-    readBefore: undefined,
+    readBefore: (config) => readBefore(saver, config),
+    readDelta: (config) => readDelta(saver, config),
   };
 }
 
@@ -36,6 +38,6 @@ export function isBeforeModel({ checkpoint }: CheckpointTuple): boolean {
   return Object.keys(checkpoint.channel_values).some((name) => BEFORE_MODEL.test(name));
 }
 
-function isSaver(value: unknown): value is Pick<BaseCheckpointSaver, "getTuple"> {
+function isSaver(value: unknown): value is BaseCheckpointSaver {
   return typeof value === "object" && value !== null && "getTuple" in value;
 }

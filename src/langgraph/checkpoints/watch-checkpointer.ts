@@ -15,6 +15,8 @@ export interface WatchedCheckpoints {
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
   /** The checkpoint that was saved last before this one, in any branch of the thread. */
   readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** Reads the history of a checkpoint that does not hold it. Only for a graph whose `messages` can be a delta channel. */
+  readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
 }
 
 export interface WatchedCheckpointer {
@@ -49,11 +51,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     isFork: false,
     saved: undefined,
     read: (config) => saver.getTuple(config),
-    readBefore: async (before) => {
-      const { checkpoint_id: _, ...configurable } = { ...before.configurable };
-      for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
-      return undefined;
-    },
+    readBefore: (config) => readBefore(saver, config),
   };
   let isFirst = true;
   let toSave: unknown;
@@ -92,4 +90,14 @@ async function isSuperseded(
   if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
   const latest = await saver.getTuple({ ...config, configurable });
   return latest?.checkpoint.id !== tuple.checkpoint.id;
+}
+
+/** The checkpoint that was saved last before this one, in any branch of the thread. */
+export async function readBefore(
+  saver: Pick<BaseCheckpointSaver, "list">,
+  before: RunnableConfig,
+): Promise<CheckpointTuple | undefined> {
+  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+  return undefined;
 }

@@ -11,6 +11,7 @@ import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import {
   hasNewInput,
+  nodesToEnter,
   waitsForNode,
   writesByTask,
   writesOfCommand,
@@ -36,6 +37,8 @@ export interface Leftovers {
   readonly usage: ThreadUsage;
   /** The calls that unfinished tasks asked a human about. */
   readonly questions: readonly AskedCall[];
+  /** The nodes that the run was about to enter, without the tasks of tool calls. */
+  readonly nodes: readonly string[];
   /** The interrupts that nobody has resumed. */
   readonly interrupts: readonly unknown[];
   /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
@@ -90,7 +93,7 @@ export async function findLeftovers(
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     if (fate !== "applied") {
       const leftovers: Leftovers = {
-        ...readLeftovers(checkpoint, fate, keys),
+        ...readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), fate, keys),
         removed: new Set(removed),
         rewritten: new Set(rewritten),
       };
@@ -156,12 +159,17 @@ async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
+/** A checkpoint of a delta channel does not hold the history. */
+async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
+  return checkpoint.channel_values["messages"] ?? (await readDelta?.(config));
+}
+
 function readLeftovers(
   checkpoint: CheckpointTuple,
+  stored: unknown,
   fate: Fate,
   keys: readonly string[],
 ): Omit<Leftovers, "removed" | "rewritten"> {
-  const stored: unknown = checkpoint.checkpoint.channel_values["messages"];
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
   const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
@@ -171,6 +179,7 @@ function readLeftovers(
     values: tasks.flatMap(({ values }) => values),
     usage: fate === "discarded" ? readUsage(checkpoint) : NO_USAGE,
     questions: askedCalls(interrupts),
+    nodes: nodesToEnter(checkpoint),
     interrupts,
   };
 }

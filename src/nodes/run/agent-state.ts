@@ -57,7 +57,7 @@ const turnSchema = z.object({
 export type Turn = z.infer<typeof turnSchema>;
 
 /** The latest attempt to summarise, successful or not. */
-const summaryAttemptSchema = z.object({
+export const summaryAttemptSchema = z.object({
   turn: z.string().optional(),
   /** How many tokens the model input had afterwards. */
   tokens: z.number(),

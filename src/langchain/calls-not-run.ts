@@ -1,4 +1,4 @@
-/** Finds the calls that a human was asked about by LangChain's `humanInTheLoopMiddleware`, without a decision. */
+/** Finds the calls of ended runs that were not run: a human did not decide about them, or no tool had been started. */
 
 import { z } from "zod";
 import type { UnansweredCall } from "../history/calls/open-calls.js";
@@ -13,7 +13,10 @@ const askedSchema = z.object({
   }),
 });
 
-/** LangChain asks by name and arguments, without the id of the call. */
+/**
+ * The calls that a human was asked about by LangChain's `humanInTheLoopMiddleware`, without a decision. It asks by name
+ * and arguments, without the id of the call.
+ */
 export function declinedCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly Leftovers[],
@@ -40,4 +43,24 @@ export function declinedCalls(
 
 function argumentsOf({ group, call }: UnansweredCall): unknown {
   return isAIMessage(group.head) ? toolTasksOf(group.head)[group.calls.indexOf(call)]?.args : undefined;
+}
+
+/** LangChain's nodes between the response of the model and its tools. */
+const AFTER_MODEL = /\.after_model$/;
+
+/**
+ * The calls of a response whose run ended before its tools were started. `humanInTheLoopMiddleware` waits there, also
+ * with the calls that need no decision.
+ */
+export function notStartedCalls(
+  calls: readonly UnansweredCall[],
+  leftovers: readonly Leftovers[],
+): ReadonlySet<UnansweredCall> {
+  const ends = leftovers.filter(({ nodes }) => nodes.some((name) => AFTER_MODEL.test(name)));
+  // Tools are started in the step after the one that writes the response.
+  const written = leftovers.flatMap((leftover) => leftover.written.filter(isAIMessage));
+  const heads = new Set(
+    [...ends.map(({ history }) => history.findLast(isAIMessage)), ...written].map((head) => head?.id),
+  );
+  return new Set(calls.filter(({ group }) => group.head.id !== undefined && heads.has(group.head.id)));
 }
