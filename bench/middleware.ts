@@ -16,6 +16,7 @@ import { createPatchToolCallsMiddleware } from "deepagents";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { tetherMiddleware } from "../src/langchain.js";
+import type { AnyAgent } from "../test/support/open-agent-thread.js";
 import { PlayedModel, wholeChunk } from "../test/support/played-model.js";
 
 const SIZES = [100, 1_000];
@@ -35,7 +36,11 @@ class FastModel extends PlayedModel {
 
 const look = tool(() => "clear", { name: "look", description: "Looks.", schema: z.object({}) });
 const agentWith = (...middleware: unknown[]) =>
-  createAgent({ model: new FastModel(), tools: [look], middleware: middleware as never });
+  createAgent({
+    model: new FastModel(),
+    tools: [look],
+    middleware: middleware as never,
+  }) as unknown as AnyAgent;
 const AGENTS = {
   "createAgent alone": agentWith(),
   "with deepagents' patch": agentWith(createPatchToolCallsMiddleware()),
@@ -58,7 +63,10 @@ function createHistory(size: number): BaseMessage[] {
 /** The milliseconds of a model call, with all else that the agent does for it. */
 async function measure(name: Name, history: BaseMessage[]): Promise<number> {
   const start = performance.now();
-  const { messages } = await AGENTS[name].invoke({ messages: history } as never, { recursionLimit: 100 });
+  const { messages } = await AGENTS[name].invoke(
+    { messages: history } as never,
+    { recursionLimit: 100 } as never,
+  );
   const taken = (performance.now() - start) / CALLS;
   const expected = history.length + 2 * CALLS - 1;
   if (messages.length !== expected)

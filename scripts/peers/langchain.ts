@@ -39,8 +39,8 @@ export default {
     globals: true,
     testTimeout: 60_000,
     environment: "node",
-    // Some of the tests depend on the time that something takes.
-    retry: 1,
+    // Not again: some of the tests count what the tests before them have made.
+    retry: 0,
     include: ["src/agents/**/*.test.ts"],
     exclude: ["**/*.int.test.ts", "**/*.bench.test.ts"],
   },
