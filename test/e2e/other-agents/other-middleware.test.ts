@@ -18,7 +18,7 @@ describe.concurrent("beside humanInTheLoopMiddleware", () => {
       `human: ${question}`,
       "ai> deaf heedful",
       expect.stringMatching(/^tool! Tool call deaf .*: it was not approved, so it was not run\.$/),
-      expect.stringMatching(/^tool! Tool call heedful .*: a new message came before it finished\./),
+      expect.stringMatching(/^tool! Tool call heedful .*: its run ended before it was started/),
       "human: hello",
       "ai: I read: hello",
     ]);
@@ -57,7 +57,7 @@ describe.concurrent("beside a summary of another middleware", () => {
     expect((await thread.send("hello")).at(-1)).toBe("ai: I read: hello");
   });
 
-  it("of deepagents: the messages stay in the thread", async () => {
+  it.skipIf(process.env["SLOW_TESTS"] !== "1")("of deepagents: the messages stay in the thread", async () => {
     const thread = await served.thread("deep_agent_summing");
     const long = "word ".repeat(2_000);
     for (const turn of [1, 2, 3, 4]) await thread.send(`${turn} ${long}`);
