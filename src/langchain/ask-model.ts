@@ -47,19 +47,17 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { dialect: usual } = identityOf(model);
   // What the model refused in its usual dialect is sent in the strict one.
   const isRefused = (form: InputForm) => form.dialect !== usual;
-  const prepare = (form: InputForm) => {
-    const bounds = [form.maxTokens, options.maxTokens].filter((bound) => bound !== undefined);
-    return prepareModelInput(messages, {
+  const prepare = (form: InputForm) =>
+    prepareModelInput(messages, {
       ...form,
       dialect: isRefused(form) ? form.dialect : (dialect ?? form.dialect),
-      maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
       maxToolCallsFromHistory,
     });
-  };
   return askWithinWindow(
     {
       model,
       toolTokens: toolTokensOf(request),
+      maxTokens: options.maxTokens,
       prepare,
       send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
     },

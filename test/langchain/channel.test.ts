@@ -2,8 +2,8 @@ import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/
 import { MemorySaver, MessagesValue, StateSchema } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
-import { tetherMiddleware } from "../../src/langchain.js";
+import { createAgentGraph, PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
+import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, scripted } from "../support/scripted-model.js";
@@ -109,6 +109,40 @@ describe("the messages of an agent with the middleware", () => {
     const agent = createAgent({ model: scripted(), middleware: [tetherMiddleware()] });
     await expect(agent.invoke({ messages: [{ no: "message" }] } as never)).rejects.toThrow("messages[0]");
   });
+});
+
+it("a thread goes on in `createAgentGraph`", async () => {
+  const checkpointer = new MemorySaver();
+  const agent = createAgent({
+    model: scripted(calls(["fast"]), "Done."),
+    tools: [fast],
+    checkpointer,
+    middleware: [tetherMiddleware({ summary: {} })],
+  });
+  await openAgentThread(agent as never).send("Go.");
+  const graph = createAgentGraph({ model: scripted("Still here."), tools: [fast], checkpointer });
+  const { messages } = await graph.invoke(user("And now?") as never, { configurable: { thread_id: "1" } });
+  expect(script(messages)).toEqual([
+    "human: Go.",
+    "ai> fast",
+    "tool: fast done -",
+    "ai: Done.",
+    "human: And now?",
+    "ai: Still here.",
+  ]);
+});
+
+it("another declaration before the middleware loses against `stateSchema: tetherState()`", async () => {
+  const agent = createAgent({
+    model: scripted("Yes."),
+    stateSchema: tetherState(),
+    middleware: [
+      createMiddleware({ name: "First", stateSchema: new StateSchema({ messages: MessagesValue }) }),
+      tetherMiddleware(),
+    ],
+  });
+  const { messages } = await agent.invoke({ messages: [new HumanMessage("Hi.")] });
+  expect(script(messages)).toEqual(["human: Hi.", "ai: Yes."]);
 });
 
 describe("the options", () => {

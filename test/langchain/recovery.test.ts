@@ -1,8 +1,8 @@
 import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, MemorySaver, StateSchema } from "@langchain/langgraph";
-import { createAgent, createMiddleware, humanInTheLoopMiddleware } from "langchain";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { PairedMessagesDeltaValue, type Repair } from "../../src/index.js";
+import type { Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
@@ -12,8 +12,6 @@ import { script, user } from "../support/thread.js";
 const UNSURE = "It may or may not have taken effect.";
 const closed = (tool: string, id: string, cause = "a new message came before it finished.") =>
   `tool! Tool call ${tool} (${id}): ${cause} ${UNSURE}`;
-const declined = (tool: string, id: string) =>
-  `tool! Tool call ${tool} (${id}): it was not approved, so it was not run.`;
 
 function open(steps: readonly Step[], options: TetherMiddlewareOptions = {}, before: readonly object[] = []) {
   const probe = createProbe();
@@ -115,23 +113,6 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     expect(lines).toHaveLength(8);
   });
 
-  it("over a delta channel, whose checkpoints lack the history, both calls are closed", async () => {
-    const probe = createProbe();
-    const agent = createAgent({
-      model: scripted(batch(), "Better now?"),
-      tools: [probe.fast, probe.heedful],
-      checkpointer: new MemorySaver(),
-      stateSchema: new StateSchema({ messages: PairedMessagesDeltaValue as never }),
-      middleware: [tetherMiddleware()],
-    }) as unknown as AnyAgent;
-    const thread = openAgentThread(agent);
-    await cancelRun({ agent, probe, thread }, "Go.", "sync");
-    expect(script(await thread.send("Hello?")).slice(2, 4)).toEqual([
-      closed("fast", "f"),
-      closed("heedful", "h"),
-    ]);
-  });
-
   it("going on without input runs only the calls that had not finished", async () => {
     const opened = open([calls(["fast", {}, "f"], ["deaf", {}, "d"]), "Done."]);
     const { thread, probe } = opened;
@@ -165,40 +146,5 @@ describe("a run that goes on without `beforeAgent`", () => {
       "human: Hello?",
       "ai: Second.",
     ]);
-  });
-});
-
-describe("beside `humanInTheLoopMiddleware`", () => {
-  // With `exactOptionalPropertyTypes`, LangChain's type of these options is `never`.
-  const asksAboutDeaf = () => [humanInTheLoopMiddleware({ interruptOn: { deaf: true } } as never)];
-  const mixed = () => calls(["fast", {}, "f"], ["deaf", { label: "x" }, "d"]);
-
-  it("a new message declines the call that waits, and closes the other", async () => {
-    const { thread, probe } = open([mixed(), "As you like."], {}, asksAboutDeaf());
-    await thread.run(user("Go."));
-    expect(probe.runs).toEqual([]);
-    expect(script(await thread.send("Never mind."))).toEqual([
-      "human: Go.",
-      "ai> fast deaf",
-      closed("fast", "f"),
-      declined("deaf", "d"),
-      "human: Never mind.",
-      "ai: As you like.",
-    ]);
-    expect(probe.runs).toEqual([]);
-  });
-
-  it.each([
-    ["approve", "tool: deaf done x"],
-    ["reject", expect.stringMatching(/^tool! /)],
-  ])("a decision leaves a mixed batch sound: %s", async (type, expected) => {
-    const { thread, probe } = open([mixed(), "Done."], {}, asksAboutDeaf());
-    probe.release();
-    await thread.run(user("Go."));
-    const { error } = await thread.run(new Command({ resume: { decisions: [{ type }] } }));
-    expect(error).toBeUndefined();
-    const lines = script(await thread.read());
-    expect(lines[3]).toEqual(expected);
-    expect(lines.at(-1)).toBe("ai: Done.");
   });
 });

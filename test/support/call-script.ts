@@ -27,7 +27,9 @@ export function playCalls({ model, messages }: Pick<Asked, "model" | "messages">
       ? { calls: [{ name: HAND_OFF, args: {} }] }
       : { text: "The worker has done it." };
   if (calls.length > 0 && own.length === 0) return { calls };
-  return { text: own.length > 0 ? `The tools returned: ${own.join(", ")}` : `I read: ${request.slice(0, 40)}` };
+  return {
+    text: own.length > 0 ? `The tools returned: ${own.join(", ")}` : `I read: ${request.slice(0, 40)}`,
+  };
 }
 
 function textOf(message: SentMessage | undefined): string {

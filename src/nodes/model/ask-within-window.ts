@@ -26,6 +26,8 @@ export interface WindowRequest<Answer> {
   readonly model: object;
   /** The tokens of the tools' schemas, which are part of the request. */
   readonly toolTokens: number;
+  /** How many tokens the messages may have, whatever the window of the model is. */
+  readonly maxTokens?: number | undefined;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
   readonly send: (messages: BaseMessage[]) => Promise<Answer>;
@@ -57,7 +59,11 @@ export async function askWithinWindow<Answer>(
   config: LangGraphRunnableConfig,
 ): Promise<Answer> {
   const { model, toolTokens, prepare, send } = request;
-  let form = formFor(model, toolTokens);
+  const within = (form: InputForm): InputForm => ({
+    ...form,
+    maxTokens: leastOf(form.maxTokens, request.maxTokens),
+  });
+  let form = within(formFor(model, toolTokens));
   let window = windowOf(model);
   let refused: { readonly size: number; readonly error: unknown } | undefined;
   for (let overflows = 0; ; ) {
@@ -76,7 +82,7 @@ export async function askWithinWindow<Answer>(
       if (overflow !== undefined) {
         if (overflows === MOST_OVERFLOWS) throw error;
         window = lowerBound(overflow, size, overflows);
-        form = { ...form, maxTokens: boundFor(window, toolTokens) };
+        form = within({ ...form, maxTokens: boundFor(window, toolTokens) });
         overflows += 1;
         refused = { size, error };
         continue;
@@ -87,6 +93,11 @@ export async function askWithinWindow<Answer>(
       refused = undefined;
     }
   }
+}
+
+function leastOf(...bounds: readonly (number | undefined)[]): number | undefined {
+  const known = bounds.filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /** Only errors of models count. A chat middleware can throw anything. */

@@ -33,10 +33,7 @@ describe("A placeholder says only what is known, to the byte", () => {
       "Tool call search (c1): it did not finish in the time allowed. It may or may not have taken effect.",
     ],
     ["declined", "Tool call search (c1): it was not approved, so it was not run."],
-    [
-      "not-started",
-      "Tool call search (c1): its run ended before it was started, so it was not run.",
-    ],
+    ["not-started", "Tool call search (c1): its run ended before it was started, so it was not run."],
     [
       "failed",
       "Tool call search (c1): it failed before it could return a result. It may or may not have taken effect.",

@@ -1,0 +1,59 @@
+/** What a model call costs besides the request. LangChain validates the complete state at every call. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, createMiddleware } from "langchain";
+import { expect, it } from "vitest";
+import { isKnownHistory } from "../../src/history/reducer/known-history.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { countReads } from "../support/count-reads.js";
+import { FunctionModel } from "../support/function-model.js";
+import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { createProbe } from "../support/probe-tools.js";
+import { calls } from "../support/scripted-model.js";
+import { user } from "../support/thread.js";
+
+const many = () =>
+  Array.from({ length: 1_000 }, (_, index) => new HumanMessage({ id: `h${index}`, content: "x" }));
+
+it("the state is validated without a look at its messages", () => {
+  const { messages } = tetherMiddleware().stateSchema?.fields ?? {};
+  const schema = messages?.inputSchema as unknown as { parse(value: unknown): unknown };
+  const readsWith = (validations: number): number =>
+    countReads(many(), (counted) => {
+      const history = reduceMessages([], counted).messages;
+      for (let count = 0; count < validations; count += 1) expect(schema.parse(history)).toBe(history);
+    });
+  expect(readsWith(100)).toBe(readsWith(0));
+  // A list that has not passed the reducer is read.
+  expect(countReads(many(), (counted) => schema.parse(counted))).toBeGreaterThan(0);
+});
+
+it("at every model call the messages have passed the reducer, and are sent without copies", async () => {
+  const { fast } = createProbe();
+  const seen: { known: boolean; messages: readonly BaseMessage[] }[] = [];
+  const watching = createMiddleware({
+    name: "Watching",
+    wrapModelCall: (request, handler) => {
+      const { messages } = request.state;
+      seen.push({ known: isKnownHistory(messages), messages: [...messages] });
+      return handler(request);
+    },
+  });
+  const model = new FunctionModel(({ index }) => (index % 3 === 2 ? "Done." : calls(["fast"])));
+  const agent = createAgent({
+    model,
+    tools: [fast],
+    checkpointer: new MemorySaver(),
+    middleware: [watching, tetherMiddleware({ dialect: "openai", summary: {} })],
+  }) as unknown as AnyAgent;
+  const thread = openAgentThread(agent);
+  await agent.graph.updateState(thread.config, { messages: many().slice(0, 50) });
+  for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, thread.config);
+  expect(seen.map(({ known }) => known)).toEqual(Array(6).fill(true));
+  for (const [call, { messages }] of model.requests.entries()) {
+    expect(messages).toHaveLength(seen[call]?.messages.length ?? 0);
+    for (const [index, message] of messages.entries()) expect(message).toBe(seen[call]?.messages[index]);
+  }
+});

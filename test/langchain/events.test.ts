@@ -1,0 +1,149 @@
+/** Events of an agent's model calls, and of an agent inside another graph. */
+
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { describe, expect, it } from "vitest";
+import { type AgentEvent, PairedMessagesValue } from "../../src/index.js";
+import { type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
+import { FunctionModel } from "../support/function-model.js";
+import { hastenRetries } from "../support/hasten-retries.js";
+import { MADE_MODELS, makeModel } from "../support/made-models.js";
+import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { createProbe } from "../support/probe-tools.js";
+import { calls, scripted } from "../support/scripted-model.js";
+import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { pairedMessagesOf, script, user } from "../support/thread.js";
+
+function open(model: object, options: TetherMiddlewareOptions = {}) {
+  const agent = createAgent({
+    model,
+    checkpointer: new MemorySaver(),
+    middleware: [tetherMiddleware(options)],
+  } as never) as unknown as AnyAgent;
+  return { agent, thread: openAgentThread(agent) };
+}
+
+/** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
+class OpenAILike extends FunctionModel {
+  override _llmType(): string {
+    return "offline";
+  }
+}
+
+const ALTERNATE =
+  "400 A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
+
+describe("the event", () => {
+  it("`model-retry` comes while the client waits to send a request again", async () => {
+    hastenRetries();
+    const strict = await startStrictProvider();
+    try {
+      const [made] = MADE_MODELS;
+      if (made === undefined) throw new Error("There is no model.");
+      const { thread } = open(await makeModel(made, strict));
+      strict.failNext({ status: 503 });
+      const { events, error } = await thread.run(user("Hi."));
+      expect(error).toBeUndefined();
+      expect(events).toEqual([
+        { type: "model-retry", attempt: 1, maxAttempts: 5, reason: expect.stringContaining("503") },
+      ]);
+    } finally {
+      await strict.stop();
+    }
+  });
+
+  it("`input-shortened` names what the model does not get", async () => {
+    const model = new FunctionModel(() => "Yes.");
+    const { agent, thread } = open(model, { maxTokens: 300 });
+    const long = new HumanMessage({ id: "long", content: "word ".repeat(2_000) });
+    await agent.graph.updateState(thread.config, { messages: [long, new AIMessage("Well.")] });
+    const { events } = await thread.run(user("And?"));
+    expect(events).toEqual([
+      expect.objectContaining({ type: "input-shortened", reason: "window", maxTokens: 300 }),
+    ]);
+    expect(model.requests[0]?.messages.map(({ text }) => text).join("").length).toBeLessThan(2_000);
+    expect((await thread.read())[0]?.text).toBe(long.text);
+  });
+
+  it("`dialect-changed` comes before a refused history is sent in the strict dialect", async () => {
+    const model = new OpenAILike(({ messages }) =>
+      messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
+        ? Object.assign(new Error(ALTERNATE), { status: 400 })
+        : "done",
+    );
+    const { agent, thread } = open(model);
+    const messages = [new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")];
+    await agent.graph.updateState(thread.config, { messages });
+    const { events, error } = await thread.run(user("four"));
+    expect(error).toBeUndefined();
+    expect(events).toEqual([
+      {
+        type: "dialect-changed",
+        from: "openai",
+        to: "strict",
+        reason: expect.stringContaining("must alternate"),
+      },
+    ]);
+    expect(model.requests).toHaveLength(2);
+  });
+});
+
+describe("an agent inside another graph", () => {
+  const { fast } = createProbe();
+
+  it("has its calls closed, and the parent streams its events", async () => {
+    const agent = createAgent({
+      model: scripted("Better now?"),
+      tools: [fast],
+      middleware: [tetherMiddleware()],
+    });
+    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+      .addNode("agent", agent.graph)
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile({ checkpointer: new MemorySaver() });
+    const config = { configurable: { thread_id: "1" } };
+    await parent.updateState(config, {
+      messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])],
+    });
+    const events: AgentEvent[] = [];
+    const stream = await parent.stream(user("Hello?") as never, {
+      ...config,
+      streamMode: "custom",
+      subgraphs: true,
+    });
+    for await (const [, event] of stream as AsyncIterable<[unknown, unknown]>)
+      events.push(event as AgentEvent);
+    expect(events.map(({ type }) => type)).toEqual(["call-closed"]);
+    expect(script(pairedMessagesOf((await parent.getState(config)).values))).toEqual([
+      "human: Go.",
+      "ai> fast",
+      expect.stringMatching(/^tool! Tool call fast/),
+      "human: Hello?",
+      "ai: Better now?",
+    ]);
+  });
+
+  it("can be called by a node, with summaries", async () => {
+    const summary = { maxMessagesBeforeSummary: 3, summaryModel: new FunctionModel(() => "In short.") };
+    const model = new FunctionModel(() => "Yes, and that at some length, so that a summary is worth it.");
+    const agent = createAgent({ model, middleware: [tetherMiddleware({ summary })] });
+    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+      .addNode("agent", async ({ messages }) => {
+        const result = await agent.invoke({ messages });
+        return { messages: result.messages };
+      })
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile({ checkpointer: new MemorySaver() });
+    const config = { configurable: { thread_id: "1" } };
+    for (const text of ["One?", "Two?", "Three?"]) {
+      await parent.invoke(user(`${text} ${"Please tell me more. ".repeat(10)}`) as never, config);
+    }
+    const messages = pairedMessagesOf((await parent.getState(config)).values);
+    expect(messages.some(({ text }) => text.includes("In short."))).toBe(true);
+    expect(messages.filter(({ type }) => type === "human").length).toBeGreaterThanOrEqual(3);
+    expect(model.refused).toEqual([]);
+  });
+});

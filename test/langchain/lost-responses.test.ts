@@ -1,0 +1,157 @@
+/** A process that died after it had shown a response, and before the step of the response was stored. */
+
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, createMiddleware } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { tetherMiddleware, tetherState } from "../../src/langchain.js";
+import { mortalSaver, SAVERS } from "../support/mortal-saver.js";
+import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { createProbe } from "../support/probe-tools.js";
+import { calls, type Step, scripted } from "../support/scripted-model.js";
+import { script, user } from "../support/thread.js";
+
+/** Lets the process die when the model has responded this often. */
+function dying(after: number, die: () => void) {
+  let responses = 0;
+  return createMiddleware({
+    name: "Dying",
+    wrapModelCall: async (request, handler) => {
+      const response = await handler(request);
+      responses += 1;
+      if (responses === after) die();
+      return response;
+    },
+  });
+}
+
+/** Two processes with one saver. The first one dies after a number of responses. */
+function open(
+  steps: readonly Step[],
+  { after = 1, delta = false, saver = SAVERS[0], before = [] as object[] } = {},
+) {
+  const stored = saver?.create();
+  if (stored === undefined) throw new Error("There is no saver.");
+  const { mortal, die } = mortalSaver(stored, ["put"]);
+  const probe = createProbe();
+  const model = scripted(...steps);
+  const start = (checkpointer: typeof stored, more: object[]) =>
+    openAgentThread(
+      createAgent({
+        model,
+        tools: [probe.fast],
+        checkpointer,
+        stateSchema: tetherState({ delta }),
+        middleware: [...more, tetherMiddleware()] as never,
+      }) as unknown as AnyAgent,
+    );
+  return { probe, dead: start(mortal, [dying(after, die)]), next: start(stored, before) };
+}
+
+const types = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
+
+describe("a response that was shown and not stored", () => {
+  it.each(SAVERS.flatMap((saver) => [false, true].map((delta) => ({ saver, name: saver.name, delta }))))(
+    "is in the thread again, before the new message: $name, delta $delta",
+    async ({ saver, delta }) => {
+      const { dead, next } = open(["The answer is 42.", "As I said: 42."], { saver, delta });
+      const { messages: shown, error } = await dead.run(user("What is it?"), { durability: "sync" });
+      expect(error).toBeDefined();
+      const { events, messages } = await next.run(user("Sorry?"));
+      expect(types(events)).toEqual(["response-recovered"]);
+      expect(script(await next.read())).toEqual([
+        "human: What is it?",
+        "ai: The answer is 42.",
+        "human: Sorry?",
+        "ai: As I said: 42.",
+      ]);
+      expect((await next.read())[1]?.id).toBe(shown.at(-1)?.id);
+      // It is not shown a second time.
+      expect(messages.map(({ text }) => text)).toEqual(["As I said: 42."]);
+    },
+  );
+
+  it("has its calls closed, because no tool was started", async () => {
+    const { dead, next, probe } = open([calls(["fast", {}, "f"]), "Sorry."]);
+    expect((await dead.run(user("Go."), { durability: "sync" })).error).toBeDefined();
+    const { events } = await next.run(user("Hello?"));
+    expect(types(events)).toEqual(["response-recovered", "call-closed"]);
+    expect(script(await next.read())).toEqual([
+      "human: Go.",
+      "ai> fast",
+      "tool! Tool call fast (f): its run ended before it was started, so it was not run.",
+      "human: Hello?",
+      "ai: Sorry.",
+    ]);
+    expect(probe.runs).toEqual([]);
+  });
+
+  it("can follow results", async () => {
+    const { dead, next, probe } = open([calls(["fast", {}, "f"]), "It is done.", "Yes."], { after: 2 });
+    expect((await dead.run(user("Go."), { durability: "sync" })).error).toBeDefined();
+    await next.run(user("Really?"));
+    expect(script(await next.read())).toEqual([
+      "human: Go.",
+      "ai> fast",
+      "tool: fast done -",
+      "ai: It is done.",
+      "human: Really?",
+      "ai: Yes.",
+    ]);
+    expect(probe.runs).toEqual(["fast:-"]);
+  });
+
+  it("is used by a run that goes on without input, so that the model is not asked again", async () => {
+    const { dead, next } = open(["The answer is 42."]);
+    expect((await dead.run(user("What is it?"), { durability: "sync" })).error).toBeDefined();
+    expect((await next.run(null)).error).toBeUndefined();
+    expect(script(await next.read())).toEqual(["human: What is it?", "ai: The answer is 42."]);
+  });
+
+  it("is recovered once, and stays removed if a client removes it", async () => {
+    const { dead, next } = open(["The answer is 42.", "Yes.", "Well."]);
+    await dead.run(user("What is it?"), { durability: "sync" });
+    await next.run(user("Sorry?"));
+    const [, lost] = await next.read();
+    const removal: BaseMessage = new RemoveMessage({ id: lost?.id ?? "" });
+    const { events } = await next.run({ messages: [removal, { role: "user", content: "Go on." }] });
+    expect(types(events)).toEqual([]);
+    expect(script(await next.read())).toEqual([
+      "human: What is it?",
+      "human: Sorry?",
+      "ai: Yes.",
+      "human: Go on.",
+      "ai: Well.",
+    ]);
+  });
+});
+
+const idle = createMiddleware({ name: "Idle", stateSchema: z.object({}) });
+
+it.each([false, true])(
+  "a sound thread is read as often as with a middleware that does nothing: delta %s",
+  async (delta) => {
+    const countReads = async (middleware: object[]): Promise<number> => {
+      const saver = new MemorySaver();
+      let reads = 0;
+      const getTuple = saver.getTuple.bind(saver);
+      saver.getTuple = (config) => {
+        reads += 1;
+        return getTuple(config);
+      };
+      const { fast } = createProbe();
+      const agent = createAgent({
+        model: scripted(calls(["fast"]), "Done.", "Again."),
+        tools: [fast],
+        checkpointer: saver,
+        stateSchema: tetherState({ delta }),
+        middleware: middleware as never,
+      });
+      const { config } = openAgentThread(agent as unknown as AnyAgent);
+      for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, config as never);
+      return reads;
+    };
+    expect(await countReads([tetherMiddleware()])).toBe(await countReads([idle]));
+  },
+);

@@ -1,0 +1,280 @@
+/** The option `summary`: summaries of a LangChain agent's thread that lose no message. */
+
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { createSummarizationMiddleware, StateBackend } from "deepagents";
+import { createAgent, createMiddleware, summarizationMiddleware, toolStrategy } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { type TetherSummaryOptions, tetherMiddleware, tetherState } from "../../src/langchain.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { textOf } from "../support/long-histories.js";
+import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { createProbe } from "../support/probe-tools.js";
+import { calls } from "../support/scripted-model.js";
+import { pairedMessagesOf, script, user } from "../support/thread.js";
+
+const answering = () =>
+  new FunctionModel(({ messages, index }) =>
+    messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast", {}, `f${index}`]),
+  );
+
+interface OpenOptions {
+  readonly more?: object;
+  readonly list?: (own: object) => object[];
+  readonly model?: FunctionModel;
+}
+
+function open(
+  summary: TetherSummaryOptions,
+  { more = {}, list = (own) => [own], model = answering() }: OpenOptions = {},
+) {
+  const { fast } = createProbe();
+  const store = new InMemoryStore();
+  const agent = createAgent({
+    model,
+    tools: [fast],
+    checkpointer: new MemorySaver(),
+    store,
+    middleware: list(tetherMiddleware({ summary })) as never,
+    ...more,
+  } as never) as unknown as AnyAgent;
+  return { agent, model, store, thread: openAgentThread(agent) };
+}
+
+type Opened = Pick<ReturnType<typeof open>, "thread">;
+
+/** Turns of four messages. Each question has about 100 tokens. */
+async function talk({ thread }: Opened, count: number) {
+  const events: object[] = [];
+  for (let turn = 0; turn < count; turn += 1) {
+    const run = await thread.run(user(`Question ${turn}. ${textOf(100)}`));
+    expect(run.error).toBeUndefined();
+    events.push(...run.events);
+    expect(run.messages.map(({ text }) => text).join(" ")).not.toContain("short summary");
+  }
+  return events as { readonly type: string }[];
+}
+
+const LIMITS = { maxTokensBeforeSummary: 500, messagesToKeep: 4 };
+const questionsOf = (messages: readonly { readonly text: string }[]) =>
+  messages.flatMap(({ text }) => /^Question \d+/.exec(text)?.[0] ?? []);
+const asked = (count: number) => Array.from({ length: count }, (_, turn) => `Question ${turn}`);
+
+describe.each([false, true])("with delta %s, a long thread", (delta) => {
+  it.each(["keep", "archive"] as const)("is summarised, and nothing is lost: %s", async (coveredMessages) => {
+    const summaryModel = shortSummariser();
+    const more = { stateSchema: tetherState({ delta }) };
+    const opened = open({ ...LIMITS, summaryModel, coveredMessages }, { more });
+    const { agent, model, store, thread } = opened;
+    const events = await talk(opened, 10);
+    const made = events.filter(({ type }) => type === "summary-made").length;
+    expect(made).toBeGreaterThan(1);
+    expect(model.refused).toEqual([]);
+    const last = model.requests.at(-1)?.messages ?? [];
+    expect(last.map(({ text }) => text).join("\n")).toContain(`short summary ${made - 1}`);
+    expect(last.length).toBeLessThan(16);
+
+    const { values } = await agent.graph.getState(thread.config);
+    const whole = await readFullHistory(store, "1", values);
+    expect(whole).toHaveLength(40);
+    expect(questionsOf(whole)).toEqual(asked(10));
+    expect(values.messages.length < 40).toBe(coveredMessages === "archive");
+
+    await agent.graph.updateState(thread.config, { messages: await restoreCovered(store, "1", values) });
+    expect(questionsOf(await thread.read())).toEqual(asked(10));
+    expect(await thread.read()).toHaveLength(40);
+  });
+});
+
+describe("a summary", () => {
+  it("is made as in `createAgentGraph`, with the same options", async () => {
+    const options = { ...LIMITS, maxMessagesBeforeSummary: 12, coveredMessages: "keep" } as const;
+    const opened = open({ ...options, summaryModel: shortSummariser() });
+    await talk(opened, 6);
+    const { fast } = createProbe();
+    const graph = createAgentGraph({
+      model: answering(),
+      tools: [fast],
+      checkpointer: new MemorySaver(),
+      ...options,
+      summaryModel: shortSummariser(),
+    });
+    for (let turn = 0; turn < 6; turn += 1) {
+      const input = user(`Question ${turn}. ${textOf(100)}`);
+      await graph.invoke(input as never, { configurable: { thread_id: "1" } });
+    }
+    const { values } = await graph.getState({ configurable: { thread_id: "1" } });
+    expect(script(await opened.thread.read())).toEqual(script(pairedMessagesOf(values)));
+  });
+
+  it("is written by the model of the request if there is no other one", async () => {
+    const model = new FunctionModel(({ text }) =>
+      text.includes("conversation since") ? "In short." : "Yes.",
+    );
+    const opened = open(LIMITS, { model });
+    expect((await talk(opened, 6)).map(({ type }) => type)).toContain("summary-made");
+    expect((await opened.thread.read()).map(({ text }) => text).join()).toContain("In short.");
+  });
+
+  it("that fails leaves the history as it was, and the next one waits", async () => {
+    const summaryModel = new FunctionModel(() => new Error("no"));
+    const opened = open({ ...LIMITS, summaryModel });
+    const events = await talk(opened, 8);
+    expect(events.filter(({ type }) => type === "summary-failed").length).toBeGreaterThan(0);
+    expect(summaryModel.requests.length).toBeLessThan(6);
+    expect(questionsOf(await opened.thread.read())).toEqual(asked(8));
+    expect(opened.model.refused).toEqual([]);
+  });
+
+  it("is paid for once, however often a middleware asks the model in one step", async () => {
+    const summaryModel = shortSummariser();
+    const twice = createMiddleware({
+      name: "Twice",
+      wrapModelCall: async (request, handler) => {
+        await handler(request);
+        return handler(request);
+      },
+    });
+    const opened = open(
+      { ...LIMITS, summaryModel },
+      { list: (own) => [twice, own], model: new FunctionModel(() => "Yes.") },
+    );
+    const events = await talk(opened, 6);
+    expect(summaryModel.requests).toHaveLength(events.filter(({ type }) => type === "summary-made").length);
+    expect(summaryModel.requests.length).toBeGreaterThan(0);
+    const { values } = await opened.agent.graph.getState(opened.thread.config);
+    expect(questionsOf(await readFullHistory(opened.store, "1", values))).toEqual(asked(6));
+  });
+
+  it("keeps a late result of a call that it covers", async () => {
+    const opened = open({ ...LIMITS, summaryModel: shortSummariser(), coveredMessages: "archive" });
+    const { agent, store, thread } = opened;
+    const batch = calls(["fast", {}, "late"]);
+    await agent.graph.updateState(thread.config, { messages: [new HumanMessage("First."), batch] });
+    await talk(opened, 8);
+    await agent.graph.updateState(thread.config, {
+      messages: [new ToolMessage({ content: "at last", tool_call_id: "late" })],
+    });
+    await talk(opened, 1);
+    const { values } = await agent.graph.getState(thread.config);
+    const whole = await readFullHistory(store, "1", values);
+    expect(script(whole).slice(0, 3)).toEqual(["human: First.", "ai> fast", "tool: at last"]);
+  });
+
+  it("needs a store to archive", async () => {
+    const model = new FunctionModel(() => "Yes.");
+    const agent = createAgent({
+      model,
+      checkpointer: new MemorySaver(),
+      middleware: [tetherMiddleware({ summary: { coveredMessages: "archive" } })],
+    });
+    const config = { configurable: { thread_id: "1" } };
+    await expect(agent.invoke(user("Hi.") as never, config)).rejects.toThrow("a store");
+  });
+
+  it("is stored beside a structured response", async () => {
+    const format = toolStrategy(z.object({ answer: z.string() }), {});
+    const name = format[0]?.name ?? "";
+    const model = new FunctionModel(({ index }) => calls([name, { answer: `${index}` }, `s${index}`]));
+    const more = { responseFormat: format, tools: [] };
+    const opened = open({ ...LIMITS, summaryModel: shortSummariser() }, { model, more });
+    expect((await talk(opened, 6)).map(({ type }) => type)).toContain("summary-made");
+    const { values } = await opened.agent.graph.getState(opened.thread.config);
+    expect(questionsOf(await readFullHistory(opened.store, "1", values))).toEqual(asked(6));
+    expect(model.refused).toEqual([]);
+  });
+
+  it("has no part in the input and the output of the agent", async () => {
+    const opened = open({ ...LIMITS, summaryModel: shortSummariser() });
+    await talk(opened, 4);
+    const result = await opened.agent.invoke(user("And?") as never, opened.thread.config);
+    expect(Object.keys(result).filter((key) => key !== "messages")).toEqual([]);
+  });
+});
+
+/** LangChain's summaries replace messages of the state. Those of deepagents are in a key of their own. */
+const hasSummarised = (values: Record<string, unknown>): boolean =>
+  values["_summarizationEvent"] !== undefined ||
+  !questionsOf(values["messages"] as []).includes("Question 0");
+
+const ORDERS = [
+  ["before", (other: object) => (own: object) => [other, own]],
+  ["after", (other: object) => (own: object) => [own, other]],
+] as const;
+
+const OTHERS = [
+  [
+    "`summarizationMiddleware`",
+    (limit: number) =>
+      summarizationMiddleware({
+        model: shortSummariser(),
+        trigger: { tokens: limit },
+        keep: { messages: 4 },
+      } as never),
+  ],
+  [
+    "the summarisation of deepagents",
+    (limit: number) =>
+      createSummarizationMiddleware({
+        model: shortSummariser(),
+        backend: (config: never) => new StateBackend(config),
+        trigger: { type: "tokens", value: limit },
+        keep: { type: "messages", value: 4 },
+      } as never),
+  ],
+] as const;
+
+describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
+  const cases = ORDERS.flatMap(([order, list]) =>
+    [undefined, "keep", "archive"].map((coveredMessages) => ({ order, list, coveredMessages })),
+  );
+
+  it.each(cases)("$order this one, with summary $coveredMessages", async ({ list, coveredMessages }) => {
+    const { fast } = createProbe();
+    const model = answering();
+    const summary = { ...LIMITS, summaryModel: shortSummariser(), coveredMessages } as TetherSummaryOptions;
+    const own = tetherMiddleware(coveredMessages === undefined ? {} : { summary });
+    const agent = createAgent({
+      model,
+      tools: [fast],
+      checkpointer: new MemorySaver(),
+      store: new InMemoryStore(),
+      middleware: list(other(700) as object)(own) as never,
+    }) as unknown as AnyAgent;
+    const thread = openAgentThread(agent);
+    const valuesOf = async () => (await agent.graph.getState(thread.config)).values;
+    for (let turn = 0; turn < 12; turn += 1) {
+      await agent.invoke(user(`Question ${turn}. ${textOf(100)}`) as never, thread.config);
+      // The model gets the question, and what it has called since.
+      const last = model.requests.at(-1)?.messages ?? [];
+      expect(questionsOf(last).at(-1)).toBe(`Question ${turn}`);
+    }
+    expect(model.refused).toEqual([]);
+    expect((await thread.read()).at(-1)?.text).toMatch(/^Done/);
+    // Where ours removes what it covers, the other one has nothing to do.
+    if (coveredMessages === undefined) expect(hasSummarised(await valuesOf())).toBe(true);
+  });
+
+  it("before this one and with a lower limit, it leaves nothing to summarise", async () => {
+    const summaryModel = shortSummariser();
+    const opened = open({ ...LIMITS, summaryModel }, { list: (own) => [other(300) as object, own] });
+    await talk(opened, 12);
+    const { values } = await opened.agent.graph.getState(opened.thread.config);
+    expect(hasSummarised(values)).toBe(true);
+    expect(summaryModel.requests).toHaveLength(0);
+    expect(opened.model.refused).toEqual([]);
+  });
+});
+
+it.each([
+  [{ maxTokensBeforSummary: 1 }, "Did you mean `maxTokensBeforeSummary`"],
+  [{ messagesToKeep: 0 }, "`messagesToKeep`"],
+  [{ coveredMessages: "delete" }, "`coveredMessages`"],
+  [{ summaryModel: 7 }, "`summaryModel`"],
+  [{ summaryModel: "klingon:1" }, "klingon"],
+  [true, "`summary`"],
+])("the options %j are refused by name", (summary, text) => {
+  expect(() => tetherMiddleware({ summary } as never)).toThrow(text);
+});
