@@ -4,8 +4,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDevServer } from "../../scripts/dev-server.js";
+import { playCalls } from "../support/call-script.js";
+import {
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
 import { readLog, Thread, until } from "./served.js";
 import { AGENTS } from "./shared-server.js";
 
@@ -13,10 +18,9 @@ const directory = await mkdtemp(join(tmpdir(), "tether-crash-"));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 const TOOL_LOG = join(directory, "tools.log");
-const options = { config: AGENTS, stateDirectory: join(directory, "state"), env: { TOOL_LOG } };
-const REQUEST = 'call heedful {"ms": 60000} and call deaf {"label": "saved"}';
+const stateDirectory = join(directory, "state");
 
-const CHECKPOINTS = join(options.stateDirectory, ".langgraph_api", ".langgraphjs_api.checkpointer.json");
+const CHECKPOINTS = join(stateDirectory, ".langgraph_api", ".langgraphjs_api.checkpointer.json");
 
 /** Whether the server's file of checkpoints holds a text. Its values are in base64. */
 async function isSaved(text: string): Promise<boolean> {
@@ -25,14 +29,26 @@ async function isSaved(text: string): Promise<boolean> {
   return values.some((value) => Buffer.from(value, "base64").toString().includes(text));
 }
 
-it.skipIf(process.env["SLOW_TESTS"] !== "1")(
-  "a server that is killed in the middle of a batch loses nothing that a tool had returned",
-  async () => {
+/** Our agent, and those of LangChain and deepagents with the middleware. */
+const GRAPHS = ["probe", "create_agent_tethered", "deep_agent"] as const;
+
+describe.skipIf(process.env["SLOW_TESTS"] !== "1")("a server that is killed in the middle of a batch", () => {
+  let strict: StrictProvider;
+  beforeAll(async () => {
+    strict = await startStrictProvider(playCalls);
+  });
+  afterAll(() => strict.stop());
+
+  it.each(GRAPHS)("loses nothing that a tool of %s had returned", async (graph) => {
+    const STRICT_URL = new URL(strict.url("openai")).origin;
+    const options = { config: AGENTS, stateDirectory, env: { TOOL_LOG, STRICT_URL } };
+    const label = `saved-${graph}`;
+    const request = `call heedful {"ms": 60000} and call deaf {"label": "${label}"}`;
     const first = await startDevServer(options);
     const { thread_id } = await first.client.threads.create();
-    await new Thread(first.client, "probe", thread_id).begin(REQUEST);
-    await until(() => readLog(TOOL_LOG).includes("end deaf:saved"));
-    await until(() => isSaved("deaf done saved"));
+    await new Thread(first.client, graph, thread_id).begin(request);
+    await until(() => readLog(TOOL_LOG).includes(`end deaf:${label}`));
+    await until(() => isSaved(`deaf done ${label}`));
     // The runs are written to a file of their own, at about the same time.
     await delay(500);
     await first.kill();
@@ -41,18 +57,19 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
     try {
       // The run of the first server is still written down as busy, so the thread goes on as a copy.
       const copied = await second.client.threads.copy(thread_id);
-      const thread = new Thread(second.client, "probe", copied.thread_id);
+      const thread = new Thread(second.client, graph, copied.thread_id);
       await thread.send("are you back?");
       expect((await thread.script()).slice(0, 5)).toEqual([
-        `human: ${REQUEST}`,
+        `human: ${request}`,
         "ai> heedful deaf",
         expect.stringMatching(/^tool! Tool call heedful .*: a new message came before it finished\./),
-        "tool: deaf done saved",
+        `tool: deaf done ${label}`,
         "human: are you back?",
       ]);
       await thread.expectToGoOn();
+      expect(readLog(TOOL_LOG).filter((line) => line === `begin deaf:${label}`)).toHaveLength(1);
     } finally {
       await second.stop();
     }
-  },
-);
+  });
+});

@@ -11,7 +11,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { startDevServer } from "../../scripts/dev-server.js";
+import { playCalls } from "../support/call-script.js";
 import { listen } from "../support/listen.js";
+import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { startWeatherService } from "./weather-service.js";
 
 export const AGENTS = fileURLToPath(new URL("../fixtures/agents/langgraph.json", import.meta.url));
@@ -57,7 +59,9 @@ async function start() {
   const toolLog = join(directory, "tools.log");
   const cityLog = join(directory, "cities.log");
   const weather = await startWeatherService((city) => appendFileSync(cityLog, `${city}\n`));
+  const strict = await startStrictProvider(playCalls);
   const stopRest = async () => {
+    await strict.stop();
     await weather.stop();
     await rm(directory, { recursive: true, force: true });
   };
@@ -68,6 +72,7 @@ async function start() {
       env: {
         TOOL_LOG: toolLog,
         MODEL: "offline:",
+        STRICT_URL: new URL(strict.url("openai")).origin,
         OPEN_METEO_GEOCODING_URL: weather.url,
         OPEN_METEO_FORECAST_URL: weather.url,
       },

@@ -1,3 +1,4 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -102,4 +103,15 @@ describe("after `modelFallbackMiddleware`", () => {
     expect(looked.filter((name) => name === "Oslo")).toEqual(["Oslo"]);
     expect(events.map(({ type }) => type)).toEqual(["answer-broken"]);
   });
+});
+
+it("A model that has only `invoke` is asked with it.", async () => {
+  const model = {
+    invoke: async () => new AIMessage("Hi."),
+    bindTools: () => model,
+    _streamResponseChunks: null,
+  };
+  const agent = createAgent({ model: model as never, middleware: [tetherMiddleware()] });
+  const { messages } = await agent.invoke({ messages: "Hello?" } as never);
+  expect(messages.map(({ text }: BaseMessage) => text)).toEqual(["Hello?", "Hi."]);
 });

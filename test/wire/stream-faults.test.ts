@@ -16,56 +16,9 @@ import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
-import {
-  atLimit,
-  type Break,
-  beforeFinish,
-  inArguments,
-  inEvent,
-  malformedCall,
-  mistralAtLimit,
-  wholeAtLimit,
-  withoutReason,
-} from "../support/strict-provider/stream-cuts.js";
+import { type Break, beforeFinish, malformedCall } from "../support/strict-provider/stream-cuts.js";
 import { clientOf } from "./clients.js";
-
-const IN_PIECES = {
-  "before the finish reason": beforeFinish,
-  "in the middle of the arguments": inArguments,
-  "within an event": inEvent,
-  "at the token limit, in a call": atLimit,
-} as const satisfies Record<string, Break>;
-
-/** How the streamed tool calls of each protocol break. */
-const CALL_BREAKS: Readonly<Partial<Record<ProviderName, Readonly<Record<string, Break>>>>> = {
-  anthropic: IN_PIECES,
-  "openai-responses": IN_PIECES,
-  deepseek: IN_PIECES,
-  "dashscope-native": IN_PIECES,
-  dashscope: IN_PIECES,
-  mistral: {
-    "before the finish reason": beforeFinish,
-    "without a finish reason": withoutReason,
-    "within an event": inEvent,
-    "at the token limit, in a call": mistralAtLimit,
-    "at the token limit, after a call": wholeAtLimit,
-  },
-  gemini: {
-    "before the finish reason": beforeFinish,
-    "without a finish reason": withoutReason,
-    "within an event": inEvent,
-    "at the token limit, after a call": wholeAtLimit,
-    "with a malformed call": malformedCall,
-  },
-};
-
-const ROWS = Object.entries(CALL_BREAKS).flatMap(([provider, breaks]) =>
-  Object.entries(breaks ?? {}).flatMap(([title, broken]) =>
-    (["call", "answer"] as const)
-      .filter((at) => at === "call" || broken === beforeFinish || broken === inEvent)
-      .map((at) => ({ provider: provider as ProviderName, title, broken, at })),
-  ),
-);
+import { BREAK_ROWS, CALL_BREAKS } from "./stream-breaks.js";
 
 let strict: StrictProvider;
 let fault: { readonly at: "call" | "answer"; readonly broken: Break } | undefined;
@@ -95,7 +48,7 @@ async function createThread(provider: ProviderName) {
 
 const streams = () => strict.requests.slice(served).map(({ streams }) => streams);
 
-describe.each(ROWS)("$provider: $at breaks $title", ({ provider, at, broken }) => {
+describe.each(BREAK_ROWS)("$provider: $at breaks $title", ({ provider, at, broken }) => {
   it("is asked for again, and the response is whole", async () => {
     fault = { at, broken };
     const thread = await createThread(provider);

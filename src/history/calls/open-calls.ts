@@ -17,7 +17,7 @@ export interface UnansweredCalls {
   readonly pending: readonly UnansweredCall[];
 }
 
-/** A result that a chat UI made up does not count, because the real outcome will replace it. */
+/** A result that another program made up does not count, because the real outcome will replace it. */
 function isAnswered(result: ToolMessage | undefined): boolean {
   return result !== undefined && !isMadeUpResult(result);
 }

@@ -41,7 +41,7 @@ export function callIdOf(result: ToolMessage): string {
   return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
 }
 
-/** Whether no tool returned this result: it is a placeholder of this library, or a chat UI made it up. */
+/** Whether no tool returned this result: it is a placeholder of this library, or another program made it up. */
 export function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined || isMadeUpResult(message);
 }
@@ -49,17 +49,24 @@ export function isPlaceholder(message: BaseMessage): boolean {
 /** agent-chat-ui hides messages whose id begins with this. */
 export const HIDDEN_ID_PREFIX = "do-not-render-";
 const MADE_UP_CONTENT = "Successfully handled tool call.";
+const CANCELLED = " was cancelled - another message came in before it could be completed.";
 
 /**
- * Before a new user message, agent-chat-ui sends a result for each call without one, whatever happened to the
- * call (its `ensureToolCallsHaveResponses`). Such a result says nothing about the tool: it may still be
- * running, or be waiting for approval.
+ * Whether the result was made up for a call without one, whatever happened to the call. Such a result says nothing about
+ * the tool: it may still be running, it may have finished, or be waiting for approval. Two programs make up results
+ * before a new message of the user:
+ *
+ * - agent-chat-ui sends them (its `ensureToolCallsHaveResponses`).
+ * - deepagents stores them (its `createPatchToolCallsMiddleware`).
  */
 export function isMadeUpResult(message: BaseMessage): boolean {
+  if (!isResult(message)) return false;
+  const { content, id } = message;
+  if (content === MADE_UP_CONTENT) return String(id).startsWith(HIDDEN_ID_PREFIX);
   return (
-    message.type === "tool" &&
-    message.content === MADE_UP_CONTENT &&
-    String(message.id).startsWith(HIDDEN_ID_PREFIX)
+    typeof content === "string" &&
+    content.endsWith(CANCELLED) &&
+    content === `Tool call ${message.name} with id ${callIdOf(message)}${CANCELLED}`
   );
 }
 

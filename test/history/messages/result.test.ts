@@ -118,3 +118,21 @@ describe("A result that agent-chat-ui made up", () => {
     expect(isPlaceholder(new ToolMessage({ ...madeUp, ...fields } as typeof madeUp))).toBe(false);
   });
 });
+
+describe("A result that deepagents made up", () => {
+  const content = (name: string, id: string) =>
+    `Tool call ${name} with id ${id} was cancelled - another message came in before it could be completed.`;
+  const madeUp = { name: "pay", content: content("pay", "c1"), tool_call_id: "c1" };
+
+  it("counts as a placeholder", () => {
+    expect(isPlaceholder(new ToolMessage(madeUp))).toBe(true);
+  });
+
+  it.each([
+    ["about another call", { content: content("pay", "c2") }],
+    ["about another tool", { content: content("look", "c1") }],
+    ["with more text", { content: `It says: ${content("pay", "c1")}` }],
+  ])("is a real result if it is %s", (_what, fields) => {
+    expect(isPlaceholder(new ToolMessage({ ...madeUp, ...fields }))).toBe(false);
+  });
+});
