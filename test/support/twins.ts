@@ -1,5 +1,7 @@
 /** Compares two values that two serializers made of the same bytes. */
 
+import { types } from "node:util";
+
 export type Outcome = { readonly value: unknown } | { readonly error: string };
 
 /** What a promise gives: a value, or the words of its error. */
@@ -39,6 +41,7 @@ export function differenceOf(one: unknown, other: unknown, path = "value", depth
 
 /** What an object holds besides its properties. */
 function contentOf(value: object): unknown {
-  if (value instanceof Map || value instanceof Set) return [...value];
-  return value instanceof RegExp ? String(value) : undefined;
+  // An object can have the prototype of a map and be none.
+  if (types.isMap(value) || types.isSet(value)) return [...value];
+  return types.isRegExp(value) ? [value.source, value.flags] : undefined;
 }

@@ -57,3 +57,25 @@ function textOf(outcome: Awaited<ReturnType<typeof outcomeOf>>): unknown {
   const [type, bytes] = outcome.value as [string, Uint8Array];
   return [type, Buffer.from(bytes).toString("latin1")];
 }
+
+/**
+ * A serializer for a saver that does everything with both serializers, and fails where they differ. It hands out what
+ * the one of this library made, so a run goes on with that.
+ */
+export async function checkedSerializer(): Promise<CountedSerializer> {
+  const ours = await countedSerializer();
+  const langGraph = new JsonPlusSerializer();
+  return {
+    count: ours.count,
+    dumpsTyped: async (data) => {
+      const [written, expected] = await Promise.all([ours.dumpsTyped(data), langGraph.dumpsTyped(data)]);
+      expect(textOf({ value: written })).toEqual(textOf({ value: expected }));
+      return written;
+    },
+    loadsTyped: async (type, data) => {
+      const [read, expected] = [await ours.loadsTyped(type, data), await langGraph.loadsTyped(type, data)];
+      expect(differenceOf(read, expected)).toBeUndefined();
+      return read;
+    },
+  };
+}

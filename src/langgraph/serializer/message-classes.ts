@@ -16,8 +16,9 @@ export interface MessageClass {
   readonly toJSON: unknown;
   /** The stored JSON of a message up to its first field. */
   readonly head: string;
-  /** The fields of the constructor by their stored names, and the stored names by the fields. */
+  /** The fields of the constructor by their stored names. */
   readonly fieldOf: ReadonlyMap<string, string>;
+  /** The stored names by the fields. Two spellings of a field have one stored name. */
   readonly keyOf: ReadonlyMap<string, string>;
 }
 
@@ -32,8 +33,17 @@ export const NAMESPACE = ["langchain_core", "messages"] as const;
 /** What stands for `undefined`. */
 export const UNDEFINED = { lc: 2, type: "undefined" } as const;
 
-/** `content_blocks` is the one name that is stored with another spelling than the field. */
-const RENAMED: Readonly<Record<string, string>> = { content_blocks: "contentBlocks" };
+/** Fields that LangChain reads with another spelling than the one that it stores. */
+const RENAMED: Readonly<Record<string, string>> = {
+  content_blocks: "contentBlocks",
+  lc_serializable: "lcSerializable",
+  lc_kwargs: "lcKwargs",
+  lc_namespace: "lcNamespace",
+  lc_direct_tool_output: "lcDirectToolOutput",
+};
+const RENAMED_IN: Readonly<Record<string, typeof RENAMED>> = {
+  AIMessage: { ...RENAMED, tool_call_chunks: "toolCallChunks" },
+};
 
 type Samples = Readonly<Record<string, unknown>>;
 
@@ -44,17 +54,23 @@ const COMMON: Samples = {
   response_metadata: { model: "name" },
   id: "id",
   name: "name",
+  // A streamed response becomes a message by `new AIMessage({ ...chunk })`. So it has what every message has.
+  type: "type",
+  lc_serializable: true,
+  lc_kwargs: { content: "text", lc_kwargs: { none: UNDEFINED } },
+  lc_namespace: [...NAMESPACE],
 };
 const OF_RESPONSES: Samples = {
   ...COMMON,
   tool_calls: [{ id: "call", name: "look", args: { city: "Rome" }, type: "tool_call" }],
   invalid_tool_calls: [],
+  tool_call_chunks: [],
   usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
 };
 const FIELDS: Readonly<Record<string, Samples>> = {
   HumanMessage: COMMON,
   AIMessage: OF_RESPONSES,
-  AIMessageChunk: { ...OF_RESPONSES, tool_call_chunks: [] },
+  AIMessageChunk: OF_RESPONSES,
   SystemMessage: COMMON,
   ToolMessage: {
     ...COMMON,
@@ -62,6 +78,7 @@ const FIELDS: Readonly<Record<string, Samples>> = {
     status: "success",
     artifact: { rows: [] },
     metadata: UNDEFINED,
+    lc_direct_tool_output: true,
   },
   RemoveMessage: COMMON,
 };
@@ -96,7 +113,7 @@ export function learnClasses(messages: readonly unknown[], snapshot: unknown): M
       create: constructorOf<MessageClass["create"]>(message),
       toJSON: message.toJSON,
       head: `{"lc":1,"type":"constructor","id":${JSON.stringify(id)},"kwargs":{`,
-      ...namesOf(Object.keys({ ...FIELDS[name], ...BLOCKS })),
+      ...namesOf(Object.keys({ ...FIELDS[name], ...BLOCKS }), RENAMED_IN[name] ?? RENAMED),
     };
     byName.set(name, messageClass);
     byPrototype.set(Object.getPrototypeOf(message), messageClass);
@@ -110,7 +127,13 @@ function constructorOf<Constructor>(value: unknown): Constructor {
   return value.constructor as Constructor;
 }
 
-function namesOf(keys: readonly string[]): Pick<MessageClass, "fieldOf" | "keyOf"> {
-  const pairs = keys.map((key) => [key, RENAMED[key] ?? key] as const);
-  return { fieldOf: new Map(pairs), keyOf: new Map(pairs.map(([key, field]) => [field, key])) };
+function namesOf(
+  keys: readonly string[],
+  renamed: Readonly<Record<string, string>>,
+): Pick<MessageClass, "fieldOf" | "keyOf"> {
+  const pairs = keys.map((key) => [key, renamed[key] ?? key] as const);
+  return {
+    fieldOf: new Map(pairs),
+    keyOf: new Map(pairs.flatMap(([key, field]) => [[key, key] as const, [field, key] as const])),
+  };
 }

@@ -65,9 +65,9 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
   };
 }
 
-/** What is no object has no messages, and bytes are stored as they are. */
+/** Bytes are stored as they are, and JSON has no word for functions and symbols. */
 function isForBase(data: unknown): boolean {
-  return typeof data !== "object" || ArrayBuffer.isView(data);
+  return typeof data === "function" || typeof data === "symbol" || ArrayBuffer.isView(data);
 }
 
 function piecesOf(data: unknown, writer: Writer): readonly Piece[] | undefined {

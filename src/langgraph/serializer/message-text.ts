@@ -50,7 +50,7 @@ function fieldsOf(
   const fields: (readonly [string, unknown])[] = [];
   for (const field of Object.keys(lc_kwargs)) {
     const key = messageClass.keyOf.get(field);
-    if (key === undefined) return undefined;
+    if (key === undefined || (key !== field && Object.hasOwn(lc_kwargs, key))) return undefined;
     const value: unknown = field in message ? Reflect.get(message, field) : lc_kwargs[field];
     facts.push(field);
     if (!gather(value, facts, 0)) return undefined;

@@ -69,6 +69,17 @@ const DIRECT: readonly (readonly [title: string, value: unknown])[] = [
     }),
   ],
   [
+    "a response made of a chunk",
+    stored("AIMessage", {
+      lc_serializable: true,
+      lc_kwargs: { a: UNDEFINED },
+      lc_namespace: ["a"],
+      type: "ai",
+      tool_call_chunks: [],
+      content: "a",
+    }),
+  ],
+  [
     "a result",
     stored("ToolMessage", {
       content: "a",
@@ -141,7 +152,7 @@ const OTHERS: readonly (readonly [title: string, value: unknown])[] = [
   ["fields that are no object", [stored("HumanMessage", [1]), stored("AIMessage", "text")]],
   ["no fields", [{ lc: 1, type: "constructor", id: ["langchain_core", "messages", "HumanMessage"] }]],
   ["fields that are null", stored("HumanMessage", null)],
-  ["more keys", human({ content: UNDEFINED }), human()],
+  ["a message without content", human({ content: UNDEFINED })],
   [
     "more keys beside the fields",
     stored("HumanMessage", { content: "a" }, { name: "b", graph: record("Map", [[]]) }),

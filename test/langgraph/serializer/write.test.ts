@@ -7,7 +7,6 @@ import {
   FunctionMessage,
   HumanMessage,
   HumanMessageChunk,
-  type MessageStructure,
   RemoveMessage,
   SystemMessage,
   ToolMessage,
@@ -30,13 +29,13 @@ const blocks = [
   { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
 ];
 const response = () =>
-  new AIMessage<MessageStructure>({
+  new AIMessage({
     id: "a1",
     name: "agent",
     content: blocks,
     tool_calls: [call],
     invalid_tool_calls: [{ id: "c2", name: "look", args: "{", error: "cut" }],
-    usage_metadata: usage,
+    usage_metadata: usage as never,
     additional_kwargs: { reasoning_content: "because", nothing: undefined, "": 0, 1: "one" },
     response_metadata: { finish_reason: "stop", system_fingerprint: undefined, logprobs: null },
   });
@@ -58,6 +57,9 @@ function nested(depth: number, inner: unknown = "bottom"): unknown {
 /** What is written without LangGraph's serializer. */
 const DIRECT: Rows = [
   ["nothing", () => null],
+  ["undefined", () => undefined],
+  ["a text", () => "text"],
+  ["a number", () => 1],
   ["a checkpoint", () => ({ v: 4, id: "1", channel_values: { messages: [response()] }, versions_seen: {} })],
   ["a human message", () => new HumanMessage("hello")],
   ["a human message with all fields", () => new HumanMessage({ content: blocks, id: "h", name: "Ann" })],
@@ -152,6 +154,8 @@ const OTHERS: Rows = [
   ["an object without a prototype", () => Object.assign(Object.create(null), { a: response() })],
   ["boxed values", () => [Object("text"), Object(1), Object(false)]],
   ["a bigint", () => 1n],
+  ["a function", () => () => 1],
+  ["a symbol", () => Symbol("a")],
   ["an object with toJSON", () => ({ toJSON: (key: string) => `key ${key.length}`, a: 1 })],
   ["toJSON that gives nothing", () => ({ toJSON: () => undefined })],
   ["toJSON that gives a function", () => ({ toJSON: () => () => 1 })],
