@@ -75,6 +75,11 @@ const DIRECT: Rows = [
       new AIMessageChunk({ content: "", tool_call_chunks: [{ id: "c", name: "n", args: "{}", index: 0 }] }),
   ],
   [
+    "a response made of a chunk",
+    () => new AIMessage({ ...new AIMessageChunk({ content: "a", id: "1" }) } as object as AIMessage),
+  ],
+  ["a result made of a result", () => new ToolMessage({ ...result() } as object as ToolMessage)],
+  [
     "a result with an artifact",
     () => result({ artifact: { rows: [[1, 2], []], none: undefined }, metadata: { a: 1 } }),
   ],
