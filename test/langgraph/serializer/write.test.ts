@@ -76,9 +76,9 @@ const DIRECT: Rows = [
   ],
   [
     "a response made of a chunk",
-    () => new AIMessage({ ...new AIMessageChunk({ content: "a", id: "1" }) } as object as AIMessage),
+    () => new AIMessage({ ...new AIMessageChunk({ content: "a", id: "1" }) } as never),
   ],
-  ["a result made of a result", () => new ToolMessage({ ...result() } as object as ToolMessage)],
+  ["a result made of a result", () => new ToolMessage({ ...result() } as never)],
   [
     "a result with an artifact",
     () => result({ artifact: { rows: [[1, 2], []], none: undefined }, metadata: { a: 1 } }),
