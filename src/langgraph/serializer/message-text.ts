@@ -51,9 +51,11 @@ function fieldsOf(
   for (const field of Object.keys(lc_kwargs)) {
     const key = messageClass.keyOf.get(field);
     if (key === undefined || (key !== field && Object.hasOwn(lc_kwargs, key))) return undefined;
-    const value: unknown = field in message ? Reflect.get(message, field) : lc_kwargs[field];
+    const given = lc_kwargs[field];
+    const value: unknown = field in message ? Reflect.get(message, field) : given;
     facts.push(field);
-    if (!gather(value, facts, 0)) return undefined;
+    // LangGraph also visits what is not stored, and fails if it is too deep.
+    if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
     fields.push([key, value]);
   }
   return fields;

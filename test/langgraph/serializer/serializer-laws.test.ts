@@ -25,7 +25,7 @@ describe("The serializer of this library and LangGraph's", () => {
   it("write the same of a value that was written before, and has changed", async () => {
     const ours = await countedSerializer();
     const law = fc.asyncProperty(
-      recipes,
+      treeRecipes,
       treeRecipes,
       fc.infiniteStream(fc.nat()),
       async (make, other, choices) => {

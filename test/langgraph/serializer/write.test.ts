@@ -216,6 +216,10 @@ const OTHERS: Rows = [
     () => result({ artifact: { lg_name: "Send", node: "a", args: 1 } }),
   ],
   ["a message with a key `__proto__`", () => result({ artifact: JSON.parse('{"__proto__":{"a":1}}') })],
+  [
+    "a message whose constructor got a very deep value that is not stored",
+    () => new HumanMessage({ content: "a", type: nested(10_000) } as never),
+  ],
   ["a message with a map", () => result({ artifact: new Map([["a", 1]]) })],
   ["a message with a date", () => result({ artifact: { at: new Date(0), list: [new Date(0)] } })],
   ["a message with bytes", () => result({ artifact: new Uint8Array([1]) })],
