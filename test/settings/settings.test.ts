@@ -11,6 +11,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
   systemPrompt: ["Default: none", undefined],
   acceptSystemMessages: ["Default: true", true],
+  maxMessageLength: ["Default: no limit", Number.POSITIVE_INFINITY],
   maxStreamFallbackAttempts: ["Default: 3", 3],
   tools: ["Default: none", []],
   requireApproval: ["Default: none", []],
@@ -48,6 +49,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   checkpointer: ["Default: none", undefined],
   concurrentRuns: ["Default: `enqueue`", "enqueue"],
   store: ["Default: none", undefined],
+  allowedSettings: ['Default: all that are marked "per run"', undefined],
   steering: ["Default: true", true],
 };
 
