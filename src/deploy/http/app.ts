@@ -22,10 +22,13 @@ app.use(limitBody(MAX_REQUEST_BYTES));
 for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
 if (access.kind === "users") {
   const guards = { runOwners, serverFetch };
-  for (const route of PROTOCOL_ROUTES) app.use(route, guardProtocol(guards));
+  const ownProtocol = guardProtocol(guards);
+  for (const route of PROTOCOL_ROUTES) app.use(route, ownProtocol);
   for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread(guards));
   app.get("/runs/:run/stream", guardRun(guards));
   for (const route of RUN_ROUTES) app.use(route, guardAssistants(guards));
 }
-if (MAX_RUNS_PER_USER !== undefined)
-  for (const route of RUN_ROUTES) app.use(route, limitRuns(MAX_RUNS_PER_USER, serverFetch));
+if (MAX_RUNS_PER_USER !== undefined) {
+  const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
+  for (const route of RUN_ROUTES) app.use(route, fewRuns);
+}

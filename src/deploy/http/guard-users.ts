@@ -24,7 +24,7 @@ export const PROTOCOL_ROUTES = ["/threads/:thread/commands", "/threads/:thread/s
 export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads/:thread/runs/:run/join"];
 
 /**
- * The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
+ * One guard for all routes of the protocol. The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
  * connection would exist before its owner. A thread that was deleted and made again by another user stays closed,
  * because the server still has the events of the first one.
  */
