@@ -1,14 +1,17 @@
 /** The server with users as the tests of one file have it. */
 
 import { Client } from "@langchain/langgraph-sdk";
+import { importPKCS8, SignJWT } from "jose";
 import { beforeAll, inject } from "vitest";
-import type { UsersServer } from "./users-server.js";
+import { AUDIENCE, ISSUER, type UsersServer } from "./users-server.js";
 
 export type User = "ann@example.com" | "bob" | "limited";
 
 export interface ServedUsers {
   readonly shared: UsersServer;
   client(user: User): Client;
+  /** The client of a user with a token of the issuer. */
+  tokenClient(user: string): Promise<Client>;
   /** Sends a request with a key, or with other headers. Returns the status and the body as a text. */
   send(
     who: User | Record<string, string>,
@@ -36,6 +39,15 @@ export function serveUsers(): ServedUsers {
     },
     client: (user) =>
       new Client({ apiUrl: get().url, apiKey: keyOf(user), callerOptions: { maxRetries: 0 } }),
+    tokenClient: async (user) => {
+      const key = await importPKCS8(get().issuerKey, "RS256");
+      const token = await new SignJWT({ iss: ISSUER, aud: AUDIENCE, sub: user })
+        .setProtectedHeader({ alg: "RS256", kid: "1" })
+        .setExpirationTime("10m")
+        .sign(key);
+      const defaultHeaders = { authorization: `Bearer ${token}` };
+      return new Client({ apiUrl: get().url, apiKey: null, defaultHeaders });
+    },
     send: async (who, method, path, body) => {
       const headers = typeof who === "string" ? { "x-api-key": keyOf(who) } : who;
       const response = await fetch(`${get().url}${path}`, {
