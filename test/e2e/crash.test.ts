@@ -12,30 +12,37 @@ import { AGENTS } from "./shared-server.js";
 const directory = await mkdtemp(join(tmpdir(), "tether-crash-"));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const TOOL_LOG = join(directory, "tools.log");
-const options = { config: AGENTS, stateDirectory: join(directory, "state"), env: { TOOL_LOG } };
+const optionsFor = (name: string) => ({
+  config: AGENTS,
+  stateDirectory: join(directory, name),
+  env: { TOOL_LOG: join(directory, `${name}.log`) },
+});
 const REQUEST = 'call heedful {"ms": 60000} and call deaf {"label": "saved"}';
 
-const CHECKPOINTS = join(options.stateDirectory, ".langgraph_api", ".langgraphjs_api.checkpointer.json");
-
 /** Whether the server's file of checkpoints holds a text. Its values are in base64. */
-async function isSaved(text: string): Promise<boolean> {
-  const file = await readFile(CHECKPOINTS, "utf8").catch(() => "");
+async function isSaved(stateDirectory: string, text: string): Promise<boolean> {
+  const path = join(stateDirectory, ".langgraph_api", ".langgraphjs_api.checkpointer.json");
+  const file = await readFile(path, "utf8").catch(() => "");
   const values = file.match(/[\w+/]{20,}={0,2}/g) ?? [];
   return values.some((value) => Buffer.from(value, "base64").toString().includes(text));
 }
 
-it.skipIf(process.env["SLOW_TESTS"] !== "1")(
-  "a server that is killed in the middle of a batch loses nothing that a tool had returned",
-  async () => {
+it.skipIf(process.env["SLOW_TESTS"] !== "1").each(["kill", "stop"] as const)(
+  "a server that gets a signal (%s) in the middle of a batch loses nothing that a tool had returned",
+  async (end) => {
+    const options = optionsFor(end);
+    const TOOL_LOG = options.env.TOOL_LOG;
     const first = await startDevServer(options);
     const { thread_id } = await first.client.threads.create();
     await new Thread(first.client, "probe", thread_id).begin(REQUEST);
     await until(() => readLog(TOOL_LOG).includes("end deaf:saved"));
-    await until(() => isSaved("deaf done saved"));
-    // The runs are written to a file of their own, at about the same time.
-    await delay(500);
-    await first.kill();
+    if (end === "kill") {
+      await until(() => isSaved(options.stateDirectory, "deaf done saved"));
+      // The runs are written to a file of their own, at about the same time.
+      await delay(500);
+    }
+    // SIGTERM lets the server write its state.
+    await first[end]();
 
     const second = await startDevServer(options);
     try {
