@@ -61,6 +61,7 @@ async function start() {
     const shared: SharedServer = { url: server.url, toolLog, cityLog };
     return {
       shared,
+      output: () => server.output(),
       stop: async () => {
         await server.stop();
         await stopRest();

@@ -12,6 +12,8 @@ export interface ServedUsers {
   client(user: User): Client;
   /** The client of a user with a token of the issuer. */
   tokenClient(user: string): Promise<Client>;
+  /** What the server has printed. */
+  output(): Promise<string>;
   /** Sends a request with a key, or with other headers. Returns the status and the body as a text. */
   send(
     who: User | Record<string, string>,
@@ -48,6 +50,7 @@ export function serveUsers(): ServedUsers {
       const defaultHeaders = { authorization: `Bearer ${token}` };
       return new Client({ apiUrl: get().url, apiKey: null, defaultHeaders });
     },
+    output: async () => await (await fetch(`${inject("usersServer")}/output`)).text(),
     send: async (who, method, path, body) => {
       const headers = typeof who === "string" ? { "x-api-key": keyOf(who) } : who;
       const response = await fetch(`${get().url}${path}`, {

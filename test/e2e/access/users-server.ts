@@ -58,6 +58,8 @@ async function start(): Promise<StartedServer> {
         MAX_RUNS_PER_USER: String(MOST_RUNS),
         MAX_REQUEST_BYTES: "200000",
         MAX_MESSAGE_LENGTH: "50000",
+        LOG_JSON: "true",
+        LOG_LEVEL: "info",
       },
     });
     const shared: UsersServer = {
@@ -67,6 +69,7 @@ async function start(): Promise<StartedServer> {
     };
     return {
       shared,
+      output: () => server.output(),
       stop: async () => {
         await server.stop();
         await issuer.stop();
