@@ -1,5 +1,6 @@
 /** The documents that list the settings, with the part that is written from their table. */
 
+import { SERVER_SETTINGS } from "../../src/deploy/access/server-settings.js";
 import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import type { Setting } from "../../src/settings/setting.js";
 import { SETTINGS } from "../../src/settings/settings.js";
@@ -27,11 +28,39 @@ function variable([name, { env, help, expects }]: (typeof ROWS)[number]): string
   return [`# ${help}\n# Expected: ${env.expects ?? expects}.\n${env.name}=${served.get(name) ?? ""}`];
 }
 
+type ServerRow = (typeof SERVER_SETTINGS)[keyof typeof SERVER_SETTINGS];
+const SERVER_ROWS = Object.entries<ServerRow>(SERVER_SETTINGS);
+
+const SERVER_TABLE = [
+  "| environment | what it does |",
+  "| --- | --- |",
+  ...SERVER_ROWS.map(([name, { help }]) => `| \`${name}\` | ${help.replaceAll("|", "\\|")} |`),
+].join("\n");
+
+const serverVariable = ([name, { help, expects }]: (typeof SERVER_ROWS)[number]) =>
+  `# ${help}\n# Expected: ${expects}.\n${name}=`;
+
 export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
   {
     path: "README.md",
     marks: ["<!-- Settings: written by `npm run docs:settings`. -->", "<!-- End of the settings. -->"],
     content: [...TABLE_HEAD, ...ROWS.map(tableRow)].join("\n"),
+  },
+  {
+    path: "README.md",
+    marks: [
+      "<!-- Settings of the server: written by `npm run docs:settings`. -->",
+      "<!-- End of the settings of the server. -->",
+    ],
+    content: SERVER_TABLE,
+  },
+  {
+    path: ".env.example",
+    marks: [
+      "# Settings of the server: written by `npm run docs:settings`.",
+      "# End of the settings of the server.",
+    ],
+    content: SERVER_ROWS.map(serverVariable).join("\n\n"),
   },
   {
     path: ".env.example",

@@ -1,9 +1,13 @@
 /** The graph that `langgraph.json` names. */
 
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../graph/agent-graph.js";
 import { createAgentGraph } from "../graph/create-agent-graph.js";
 import { withStartEvents } from "../graph/start-events.js";
 import { cachedCreateModel } from "../providers/models/cached-create-model.js";
+import { withOwnedStore } from "./access/owned-store.js";
+import { access, serverSettings } from "./access/served-access.js";
+import { userLabel } from "./access/user-label.js";
 import { approvalNames } from "./mcp/approval-names.js";
 import { createMcpTools, type LoadedTools } from "./mcp/create-mcp-tools.js";
 import { readMcpServers } from "./mcp/read-mcp-file.js";
@@ -21,6 +25,9 @@ const mcp = createMcpTools(
   })),
 );
 
+const isAllowed = ({ name }: { readonly name: string }) =>
+  serverSettings.ALLOWED_TOOLS === undefined || serverSettings.ALLOWED_TOOLS.includes(name);
+
 function build({ tools, events }: LoadedTools): AgentGraph {
   const own = createDeployTools(weather);
   const requireApproval = approvalNames(
@@ -33,7 +40,7 @@ function build({ tools, events }: LoadedTools): AgentGraph {
       ...options,
       requireApproval,
       createModel,
-      tools: [...own, ...tools.map(({ tool }) => tool)],
+      tools: [...own, ...tools.map(({ tool }) => tool)].filter(isAllowed),
     }),
     events,
   );
@@ -45,6 +52,16 @@ build(mcp.unconnected);
 /**
  * A factory, so that each run has its own graph. The server sets the checkpointer and the store on the graph object.
  * Concurrent runs on one shared object could overwrite them for each other.
+ *
+ * What the graph keeps in the store, such as notes, archives and inboxes, belongs to the authenticated user of the run.
  */
-export const graph = async (): Promise<AgentGraph> =>
-  build(await mcp.load(createDeployTools(weather).map(({ name }) => name)));
+export const graph = async (config?: RunnableConfig): Promise<AgentGraph> => {
+  const built = build(await mcp.load(createDeployTools(weather).map(({ name }) => name)));
+  return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;
+};
+
+/** The server overwrites what a client says here, if it has users. Otherwise it is not read. */
+function userOf(config: RunnableConfig | undefined): string | undefined {
+  const user: unknown = config?.configurable?.["langgraph_auth_user_id"];
+  return typeof user === "string" ? user : undefined;
+}

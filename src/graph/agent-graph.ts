@@ -158,8 +158,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * @throws InvalidMessageError for another message.
    */
   steer(threadId: string, message: BaseMessageLike): Promise<string> {
-    const { acceptSystemMessages: acceptsSystem, steering: isOn } = this.#defaults;
-    return steerThread({ store: this.store, threadId, message, isOn, acceptsSystem });
+    const { steering: isOn } = this.#defaults;
+    return steerThread({ store: this.store, threadId, message, isOn, rules: this.#defaults });
   }
 
   /**

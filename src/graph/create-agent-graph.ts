@@ -10,7 +10,7 @@ import { checkTools, returnsDirectly, toolName } from "../settings/check-tools.j
 import { readResponseFormat } from "../settings/format/read-response-format.js";
 import type { ResponseFormat } from "../settings/format/response-format.js";
 import { resolveSettings } from "../settings/resolve-settings.js";
-import { readRunContext } from "../settings/run-context.js";
+import { checkAllowedSettings, readRunContext } from "../settings/run-context.js";
 import { readContextSchema } from "../settings/schemas/own-context.js";
 import { readStateSchema } from "../settings/schemas/own-state.js";
 import type {
@@ -106,6 +106,7 @@ export function createAgentGraph<
       settings.stateSchema,
     );
   const ownContext = readContextSchema(settings.contextSchema);
+  checkAllowedSettings(settings.allowedSettings);
   const summaryModel =
     settings.summaryModel === undefined
       ? undefined
@@ -132,7 +133,7 @@ export function createAgentGraph<
     fallbackCount: fallbacks.length,
     takeMessages: createTakeMessages({
       steering: settings.steering,
-      readSteered: createSteeredReader(settings.acceptSystemMessages),
+      readSteered: createSteeredReader(settings),
     }),
     resolveSummaryModel:
       summaryModel === undefined ? resolveModel : () => summaryModel.resolveModel(undefined),
@@ -153,6 +154,7 @@ export function createAgentGraph<
     ownContext,
     concurrentRuns: settings.concurrentRuns,
     acceptSystemMessages: settings.acceptSystemMessages,
+    maxMessageLength: settings.maxMessageLength,
     steering: settings.steering,
     runsTool: (name) => settings.autoInvoke && tools.some((tool) => toolName(tool) === name),
     hasFormat: formatPlan !== undefined,
@@ -163,6 +165,7 @@ export function createAgentGraph<
     readContext: (context, isSubgraph) => {
       const chosen = readRunContext(context, {
         limits: settings,
+        allowed: settings.allowedSettings,
         ownKeys: ownContext.keys,
         ignoresUnknown: isSubgraph,
       });

@@ -79,6 +79,13 @@ export const MODEL_SETTINGS = {
     default: true,
     env: { name: "ACCEPT_SYSTEM_MESSAGES", read: readFlag },
   },
+  /** How many characters a message of a client may have, written as JSON. A longer one is refused. Default: no limit. */
+  maxMessageLength: {
+    ...countFrom(1),
+    help: "How many characters a message of a client may have, written as JSON. A longer one is refused. Default: no limit.",
+    default: Number.POSITIVE_INFINITY,
+    env: { name: "MAX_MESSAGE_LENGTH", read: readNumber },
+  },
   /**
    * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.

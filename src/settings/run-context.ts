@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
+import { didYouMean } from "../shared/did-you-mean.js";
 import type { LoopLimits } from "./loop-limits.js";
 import { checkSettings, type Rule } from "./rule.js";
 import type { Setting } from "./setting.js";
@@ -31,6 +32,8 @@ export const runContextSchema = z.object(
 export interface RunContextOptions {
   /** The limits of the graph. A run can only lower them. */
   readonly limits: LoopLimits;
+  /** The settings that a run may choose. @default all */
+  readonly allowed?: readonly string[] | undefined;
   /** The keys of `contextSchema`. They are not checked here, and left out of the result. */
   readonly ownKeys?: readonly string[];
   /** Whether unknown names are ignored instead of refused. */
@@ -40,17 +43,25 @@ export interface RunContextOptions {
 /**
  * Reads and checks the `context` of a run.
  *
- * @throws InvalidSettingError for an unknown name, a value that the setting does not take, or a raised limit.
+ * @throws InvalidSettingError for an unknown name, one that is not allowed, a value that the setting does not take, or a
+ * raised limit.
  */
 export function readRunContext(
   context: unknown,
-  { limits, ownKeys = [], ignoresUnknown }: RunContextOptions,
+  { limits, allowed, ownKeys = [], ignoresUnknown }: RunContextOptions,
 ): RunContext {
   if (context === undefined || context === null) return {};
-  const settings = ignoresUnknown ? pickKnown(context) : context;
+  const isAllowed = (name: string) => allowed?.includes(name) ?? true;
+  const settings = ignoresUnknown ? pickKnown(context, isAllowed) : context;
   const own = Object.fromEntries(ownKeys.map((key) => [key, ANY_VALUE]));
   checkSettings(settings, { ...RUN_RULES, ...own }, "context");
   const chosen = runContextSchema.parse(settings);
+  for (const [name, value] of Object.entries(chosen))
+    if (value !== undefined && !isAllowed(name))
+      throw new InvalidSettingError(
+        name,
+        `This graph does not let a run choose \`${name}\`. Leave it out of the \`context\`.`,
+      );
   const mosts = new Map<string, number>(Object.entries(limits));
   for (const [name, value] of Object.entries(chosen)) {
     const most = RUN_RULES[name]?.lowerOnly ? mosts.get(name) : undefined;
@@ -65,6 +76,23 @@ export function withoutSettings(context: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(context).filter(([name]) => !Object.hasOwn(RUN_RULES, name)));
 }
 
-function pickKnown(settings: object): object {
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(RUN_RULES, name)));
+function pickKnown(settings: object, isAllowed: (name: string) => boolean): object {
+  const known = Object.entries(settings).filter(
+    ([name]) => Object.hasOwn(RUN_RULES, name) && isAllowed(name),
+  );
+  return Object.fromEntries(known);
+}
+
+/** @throws InvalidSettingError for a name of no setting that a run can choose. */
+export function checkAllowedSettings(names: readonly string[] | undefined): void {
+  for (const name of names ?? [])
+    if (!Object.hasOwn(RUN_RULES, name)) {
+      const expected = `names of settings that a run can choose (${Object.keys(RUN_RULES).join(", ")})`;
+      throw InvalidSettingError.expected(
+        "allowedSettings",
+        expected,
+        name,
+        didYouMean(name, Object.keys(RUN_RULES)),
+      );
+    }
 }

@@ -1,7 +1,8 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { readFlag } from "./environment-text.js";
+import { z } from "zod";
+import { readFlag, readNames } from "./environment-text.js";
 import { flag, listOf, objectWith, oneOf, orFlag } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
@@ -39,6 +40,17 @@ export const SERVICE_SETTINGS = {
     help: "Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store. Each model request reads it once, and so does the end of a turn. Default: true.",
     default: true,
     env: { name: "STEERING", read: readFlag },
+  },
+  /**
+   * The names of the settings that a run may choose in its `context`. Leave out `systemPrompt` to lock it. Default: all
+   * that are marked "per run".
+   */
+  allowedSettings: {
+    schema: z.array(z.string()).readonly(),
+    expects: "a list of names of settings",
+    help: 'The names of the settings that a run may choose in its `context`. Leave out `systemPrompt` to lock it. Default: all that are marked "per run".',
+    default: undefined,
+    env: { name: "ALLOWED_SETTINGS", read: readNames, expects: "names of settings separated by commas" },
   },
   /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
   store: {

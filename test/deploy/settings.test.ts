@@ -50,6 +50,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   systemPrompt: text("SYSTEM_PROMPT"),
   promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
+  maxMessageLength: count(1, "MAX_MESSAGE_LENGTH"),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
   requireApproval: names("REQUIRE_APPROVAL"),
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
@@ -77,6 +78,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   summaryPrompt: text("SUMMARY_PROMPT"),
   summaryHeading: text("SUMMARY_HEADING"),
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
+  allowedSettings: names("ALLOWED_SETTINGS"),
   steering: flag("STEERING", false),
   coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
 };

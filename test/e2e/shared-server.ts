@@ -5,15 +5,14 @@
 
 import { appendFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { startDevServer } from "../../scripts/dev-server.js";
 import { playCalls } from "../support/call-script.js";
-import { listen } from "../support/listen.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { provideLazily } from "./provide-lazily.js";
 import { startWeatherService } from "./weather-service.js";
 
 export const AGENTS = fileURLToPath(new URL("../fixtures/agents/langgraph.json", import.meta.url));
@@ -36,22 +35,9 @@ declare module "vitest" {
 
 /** What vitest calls before all tests; it calls what is returned after them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  let starting: ReturnType<typeof start> | undefined;
-  const door = createServer(async (_, response) => {
-    starting ??= start();
-    await starting.then(
-      ({ shared }) => response.end(JSON.stringify(shared)),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
-  });
-  const { url, stop } = await listen(door);
+  const { url, stop } = await provideLazily(start);
   project.provide("sharedServer", url);
-  return async () => {
-    await stop();
-    // Why it did not start, the tests have said.
-    const server = await starting?.catch(() => undefined);
-    await server?.stop();
-  };
+  return stop;
 }
 
 async function start() {
@@ -80,6 +66,7 @@ async function start() {
     const shared: SharedServer = { url: server.url, toolLog, cityLog };
     return {
       shared,
+      output: () => server.output(),
       stop: async () => {
         await server.stop();
         await stopRest();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { resolveSettings } from "../../src/settings/resolve-settings.js";
-import { readRunContext, runContextSchema } from "../../src/settings/run-context.js";
+import { checkAllowedSettings, readRunContext, runContextSchema } from "../../src/settings/run-context.js";
 import { SETTINGS } from "../../src/settings/settings.js";
 
 const PER_RUN = [
@@ -59,6 +59,16 @@ describe("readRunContext", () => {
   it("raises settings that are not limits", () => {
     const raised = { messagesToKeep: 1000, maxTokensBeforeSummary: 1_000_000 };
     expect(readRunContext(raised, { limits, ignoresUnknown: false })).toEqual(raised);
+  });
+
+  it("refuses a setting that is not allowed, and ignores it in a subgraph", () => {
+    const allowed = ["maxIterations"];
+    const context = { maxIterations: 2, systemPrompt: "obey me" };
+    expect(() => readRunContext(context, { limits, allowed, ignoresUnknown: false })).toThrow(
+      "This graph does not let a run choose `systemPrompt`.",
+    );
+    expect(readRunContext(context, { limits, allowed, ignoresUnknown: true })).toEqual({ maxIterations: 2 });
+    expect(() => checkAllowedSettings(["systemPromt"])).toThrow("Did you mean `systemPrompt`?");
   });
 
   it("ignores the settings of a parent graph in a subgraph, and refuses them otherwise", () => {

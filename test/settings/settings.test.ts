@@ -12,6 +12,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   systemPrompt: ["Default: none", undefined],
   promptCache: ["Default: `off`", "off"],
   acceptSystemMessages: ["Default: true", true],
+  maxMessageLength: ["Default: no limit", Number.POSITIVE_INFINITY],
   maxStreamFallbackAttempts: ["Default: 3", 3],
   tools: ["Default: none", []],
   requireApproval: ["Default: none", []],
@@ -49,6 +50,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   checkpointer: ["Default: none", undefined],
   concurrentRuns: ["Default: `enqueue`", "enqueue"],
   store: ["Default: none", undefined],
+  allowedSettings: ['Default: all that are marked "per run"', undefined],
   steering: ["Default: true", true],
 };
 

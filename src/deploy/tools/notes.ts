@@ -1,6 +1,6 @@
 /**
- * Notes that are kept when a thread ends: they are in the LangGraph store. Each user has separate notes if
- * the run knows its user.
+ * Notes that are kept when a thread ends: they are in the LangGraph store. On a server with users, each one has a store of
+ * their own. Otherwise everybody has the same notes.
  */
 
 import { createHash } from "node:crypto";
@@ -15,10 +15,6 @@ const PAGE_SIZE = 100;
 const MAX_FOUND = 10;
 
 const noteSchema = z.object({ text: z.string() });
-const userSchema = z.object({
-  langgraph_auth_user_id: z.string().min(1).optional().catch(undefined),
-  user_id: z.string().min(1).optional().catch(undefined),
-});
 
 const saveNoteSchema = z.object({ text: z.string().trim().min(1).describe("The text of the note.") });
 const searchNotesSchema = z.object({
@@ -28,7 +24,7 @@ const searchNotesSchema = z.object({
 export function createSaveNoteTool() {
   return tool(
     async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
-      await readStore(runtime).put(readNamespace(runtime), deriveKey(text), { text });
+      await readStore(runtime).put([NAMESPACE], deriveKey(text), { text });
       return `Saved the note: ${text}`;
     },
     {
@@ -43,7 +39,7 @@ export function createSearchNotesTool() {
   return tool(
     async ({ query }: z.infer<typeof searchNotesSchema>, runtime: ToolRuntime) => {
       const store = readStore(runtime);
-      const namespace = readNamespace(runtime);
+      const namespace = [NAMESPACE];
       const ranked = await findRanked(store, namespace, query);
       const found = ranked.length > 0 ? ranked : await findByWords(store, namespace, query);
       if (found.length === 0) return query.trim() ? `No note matches "${query}".` : "There are no notes.";
@@ -102,17 +98,6 @@ function readStore({ store }: { readonly store: unknown }): NoteStore {
 /** Checks the shape, because the server's store comes from another copy of the class. */
 function isNoteStore(store: unknown): store is NoteStore {
   return typeof store === "object" && store !== null && "put" in store && "search" in store;
-}
-
-function readNamespace({ configurable }: ToolRuntime): string[] {
-  const user = userSchema.safeParse(configurable).data;
-  const userId = user?.langgraph_auth_user_id ?? user?.user_id;
-  return userId === undefined ? [NAMESPACE] : [NAMESPACE, toLabel(userId)];
-}
-
-/** A label of a namespace must not contain periods or colons. */
-function toLabel(userId: string): string {
-  return encodeURIComponent(userId).replaceAll(".", "%2E");
 }
 
 /** Derived from the text, so that a note that is saved twice is kept once. */

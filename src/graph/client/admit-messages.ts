@@ -16,11 +16,10 @@ import type { AgentEvent } from "../../nodes/run/agent-event.js";
 import { messagesOfCommand } from "../../nodes/tools/command-with-messages.js";
 import { isRecord } from "../../shared/is-record.js";
 import { withMessages } from "../run-input.js";
-import { readClientMessages } from "./client-messages.js";
+import { type MessageRules, readClientMessages } from "./client-messages.js";
 
 /** What the graph lets clients do. */
-export interface ClientRules {
-  readonly acceptSystemMessages: boolean;
+export interface ClientRules extends MessageRules {
   /** Whether this graph runs the calls of the tool, and not the caller of the run. */
   readonly runsTool: (name: string) => boolean;
 }
@@ -48,7 +47,7 @@ export async function admitInput(
   if (isCommand(input)) assertDecision(input);
   const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
   if (given === undefined) return { input, events: [] };
-  const { messages, repairs } = readClientMessages(given, rules.acceptSystemMessages);
+  const { messages, repairs } = readClientMessages(given, rules);
   const refused = await findRefused(messages, rules, readThread);
   const events: AgentEvent[] = [
     ...repairs.map(({ by }) => ({ type: "role-changed" as const, messageId: by.id })),
@@ -77,7 +76,7 @@ export function admitUpdates(rules: ClientRules, publish: (repairs: readonly Rep
   return {
     /** @throws InvalidMessageError for a message that is malformed. */
     read: (given: unknown): readonly BaseMessage[] => {
-      const { messages, repairs } = readClientMessages(given, rules.acceptSystemMessages);
+      const { messages, repairs } = readClientMessages(given, rules);
       publish(repairs);
       admitted.push(...messages);
       return messages;

@@ -8,16 +8,26 @@ import { InvalidMessageError } from "../../errors.js";
 import { isTrusted, MARKS, withoutMarks } from "../../history/messages/marks.js";
 import { createRepair, type Repair } from "../../history/messages/repair.js";
 import { causeInText } from "../../history/messages/result.js";
+import { toPlain } from "../../history/messages/to-plain.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { messageExpectation } from "../../history/reading/message-expectation.js";
 import { issueOfShape } from "../../history/reading/message-issue.js";
 import { isRecord } from "../../shared/is-record.js";
 import { safely } from "../../shared/safely.js";
+import { toJson } from "../../shared/to-json.js";
 
 export interface ClientMessages {
   readonly messages: readonly BaseMessage[];
   /** The system messages that became the user's words. */
   readonly repairs: readonly RoleChanged[];
+}
+
+/** What the messages of clients may be. */
+export interface MessageRules {
+  /** Whether a system message stays one. Otherwise it becomes a message of the user. */
+  readonly acceptSystemMessages: boolean;
+  /** How many characters a message may have as JSON. */
+  readonly maxMessageLength: number;
 }
 
 type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
@@ -26,15 +36,15 @@ type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
  * Reads what a client sends as `messages`: one message-like or several. Marks of this library are taken off, unless the
  * library itself has returned the message in this process.
  *
- * @param acceptsSystem Whether a system message stays one. Otherwise it becomes a message of the user.
- * @throws InvalidMessageError for a value that is not a message, or has a field of another shape. It names the path.
+ * @throws InvalidMessageError for a value that is not a message, has a field of another shape, or is too long. It names
+ * the path.
  */
-export function readClientMessages(given: unknown, acceptsSystem: boolean): ClientMessages {
+export function readClientMessages(given: unknown, rules: MessageRules): ClientMessages {
   const isList = Array.isArray(given);
   const repairs: RoleChanged[] = [];
   const messages = [given].flat().map((value: unknown, index) => {
     const place = isList ? `messages[${index}]` : "messages";
-    const { message, repair } = readClientMessage(value, place, acceptsSystem);
+    const { message, repair } = readClientMessage(value, place, rules);
     if (repair !== undefined) repairs.push(repair);
     return message;
   });
@@ -53,11 +63,12 @@ export interface ClientRead {
  * @param place What errors call the value.
  * @throws InvalidMessageError like {@link readClientMessages}.
  */
-export function readClientMessage(value: unknown, place: string, acceptsSystem: boolean): ClientRead {
+export function readClientMessage(value: unknown, place: string, rules: MessageRules): ClientRead {
   const message = readSound(value, place);
   if (isTrusted(value)) return { message };
+  assertLength(message, place, rules);
   const unmarked = withoutForeignMarks(message);
-  if (acceptsSystem || !speaksAsSystem(unmarked)) return { message: unmarked };
+  if (rules.acceptSystemMessages || !speaksAsSystem(unmarked)) return { message: unmarked };
   const by = asUser(unmarked);
   return { message: by, repair: createRepair({ kind: "role-changed", message: unmarked, by }) };
 }
@@ -68,6 +79,14 @@ function readSound(value: unknown, place: string): BaseMessage {
   const issue = issueOfShape(message);
   if (issue === undefined) return message;
   throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
+}
+
+function assertLength(message: BaseMessage, place: string, { maxMessageLength }: MessageRules): void {
+  if (maxMessageLength === Number.POSITIVE_INFINITY) return;
+  const length = toJson(toPlain(message))?.length ?? Number.POSITIVE_INFINITY;
+  if (length <= maxMessageLength) return;
+  const expectation = `a message of at most ${maxMessageLength} characters`;
+  throw new InvalidMessageError(place, `a message of ${length} characters`, expectation);
 }
 
 /** Even a value that cannot be read is refused by its place. */

@@ -65,19 +65,14 @@ describe("notes", () => {
     expect(await createNotebook(store)("search_notes", { query: "249" })).toBe("- note 249");
   });
 
-  it.each([
-    { title: "two users", one: { user_id: "ann@example.com" }, other: { user_id: "bob@example.com" } },
-    { title: "a user and nobody", one: { langgraph_auth_user_id: "id:1" }, other: {} },
-    {
-      title: "the server's user and a claimed one",
-      one: { langgraph_auth_user_id: "a", user_id: "b" },
-      other: { user_id: "b" },
-    },
-  ])("are kept apart for $title", async ({ one, other }) => {
-    const use = createNotebook(new InMemoryStore());
-    await use("save_note", { text: "my secret" }, one);
-    expect(await use("search_notes", { query: "secret" }, one)).toBe("- my secret");
-    expect(await use("search_notes", { query: "secret" }, other)).toBe('No note matches "secret".');
+  it("are not chosen by what a client says about its user", async () => {
+    const store = new InMemoryStore();
+    await store.put(["notes", "alice"], "1", { text: "her secret" });
+    const use = createNotebook(store);
+    const claim = { langgraph_auth_user_id: "alice", user_id: "alice" };
+    expect(await use("search_notes", { query: "" }, claim)).toBe("There are no notes.");
+    await use("save_note", { text: "mine" }, claim);
+    expect(await use("search_notes", { query: "" })).toBe("- mine");
   });
 
   it("are ranked by a store that has an index", async () => {

@@ -1,0 +1,34 @@
+/** What stands before the routes of the server: `http.app` of `langgraph.json`. */
+
+import { Hono } from "hono";
+import { serverFetch } from "../../langgraph/server-fetch.js";
+import { access, runOwners, serverSettings } from "../access/served-access.js";
+import {
+  guardAssistants,
+  guardProtocol,
+  guardRun,
+  guardRunOfThread,
+  PROTOCOL_ROUTES,
+  RUN_STREAM_ROUTES,
+} from "./guard-users.js";
+import { limitBody, limitRuns, limitWebhooks } from "./limits.js";
+import { RUN_ROUTES } from "./run-requests.js";
+
+const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
+
+export const app = new Hono();
+
+app.use(limitBody(MAX_REQUEST_BYTES));
+for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
+if (access.kind === "users") {
+  const guards = { runOwners, serverFetch };
+  const ownProtocol = guardProtocol(guards);
+  for (const route of PROTOCOL_ROUTES) app.use(route, ownProtocol);
+  for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread(guards));
+  app.get("/runs/:run/stream", guardRun(guards));
+  for (const route of RUN_ROUTES) app.use(route, guardAssistants(guards));
+}
+if (MAX_RUNS_PER_USER !== undefined) {
+  const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
+  for (const route of RUN_ROUTES) app.use(route, fewRuns);
+}

@@ -1,0 +1,64 @@
+/** The server with users as the tests of one file have it. */
+
+import { Client } from "@langchain/langgraph-sdk";
+import { importPKCS8, SignJWT } from "jose";
+import { beforeAll, inject } from "vitest";
+import { AUDIENCE, ISSUER, type UsersServer } from "./users-server.js";
+
+export type User = "ann@example.com" | "bob" | "limited";
+
+export interface ServedUsers {
+  readonly shared: UsersServer;
+  client(user: User): Client;
+  /** The client of a user with a token of the issuer. */
+  tokenClient(user: string): Promise<Client>;
+  /** What the server has printed. */
+  output(): Promise<string>;
+  /** Sends a request with a key, or with other headers. Returns the status and the body as a text. */
+  send(
+    who: User | Record<string, string>,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+export function serveUsers(): ServedUsers {
+  let known: UsersServer | undefined;
+  const get = () => {
+    if (known === undefined) throw new Error("The server runs only while tests do.");
+    return known;
+  };
+  beforeAll(async () => {
+    const answer = await fetch(inject("usersServer"));
+    if (!answer.ok) throw new Error(await answer.text());
+    known = (await answer.json()) as UsersServer;
+  });
+  const keyOf = (user: User) => get().keys[user] ?? "";
+  return {
+    get shared() {
+      return get();
+    },
+    client: (user) =>
+      new Client({ apiUrl: get().url, apiKey: keyOf(user), callerOptions: { maxRetries: 0 } }),
+    tokenClient: async (user) => {
+      const key = await importPKCS8(get().issuerKey, "RS256");
+      const token = await new SignJWT({ iss: ISSUER, aud: AUDIENCE, sub: user })
+        .setProtectedHeader({ alg: "RS256", kid: "1" })
+        .setExpirationTime("10m")
+        .sign(key);
+      const defaultHeaders = { authorization: `Bearer ${token}` };
+      return new Client({ apiUrl: get().url, apiKey: null, defaultHeaders });
+    },
+    output: async () => await (await fetch(`${inject("usersServer")}/output`)).text(),
+    send: async (who, method, path, body) => {
+      const headers = typeof who === "string" ? { "x-api-key": keyOf(who) } : who;
+      const response = await fetch(`${get().url}${path}`, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    },
+  };
+}
