@@ -1,0 +1,119 @@
+/** What the doctor finds. The codes, and the fields in JSON, are stable. */
+
+import type { DialectName } from "../providers/dialects/dialects.js";
+import type { RuleName } from "../providers/dialects/rule.js";
+
+/**
+ * - `thread/bricked`: every read of the thread throws, because a removal names an unknown message.
+ * - `thread/unreadable`: the thread cannot be read, so nothing is known about it.
+ * - `pairing/dangling-call`: a tool call without a result.
+ * - `pairing/orphan-result`: a result without a call before it.
+ * - `pairing/misplaced-result`: a result that does not directly follow the message with its call, or out of call order.
+ * - `pairing/duplicate-result`: a second result of one call.
+ * - `pairing/reused-id`: a call that has the id of an earlier one. Some models do this by design.
+ * - `pairing/open-call`: the last run ended on purpose with calls that the caller may answer.
+ * - `content/not-a-message`: a value in the list that is not a message.
+ * - `content/shape`: a field of a message has another shape than its type says.
+ * - `content/too-deep`: a value is nested deeper than a checkpoint can be read back.
+ * - `content/…`, `order/…`: a rule that a provider applies, by its name in `validateHistory`.
+ * - `size/window`: the messages do not fit into the window of a model.
+ * - `size/quadratic`: each checkpoint stores the whole list again.
+ * - `state/pending-result`: a finished result that is not in the list, but can be recovered.
+ * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
+ * - `state/busy`: a run is going on. The messages were not judged.
+ * - `state/subgraph`: the state of a subgraph. It is reported, and never changed.
+ */
+export type FindingCode =
+  | "thread/bricked"
+  | "thread/unreadable"
+  | "pairing/dangling-call"
+  | "pairing/orphan-result"
+  | "pairing/misplaced-result"
+  | "pairing/duplicate-result"
+  | "pairing/reused-id"
+  | "pairing/open-call"
+  | "content/not-a-message"
+  | "content/shape"
+  | "content/too-deep"
+  | `content/${RuleName}`
+  | `order/${RuleName}`
+  | "size/window"
+  | "size/quadratic"
+  | "state/pending-result"
+  | "state/waiting-for-approval"
+  | "state/busy"
+  | "state/subgraph";
+
+/** How bad a finding is. `error`: a model would refuse the thread. `info`: nothing has to be done. */
+export type Severity = "error" | "warning" | "info";
+
+/**
+ * - `recover-result`: a result that its tool returned is put after its call.
+ * - `close-call`: a result is written that says why there is none.
+ * - `take-out`: the message leaves the thread, and stays in the receipt.
+ * - `move`: the message is moved to its place.
+ * - `mend`: the message is replaced by one that can be read and sent.
+ * - `rewrite`: the thread is written again, so that its own graph can read it.
+ * - `at-request`: nothing has to be stored. `toModelInput`, `tetherMiddleware` or `createAgentGraph` change the request.
+ * - `use-delta`: a delta channel for the messages, or an archive, stops the growth.
+ * - `wait`: nothing is done until the human has answered, or the run has ended.
+ */
+export type FixKind =
+  | "recover-result"
+  | "close-call"
+  | "take-out"
+  | "move"
+  | "mend"
+  | "rewrite"
+  | "at-request"
+  | "use-delta"
+  | "wait";
+
+/** Something that ends a finding. */
+export interface Fix {
+  readonly kind: FixKind;
+  /** One sentence. */
+  readonly description: string;
+  /** The command that does it; null if there is none. The library does not know the target: the command line sets it. */
+  readonly command: string | null;
+}
+
+/** One thing that was found in a thread. It contains no text of messages, arguments or results. */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  /** The place in the list of messages; null if the finding is about the whole thread. */
+  readonly index: number | null;
+  readonly messageId: string | null;
+  readonly callId: string | null;
+  /** The name of the called tool; null if the finding is about no call. */
+  readonly tool: string | null;
+  /** The provider family that would refuse the messages; null if the finding is not about one. */
+  readonly dialect: DialectName | null;
+  /** The provider's error in its own words; null if the words are not known. It can contain ids and names of tools. */
+  readonly providerSays: string | null;
+  /** One sentence that says what is wrong, with ids, names, counts and lengths. */
+  readonly evidence: string;
+  readonly fixes: readonly Fix[];
+}
+
+/** What was found in one thread. */
+export interface ThreadReport {
+  readonly schemaVersion: 1;
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string | null;
+  /** The status of the thread: see `StoredThread`. */
+  readonly status: "idle" | "busy" | "interrupted" | "error";
+  /**
+   * - `sound`: there is no finding, or only findings with the severity `info`.
+   * - `findings`: there is an error or a warning.
+   * - `unreadable`: the messages could not be read. Such a thread is never sound.
+   * - `skipped`: a run is going on, so the messages were not judged.
+   */
+  readonly outcome: "sound" | "findings" | "unreadable" | "skipped";
+  /** How many messages the list has; null if they could not be read. */
+  readonly messages: number | null;
+  /** In the order of the messages; those about the whole thread first. */
+  readonly findings: readonly Finding[];
+}
