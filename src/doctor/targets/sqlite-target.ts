@@ -106,7 +106,7 @@ function createTable(db: Database): ThreadTable {
   return {
     heads: async (after, count, threadIds) => {
       if (threadIds === undefined)
-        return heads.all(after?.threadId ?? "", after?.namespace ?? NOTHING_BEFORE, count).map(toHead);
+        return heads.all(after?.threadId ?? "", after?.namespace ?? "", count).map(toHead);
       // The threads that somebody names are few, so they are one page.
       return after === undefined ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead)) : [];
     },
@@ -118,9 +118,6 @@ function createTable(db: Database): ThreadTable {
     measure: async (threadId) => measures(threadId),
   };
 }
-
-/** Sorts before every text, also before the empty one, which is the namespace of a thread itself. */
-const NOTHING_BEFORE = -1;
 
 function toHead(row: unknown): Head {
   const { thread_id, checkpoint_ns, checkpoint_id } = Object(row);
