@@ -101,7 +101,8 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   } as StoredThread;
 }
 
-function messagesIn(value: unknown): readonly unknown[] | undefined {
+/** The list of messages in a value of a file; undefined if there is none. */
+export function messagesIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (!isRecord(value)) return undefined;
   const values = value["values"];
