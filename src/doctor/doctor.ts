@@ -66,7 +66,9 @@ export function diagnoseThread(
   given: StoredThread | ThreadPlace,
   options?: DiagnoseOptions,
 ): ThreadReport | Promise<ThreadReport> {
-  return isPlace(given) ? readThread(given).then((thread) => reportOn(thread, options)) : reportOn(given, options);
+  return isPlace(given)
+    ? readThread(given).then((thread) => reportOn(thread, options))
+    : reportOn(given, options);
 }
 
 /**
@@ -95,7 +97,9 @@ export function planRepair(
   given: StoredThread | ThreadPlace,
   options?: PlanOptions,
 ): RepairPlan | Promise<RepairPlan> {
-  return isPlace(given) ? readThread(given).then((thread) => planFor(thread, options)) : planFor(given, options);
+  return isPlace(given)
+    ? readThread(given).then((thread) => planFor(thread, options))
+    : planFor(given, options);
 }
 
 /**
