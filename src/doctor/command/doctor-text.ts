@@ -25,12 +25,15 @@ function groupText(group: readonly Finding[]): string {
   if (said !== undefined) lines.push(wrapText(`${said.dialect}: ${said.providerSays}`, "        "));
   else if (/^(?:thread|size|content)\//.test(first.code)) lines.push(wrapText(first.evidence, "        "));
   for (const finding of group)
-    if ("excerpt" in finding) lines.push(wrapText(`${finding.messageId ?? finding.index}: ${finding.excerpt}`, "        "));
+    if ("excerpt" in finding)
+      lines.push(wrapText(`${finding.messageId ?? finding.index}: ${finding.excerpt}`, "        "));
   return lines.join("\n");
 }
 
 export interface Ending {
   readonly counts: Counts;
+  /** Whether no thread was listed. */
+  readonly isEmpty: boolean;
   /** How many findings were not listed, because of `--max-findings`. */
   readonly unlisted: number;
   readonly missing: readonly string[];
@@ -40,10 +43,11 @@ export interface Ending {
 }
 
 /** The last lines of the report. */
-export function endingText({ counts, unlisted, missing, stopped, mend }: Ending): string {
+export function endingText({ counts, isEmpty, unlisted, missing, stopped, mend }: Ending): string {
   const { threads, waiting, skipped, unreadable, errors, warnings } = counts;
   const notes = [
-    waiting > 0 && `  · ${amount(waiting, "thread waits", "threads wait")} for a human. They are never changed.`,
+    waiting > 0 &&
+      `  · ${amount(waiting, "thread waits", "threads wait")} for a human. They are never changed.`,
     skipped > 0 && `  · ${amount(skipped, "thread is", "threads are")} busy and not judged.`,
     unreadable > 0 && `  · ${amount(unreadable, "thread", "threads")} could not be read.`,
     missing.length > 0 && wrapText(`Not found: ${missing.join(", ")}`, "  · ", "    "),
@@ -57,6 +61,9 @@ export function endingText({ counts, unlisted, missing, stopped, mend }: Ending)
       : unreadable > 0 || missing.length > 0 || stopped !== undefined
         ? `No findings in the threads that were read.`
         : `${amount(threads - skipped, "thread is", "threads are")} sound.`;
-  const command = mend === undefined ? [] : ["", "  Show what a repair would do, and how to apply it:", wrapCommand(mend, "    ")];
-  return `${["", ...notes, `  ${verdict}`, ...command].join("\n")}\n`;
+  const command =
+    mend === undefined
+      ? []
+      : ["", "  Show what a repair would do, and how to apply it:", wrapCommand(mend, "    ")];
+  return `${[...(isEmpty ? [] : [""]), ...notes, `  ${verdict}`, ...command].join("\n")}\n`;
 }

@@ -31,7 +31,9 @@ export function describeFindings(findings: readonly Finding[]): string {
   const text = findings.length === 1 ? one : `${findings.length} ${many}`;
   const tools = [...new Set(findings.flatMap(({ tool }) => tool || []))];
   const isAboutCalls = code.startsWith("pairing/");
-  return isAboutCalls && tools.length > 0 ? `${text} (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})` : text;
+  return isAboutCalls && tools.length > 0
+    ? `${text} (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`
+    : text;
 }
 
 /** The findings of each code, in the order in which the codes first appear. */

@@ -66,7 +66,9 @@ const ABOUT: Readonly<Record<CommandName, About>> = {
   size: {
     usage: "langgraph-tether size TARGET [options]",
     short: "says how much threads store, and what would save how much",
-    long: ["Adds up what a database stores of each thread, in the database, and says how it grows. It only reads."],
+    long: [
+      "Adds up what a database stores of each thread, in the database, and says how it grows. It only reads.",
+    ],
     examples: [
       'npx langgraph-tether size --postgres "$DATABASE_URL"',
       "npx langgraph-tether size --sqlite threads.db --format json",

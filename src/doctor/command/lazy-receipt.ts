@@ -23,7 +23,9 @@ export async function openLazyReceipt(
 ): Promise<LazyReceipt> {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
-  const taken = new UsageError(`The receipt ${name} exists already. A receipt is never overwritten: choose another name.`);
+  const taken = new UsageError(
+    `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`,
+  );
   if (await isThere(absolute)) throw taken;
   let opening: Promise<ReceiptFile> | undefined;
   const create = async (): Promise<ReceiptFile> => {
@@ -32,7 +34,9 @@ export async function openLazyReceipt(
       await (await open(absolute, "wx", 0o600)).close();
       return await openReceipt(absolute);
     } catch (error) {
-      throw Object(error).code === "EEXIST" ? taken : new UsageError(`The receipt ${name} cannot be written: ${reasonOf(error)}`);
+      throw Object(error).code === "EEXIST"
+        ? taken
+        : new UsageError(`The receipt ${name} cannot be written: ${reasonOf(error)}`);
     }
   };
   return {

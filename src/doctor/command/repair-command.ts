@@ -7,16 +7,24 @@ import type { StoredThread } from "../stored-thread.js";
 import { openTarget } from "../targets/open-target.js";
 import { UsageError } from "../targets/usage-error.js";
 import type { ThreadRef, ThreadStore } from "../thread-store.js";
-import type { CommandIo } from "./command-io.js";
 import { askToWrite } from "./ask-to-write.js";
+import type { CommandIo } from "./command-io.js";
 import { concurrencyOf } from "./doctor-command.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { type LazyReceipt, openLazyReceipt } from "./lazy-receipt.js";
 import type { GivenOptions } from "./options.js";
 import { amount } from "./progress.js";
 import { type Reading, readThreads } from "./read-threads.js";
-import { countRepair, isLeft, noRepairs, planText, printedPlan, repairEnding, type RepairCounts } from "./repair-text.js";
-import { selectionOf, targetFlags, targetOf } from "./target-of.js";
+import {
+  countRepair,
+  isLeft,
+  noRepairs,
+  planText,
+  printedPlan,
+  type RepairCounts,
+  repairEnding,
+} from "./repair-text.js";
+import { selectionFlags, selectionOf, targetFlags, targetOf } from "./target-of.js";
 
 /** How often a thread that somebody else has written meanwhile gets a new plan. */
 const TRIES = 3;
@@ -25,9 +33,12 @@ export async function runRepair(options: GivenOptions, io: CommandIo): Promise<E
   const { apply = false, yes = false } = options;
   const place = targetOf(options, io);
   if (apply && place.kind === "file")
-    throw new UsageError("A file cannot be repaired in place. Without --apply, repair shows what it would do. `repairHistory` of the library mends a list of messages.");
+    throw new UsageError(
+      "A file cannot be repaired in place. Without --apply, repair shows what it would do. `repairHistory` of the library mends a list of messages.",
+    );
   for (const name of ["receipt", "yes", "as-node"] as const)
-    if (!apply && options[name] !== undefined) throw new UsageError(`--${name} needs --apply: without it, nothing is written.`);
+    if (!apply && options[name] !== undefined)
+      throw new UsageError(`--${name} needs --apply: without it, nothing is written.`);
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
   const receipt = apply ? await openLazyReceipt(options.receipt, io) : undefined;
   const concurrency = concurrencyOf(options);
@@ -82,10 +93,16 @@ async function repairAll(
   else {
     // The operator sees the plan first. Each thread is then read and planned again, and written at once.
     const refs: string[] = [];
-    end = await readThreads(store, reading, io, async (ref, thread) => ({ plan: plan(ref, thread), outcome: undefined }), async (done) => {
-      if (done.plan.kind === "write") refs.push(done.plan.threadId);
-      await print(done);
-    });
+    end = await readThreads(
+      store,
+      reading,
+      io,
+      async (ref, thread) => ({ plan: plan(ref, thread), outcome: undefined }),
+      async (done) => {
+        if (done.plan.kind === "write") refs.push(done.plan.threadId);
+        await print(done);
+      },
+    );
     if (refs.length > 0 && end.stopped === undefined) {
       const isMeant = await askToWrite(`Write ${amount(refs.length, "thread")} of ${store.target}?`, io);
       if (!isMeant) {
@@ -93,7 +110,14 @@ async function repairAll(
         return EXIT.findings;
       }
       const { skipped, waiting, subgraphs, unreadable } = counts;
-      counts = { ...noRepairs(), threads: counts.threads - refs.length, skipped, waiting, subgraphs, unreadable };
+      counts = {
+        ...noRepairs(),
+        threads: counts.threads - refs.length,
+        skipped,
+        waiting,
+        subgraphs,
+        unreadable,
+      };
       listed = 0;
       end = await readThreads(store, { ...reading, selection: { threadIds: refs } }, io, write, print);
     }
@@ -103,8 +127,10 @@ async function repairAll(
   const path = receipt?.writtenTo();
   const outcome = left ? "left" : "done";
   const rest = { outcome, counts, missing, stopped: stopped ?? null, receipt: path ?? null } as const;
-  if (format === "json") await output.write(`${JSON.stringify({ ...head, ...rest, threads: printed }, undefined, 2)}\n`);
-  else if (format === "ndjson") await output.write(`${JSON.stringify({ type: "summary", schemaVersion: 1, ...rest })}\n`);
+  if (format === "json")
+    await output.write(`${JSON.stringify({ ...head, ...rest, threads: printed }, undefined, 2)}\n`);
+  else if (format === "ndjson")
+    await output.write(`${JSON.stringify({ type: "summary", schemaVersion: 1, ...rest })}\n`);
   else
     await output.write(
       repairEnding({
@@ -112,7 +138,11 @@ async function repairAll(
         missing,
         stopped,
         receipt: path,
-        flags: targetFlags(options, io),
+        target: targetFlags(options, io),
+        selection: [selectionFlags(options), options["no-harvest"] === true && "--no-harvest"]
+          .filter(Boolean)
+          .join(" "),
+        isEmpty: listed === 0,
         isApplied: receipt !== undefined,
         canApply: store.canWrite || options.file === undefined,
       }),
@@ -145,4 +175,3 @@ async function repairOne(
     plan = planRepair(await store.read(ref), planOptions(options));
   }
 }
-

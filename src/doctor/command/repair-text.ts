@@ -38,15 +38,27 @@ const NO_REPAIRS: RepairCounts = {
 
 export const noRepairs = (): RepairCounts => NO_REPAIRS;
 
-const SKIPPED = { busy: "skipped", waiting: "waiting", unreadable: "unreadable", subgraph: "subgraphs" } as const;
+const SKIPPED = {
+  busy: "skipped",
+  waiting: "waiting",
+  unreadable: "unreadable",
+  subgraph: "subgraphs",
+} as const;
 
-export function countRepair(counts: RepairCounts, plan: RepairPlan, outcome: RepairOutcome | undefined): RepairCounts {
+export function countRepair(
+  counts: RepairCounts,
+  plan: RepairPlan,
+  outcome: RepairOutcome | undefined,
+): RepairCounts {
   const kind = kindOf(plan, outcome);
   const threads = counts.threads + (plan.namespace === "" ? 1 : 0);
   return { ...counts, threads, [kind]: counts[kind] + 1 };
 }
 
-function kindOf(plan: RepairPlan, outcome: RepairOutcome | undefined): Exclude<keyof RepairCounts, "threads"> {
+function kindOf(
+  plan: RepairPlan,
+  outcome: RepairOutcome | undefined,
+): Exclude<keyof RepairCounts, "threads"> {
   if (outcome === undefined) {
     if (plan.kind === "skip") return SKIPPED[plan.reason];
     return plan.kind === "write" ? "planned" : "nothing";
@@ -55,7 +67,10 @@ function kindOf(plan: RepairPlan, outcome: RepairOutcome | undefined): Exclude<k
 }
 
 /** Whether something is left to repair, so that the command is to be run again. */
-export function isLeft({ planned, skipped, unreadable, moved, failed }: RepairCounts, isApplied: boolean): boolean {
+export function isLeft(
+  { planned, skipped, unreadable, moved, failed }: RepairCounts,
+  isApplied: boolean,
+): boolean {
   return planned + unreadable + moved + failed > 0 || (isApplied && skipped > 0);
 }
 
@@ -84,17 +99,35 @@ export function printedPlan(plan: RepairPlan, outcome: RepairOutcome | undefined
 export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined): string {
   const { threadId } = plan;
   if (plan.kind === "skip" && plan.reason !== "unreadable" && plan.reason !== "busy") return "";
-  const mark = { nothing: "·", planned: "→", repaired: "✓", skipped: "·", waiting: "·", unreadable: "✗", subgraphs: "·", moved: "!", failed: "✗" }[kindOf(plan, outcome)];
+  const mark = {
+    nothing: "·",
+    planned: "→",
+    repaired: "✓",
+    skipped: "·",
+    waiting: "·",
+    unreadable: "✗",
+    subgraphs: "·",
+    moved: "!",
+    failed: "✗",
+  }[kindOf(plan, outcome)];
   const lines = [`  ${mark} ${threadId}`];
   if (plan.kind === "skip") lines.push(wrapText(plan.description, "      "));
   if (plan.kind === "write") {
-    for (const { kind, description } of plan.steps) lines.push(wrapText(`${kind}: ${description}`, "      ", "        "));
+    for (const { kind, description } of plan.steps)
+      lines.push(wrapText(`${kind}: ${description}`, "      ", "        "));
     for (const { callId, reason } of plan.unplaced.slice(0, 5))
-      lines.push(wrapText(`kept in the receipt only: ${callId === null ? "a value" : `the result of ${callId}`}. ${reason}`, "      ", "        "));
+      lines.push(
+        wrapText(
+          `kept in the receipt only: ${callId === null ? "a value" : `the result of ${callId}`}. ${reason}`,
+          "      ",
+          "        ",
+        ),
+      );
   }
   if (outcome?.kind === "failed") lines.push(wrapText(`failed: ${outcome.error}`, "      ", "        "));
   if (outcome?.kind === "skipped") lines.push(wrapText(outcome.description, "      "));
-  if (outcome?.kind === "moved") lines.push(wrapText("Somebody else wrote to the thread, so it was not changed.", "      "));
+  if (outcome?.kind === "moved")
+    lines.push(wrapText("Somebody else wrote to the thread, so it was not changed.", "      "));
   return `${lines.join("\n")}\n`;
 }
 
@@ -103,30 +136,45 @@ export interface RepairEnding {
   readonly missing: readonly string[];
   readonly stopped: string | undefined;
   readonly receipt: string | undefined;
-  /** The options of the target. */
-  readonly flags: string;
+  /** The options of the target, and those that select threads. */
+  readonly target: string;
+  readonly selection: string;
+  /** Whether no thread was listed. */
+  readonly isEmpty: boolean;
   readonly isApplied: boolean;
   readonly canApply: boolean;
 }
 
-export function repairEnding({ counts, missing, stopped, receipt, flags, isApplied, canApply }: RepairEnding): string {
+export function repairEnding(ending: RepairEnding): string {
+  const { counts, missing, stopped, receipt, target, selection, isEmpty, isApplied, canApply } = ending;
   const { planned, repaired, nothing, skipped, waiting, unreadable, moved, failed } = counts;
+  const repair = ["npx langgraph-tether repair", target, selection, "--apply"]
+    .filter((part) => part !== "")
+    .join(" ");
   const notes = [
-    waiting > 0 && `  · ${amount(waiting, "thread waits", "threads wait")} for a human. They are never changed.`,
-    skipped > 0 && `  · ${amount(skipped, "thread is", "threads are")} busy. Repair them when their runs have ended.`,
+    waiting > 0 &&
+      `  · ${amount(waiting, "thread waits", "threads wait")} for a human. They are never changed.`,
+    skipped > 0 &&
+      `  · ${amount(skipped, "thread is", "threads are")} busy. Repair them when their runs have ended.`,
     unreadable > 0 && `  · ${amount(unreadable, "thread", "threads")} could not be read.`,
-    moved > 0 && `  · ${amount(moved, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
+    moved > 0 &&
+      `  · ${amount(moved, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
     failed > 0 && `  · ${amount(failed, "repair")} failed.`,
     missing.length > 0 && wrapText(`Not found: ${missing.join(", ")}`, "  · ", "    "),
-    stopped !== undefined && wrapText(`Not everything was read. ${stopped} Run the command again.`, "  · ", "    "),
+    stopped !== undefined &&
+      wrapText(`Not everything was read. ${stopped} Run the command again.`, "  · ", "    "),
   ].filter((note) => note !== false);
   const sound = `${amount(nothing, "thread needs", "threads need")} no repair.`;
   const verdict = isApplied
     ? [`  ${amount(repaired, "thread was", "threads were")} repaired. ${sound}`]
     : [`  ${amount(planned, "thread", "threads")} would be repaired. ${sound} Nothing was written.`];
   if (!isApplied && planned > 0 && canApply)
-    verdict.push("", "  Write the repairs, with the same options:", wrapCommand(`npx langgraph-tether repair ${flags} --apply`, "    "));
+    verdict.push("", "  Write the repairs:", wrapCommand(repair, "    "));
   if (receipt !== undefined)
-    verdict.push("", "  Take the repairs back:", wrapCommand(`npx langgraph-tether undo ${receipt} ${flags}`, "    "));
-  return `${["", ...notes, ...verdict].join("\n")}\n`;
+    verdict.push(
+      "",
+      "  Take the repairs back:",
+      wrapCommand(`npx langgraph-tether undo ${receipt} ${target}`, "    "),
+    );
+  return `${[...(isEmpty ? [] : [""]), ...notes, ...verdict].join("\n")}\n`;
 }

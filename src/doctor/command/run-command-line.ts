@@ -1,4 +1,4 @@
-import { InvalidSettingError, TetherError } from "../../errors.js";
+import { type InvalidSettingError, TetherError } from "../../errors.js";
 import { reasonOf } from "../targets/reason-of.js";
 import { UsageError } from "../targets/usage-error.js";
 import type { CommandIo } from "./command-io.js";
@@ -49,7 +49,9 @@ function run(line: CommandLine, io: CommandIo): Promise<ExitCode> {
   if (command === "explain") return runExplain(line, io);
   const [first] = operands;
   if (first !== undefined)
-    throw new UsageError(`\`${command}\` takes no \`${first}\`. Name the target with --url, --postgres, --sqlite or --file.`);
+    throw new UsageError(
+      `\`${command}\` takes no \`${first}\`. Name the target with --url, --postgres, --sqlite or --file.`,
+    );
   if (command === "doctor") return runDoctor(options, io);
   return command === "repair" ? runRepair(options, io) : runSize(options, io);
 }

@@ -13,7 +13,14 @@ import { selectionOf, targetOf } from "./target-of.js";
 
 /** How many threads the text lists: the largest. */
 const LISTED = 20;
-const SUMMED = ["checkpoints", "totalBytes", "messagesBytes", "savedByDelta", "savedByArchive", "nextTurnBytes"] as const;
+const SUMMED = [
+  "checkpoints",
+  "totalBytes",
+  "messagesBytes",
+  "savedByDelta",
+  "savedByArchive",
+  "nextTurnBytes",
+] as const;
 
 export async function runSize(options: GivenOptions, io: CommandIo): Promise<ExitCode> {
   const { format = "text" } = options;
@@ -22,7 +29,10 @@ export async function runSize(options: GivenOptions, io: CommandIo): Promise<Exi
   const store = await openTarget(targetOf(options, io), { ...io, canWrite: false, concurrency });
   try {
     const { measure } = store;
-    if (measure === undefined) throw new UsageError(`${store.target} does not tell what it stores. size needs --postgres or --sqlite.`);
+    if (measure === undefined)
+      throw new UsageError(
+        `${store.target} does not tell what it stores. size needs --postgres or --sqlite.`,
+      );
     const { output } = io;
     const head = { schemaVersion: 1, target: store.target } as const;
     if (format === "ndjson") await output.write(`${JSON.stringify({ type: "start", ...head })}\n`);
@@ -61,9 +71,16 @@ export async function runSize(options: GivenOptions, io: CommandIo): Promise<Exi
       },
     );
     const isComplete = missing.length === 0 && stopped === undefined && total.unmeasured === 0;
-    const rest = { outcome: isComplete ? "measured" : "partly-read", total, missing, stopped: stopped ?? null };
-    if (format === "ndjson") await output.write(`${JSON.stringify({ type: "summary", schemaVersion: 1, ...rest })}\n`);
-    else if (format === "json") await output.write(`${JSON.stringify({ ...head, ...rest, threads: kept }, undefined, 2)}\n`);
+    const rest = {
+      outcome: isComplete ? "measured" : "partly-read",
+      total,
+      missing,
+      stopped: stopped ?? null,
+    };
+    if (format === "ndjson")
+      await output.write(`${JSON.stringify({ type: "summary", schemaVersion: 1, ...rest })}\n`);
+    else if (format === "json")
+      await output.write(`${JSON.stringify({ ...head, ...rest, threads: kept }, undefined, 2)}\n`);
     else await output.write(sizeText(store.target, kept, total, stopped));
     return isComplete ? EXIT.sound : EXIT.partlyRead;
   } finally {
@@ -82,14 +99,30 @@ function sizeText(
   total: Record<(typeof SUMMED)[number], number> & { readonly threads: number; readonly unmeasured: number },
   stopped: string | undefined,
 ): string {
-  const rows = threads.flatMap(({ threadId, messages, checkpoints, totalBytes, latestMessagesBytes, nextTurnBytes, savedByDelta, savedByArchive }) => [
-    `  ${threadId}`,
-    `      ${bytes(totalBytes)} in ${amount(checkpoints, "checkpoint")}; the list: ${amount(messages, "message")}, ${bytes(latestMessagesBytes)}`,
-    `      the next turn adds about ${bytes(nextTurnBytes)}`,
-    ...(savedByDelta > 0 ? [`      a delta channel would have saved about ${bytes(savedByDelta)}`] : []),
-    ...(savedByArchive > 0 ? [`      an archive would save about ${bytes(savedByArchive)} of each checkpoint`] : []),
-  ]);
-  const shown = total.threads - total.unmeasured > threads.length ? [`  The ${threads.length} largest of them are listed.`] : [];
+  const rows = threads.flatMap(
+    ({
+      threadId,
+      messages,
+      checkpoints,
+      totalBytes,
+      latestMessagesBytes,
+      nextTurnBytes,
+      savedByDelta,
+      savedByArchive,
+    }) => [
+      `  ${threadId}`,
+      `      ${bytes(totalBytes)} in ${amount(checkpoints, "checkpoint")}; the list: ${amount(messages, "message")}, ${bytes(latestMessagesBytes)}`,
+      `      the next turn adds about ${bytes(nextTurnBytes)}`,
+      ...(savedByDelta > 0 ? [`      a delta channel would have saved about ${bytes(savedByDelta)}`] : []),
+      ...(savedByArchive > 0
+        ? [`      an archive would save about ${bytes(savedByArchive)} of each checkpoint`]
+        : []),
+    ],
+  );
+  const shown =
+    total.threads - total.unmeasured > threads.length
+      ? [`  The ${threads.length} largest of them are listed.`]
+      : [];
   return `${[
     `tether size · ${target}`,
     "",

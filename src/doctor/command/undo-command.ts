@@ -12,21 +12,23 @@ import { UsageError } from "../targets/usage-error.js";
 import { askToWrite } from "./ask-to-write.js";
 import type { CommandIo } from "./command-io.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { CommandLine } from "./parse-options.js";
 import type { GivenOptions } from "./options.js";
+import type { CommandLine } from "./parse-options.js";
 import { amount } from "./progress.js";
 import { targetOf } from "./target-of.js";
 import { wrapText } from "./wrap-text.js";
 
 export async function runUndo({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [path, ...others] = operands;
-  if (path === undefined || others.length > 0) throw new UsageError("Expected one receipt: langgraph-tether undo RECEIPT.");
+  if (path === undefined || others.length > 0)
+    throw new UsageError("Expected one receipt: langgraph-tether undo RECEIPT.");
   if (!options.yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
   const entries = await readEntries(path, io);
   const intents = entries.filter((entry) => entry.kind === "intent");
   const threadIds = options.thread ?? [...new Set(intents.map(({ threadId }) => threadId))];
   const unknown = threadIds.filter((id) => intents.every(({ threadId }) => threadId !== id));
-  if (unknown.length > 0) throw new UsageError(`The receipt ${path} has no thread ${unknown.join(" and no thread ")}.`);
+  if (unknown.length > 0)
+    throw new UsageError(`The receipt ${path} has no thread ${unknown.join(" and no thread ")}.`);
   const { output, errors } = io;
   if (intents.length === 0) {
     await output.write("The receipt has no repairs.\n");
@@ -39,7 +41,10 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
     if (other !== undefined)
       await errors.write(`The receipt was written for ${other.target}, and this is ${store.target}.\n`);
     await output.write(`tether undo · ${store.target}\n\n`);
-    if (!options.yes && !(await askToWrite(`Restore ${amount(threadIds.length, "thread")} of ${store.target}?`, io))) {
+    if (
+      !options.yes &&
+      !(await askToWrite(`Restore ${amount(threadIds.length, "thread")} of ${store.target}?`, io))
+    ) {
       await output.write("Nothing was written.\n");
       return EXIT.findings;
     }
@@ -85,7 +90,9 @@ function placeOf(options: GivenOptions, target: string, io: CommandIo): TargetPl
           ? { url: address }
           : undefined;
   if (named === undefined)
-    throw new UsageError(`Name the target of the receipt, which is ${target}: --url, --postgres or --sqlite.`);
+    throw new UsageError(
+      `Name the target of the receipt, which is ${target}: --url, --postgres or --sqlite.`,
+    );
   return targetOf({ ...options, ...named }, io);
 }
 

@@ -23,6 +23,9 @@ export function wrapText(text: string, indent: string, hanging = indent): string
  * that it can be pasted.
  */
 export function wrapCommand(command: string, indent: string): string {
-  const [first = "", ...rest] = wrapText(command, indent, `${indent}  `).split("\n");
-  return [first, ...rest].join(" \\\n");
+  // An option and its value stay on one line.
+  const kept = command.replaceAll(/(--[\w-]+) (?!--)/g, `$1${JOINT}`);
+  return wrapText(kept, indent, `${indent}  `).replaceAll("\n", " \\\n").replaceAll(JOINT, " ");
 }
+
+const JOINT = "\u0001";
