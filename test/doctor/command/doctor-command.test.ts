@@ -116,7 +116,6 @@ describe("doctor", () => {
   it.each([
     { title: "a sound thread", args: ["--thread", "1-sound"], code: 0, threads: 1 },
     { title: "findings that do not fail", args: ["--fail-on", "never"], code: 0, threads: 4 },
-    { title: "metadata", args: ["--metadata", "team=red"], code: 1, threads: 1 },
     { title: "two threads after one option", args: ["--thread", "1-sound", "4-sound"], code: 0, threads: 2 },
     { title: "a limit", args: ["--limit", "1"], code: 0, threads: 1 },
     { title: "a status", args: ["--status", "interrupted"], code: 0, threads: 0 },
