@@ -126,7 +126,8 @@ export function explain(
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {
   const count = length === 1 ? "1 message" : `${length} messages`;
-  if (reasons.length === 0) return `${dialect}: no known rule refuses these ${count}.`;
+  if (reasons.length === 0)
+    return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
       `messages[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
@@ -137,5 +138,5 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
       `  ${mend}`,
     ].join("\n"),
   );
-  return [`${dialect} refuses these ${count}:`, ...parts].join("\n\n");
+  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts].join("\n\n");
 }
