@@ -4,7 +4,7 @@ import { UsageError } from "../targets/usage-error.js";
 import type { ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { mapInOrder } from "./map-in-order.js";
-import { startProgress } from "./progress.js";
+import { startProgress } from "./output/progress.js";
 
 /** After this many threads in a row whose read failed, the store itself is taken to have failed. */
 const MOST_FAILURES = 5;

@@ -29,7 +29,7 @@ describe("repair", () => {
     const receipt = "tether-receipt-20260131T120000Z.jsonl";
     expect(applied.output).toContain(`undo ${receipt}`);
     const { messages, todos } = await readState(path, "2-dangling");
-    expect([messages.map(({ type }) => type), todos]).toEqual([
+    expect([messages.map(({ type }: { type: string }) => type), todos]).toEqual([
       ["human", "ai", "tool", "human"],
       ["todo of 2-dangling"],
     ]);

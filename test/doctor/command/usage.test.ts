@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../../src/doctor/command/options.js";
+import { COMMANDS } from "../../../src/doctor/command/line/options.js";
 import { GRAPH, makeDatabase, makeFolder, run } from "./command-line.js";
 
 const SECRET = "hunter2secret";
@@ -85,7 +85,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   it("names a file that is no database, one without the tables, and a graph that is not there", async () => {
     const { folder, file } = await makeDatabase();
     writeFileSync(join(folder, "text.db"), "This is a text of some length.");
-    new Database(join(folder, "other.db")).exec("CREATE TABLE notes (text TEXT)").close();
+    SqliteSaver.fromConnString(join(folder, "other.db")).db.exec("CREATE TABLE notes (text TEXT)").close();
     const graphFile = GRAPH.slice(0, -":graph".length);
     const texts = [];
     for (const args of [
