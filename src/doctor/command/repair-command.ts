@@ -119,6 +119,7 @@ async function repairAll(
         unreadable,
       };
       listed = 0;
+      printed.length = 0;
       end = await readThreads(store, { ...reading, selection: { threadIds: refs } }, io, write, print);
     }
   }
