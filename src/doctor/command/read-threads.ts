@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { StoredThread } from "../stored-thread.js";
 import { reasonOf } from "../targets/reason-of.js";
 import { UsageError } from "../targets/usage-error.js";
@@ -44,6 +45,8 @@ export async function readThreads<Result>(
   let failures = 0;
   let stopped: string | undefined;
   const results = mapInOrder(store.threads(selection), concurrency, io.signal, async (ref) => {
+    // SQLite answers at once, so without this no signal would be noticed before the end.
+    await setImmediate();
     let thread: StoredThread;
     try {
       thread = await store.read(ref);
