@@ -1,4 +1,5 @@
 import { InvalidSettingError } from "../errors.js";
+import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/long-threads/filter-tool-calls.js";
 import type { Repair } from "../history/messages/repair.js";
 import { type DialectName, dialectNamed } from "../providers/dialects/dialects.js";
 import { checkSummaryOptions, type TetherSummaryOptions } from "./summarize-thread.js";
@@ -12,7 +13,7 @@ export interface TetherMiddlewareOptions {
    */
   readonly dialect?: DialectName | undefined;
   /** How many tool calls of earlier turns are sent. @default all */
-  readonly maxToolCallsFromHistory?: number | undefined;
+  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
    * How many tokens the messages of a request may have, by our estimate. If they have more, they are shortened as
    * `toModelInput` describes. @default the input window of the model, if it is known
@@ -66,7 +67,7 @@ export function checkOptions(options: TetherMiddlewareOptions): void {
   const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, summary } = options;
   const { keepToolErrors, onRepair } = options;
   if (dialect !== undefined) dialectNamed(dialect);
-  checkCount("maxToolCallsFromHistory", maxToolCallsFromHistory);
+  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
   checkCount("maxTokens", maxTokens);
   checkCount("maxStreamFallbackAttempts", maxStreamFallbackAttempts);
   if (summary !== undefined) checkSummaryOptions(summary);

@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ReducedValue } from "@langchain/langgraph";
 import { countTextTokens } from "../history/long-threads/count-tokens.js";
+import type { ToolCallsToKeep } from "../history/long-threads/filter-tool-calls.js";
 import type { SummaryPolicy } from "../history/long-threads/plan-summary.js";
 import { assertGivenModel, type GivenModel } from "../nodes/model/given-model.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../nodes/run/agent-state.js";
@@ -46,7 +47,7 @@ export type Summarizer = (
 ) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
 
 interface SummarizerOptions {
-  readonly maxToolCallsFromHistory?: number | undefined;
+  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   readonly maxStreamFallbackAttempts: number;
 }
 

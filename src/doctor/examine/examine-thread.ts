@@ -6,12 +6,11 @@ import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
-import { callIdOf, isResult } from "../../history/messages/result.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { recoverCalls } from "../../nodes/recovery/recover-calls.js";
 import type { StoredThread } from "../stored-thread.js";
 import { type ReadList, readList } from "./read-list.js";
-import { isStandIn } from "./stand-in.js";
 
 /** A call that no tool has answered. */
 export interface OpenCall extends UnansweredCall {
@@ -59,7 +58,7 @@ export function examineThread(
     .flatMap((group) =>
       group.calls.flatMap((call, place) => {
         const result = group.results[place];
-        if (call.kind === "answered" || (result !== undefined && !isStandIn(result))) return [];
+        if (call.kind === "answered" || (result !== undefined && !isPlaceholder(result))) return [];
         return [{ group, call, place, standIn: result }];
       }),
     );
@@ -81,7 +80,7 @@ export function examineThread(
     .flatMap(({ written }) => written.filter(isResult))
     .filter(
       (result) =>
-        !used.has(result) && !isStandIn(result) && !known.has(result.id) && !isInList(result, messages),
+        !used.has(result) && !isPlaceholder(result) && !known.has(result.id) && !isInList(result, messages),
     );
   return { list, groups, openCalls, orphans, duplicates, misplaced: misplacedIn(messages, groups), unplaced };
 }

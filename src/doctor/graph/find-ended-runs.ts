@@ -3,10 +3,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph";
 import { unansweredCalls } from "../../history/calls/open-calls.js";
+import { isPlaceholder } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { writtenChannels } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { type Fate, fateOfParent, readLeftovers } from "../../nodes/recovery/leftovers.js";
-import { isStandIn } from "../examine/stand-in.js";
 import type { EndedRun } from "../stored-thread.js";
 
 /** How many checkpoints are read at most, for one thread. */
@@ -59,7 +59,7 @@ function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
 /** The ids of the messages whose calls have no result of their tool. */
 function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
   const { dangling, pending } = unansweredCalls(
-    messagesOf(checkpoint).filter((message) => !isStandIn(message)),
+    messagesOf(checkpoint).filter((message) => !isPlaceholder(message)),
   );
   return new Set([...dangling, ...pending].map(({ group }) => group.head.id));
 }

@@ -71,19 +71,33 @@ export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToK
   });
 }
 
-/** How many of the calls stay. */
-function callsLeft(total: number, limit: ToolCallsToKeep): number {
-  const { max, clearAtLeast = 1 } = typeof limit === "object" && limit !== null ? limit : { max: limit };
-  const most = wholeNumber("maxToolCallsFromHistory", max);
-  if (wholeNumber("maxToolCallsFromHistory.clearAtLeast", clearAtLeast) === 0)
+/** @throws InvalidSettingError for a limit that cannot be used. */
+export function checkToolCallsToKeep(limit: ToolCallsToKeep): {
+  readonly max: number;
+  readonly step: number;
+} {
+  const {
+    max,
+    clearAtLeast = 1,
+    ...rest
+  } = typeof limit === "object" && limit !== null ? limit : { max: limit };
+  if (Object.keys(rest).length > 0)
     throw InvalidSettingError.expected(
-      "maxToolCallsFromHistory.clearAtLeast",
-      "an integer of 1 or more",
-      clearAtLeast,
+      "maxToolCallsFromHistory",
+      "a number, or `max` and `clearAtLeast`",
+      limit,
     );
-  // Depends on the number of calls alone, so it is the same at each step until one more block is full.
-  const blocks = Math.ceil(Math.max(0, total - most) / clearAtLeast);
-  return Math.max(0, total - blocks * clearAtLeast);
+  const most = wholeNumber("maxToolCallsFromHistory", max);
+  if (Number.isInteger(clearAtLeast) && clearAtLeast >= 1) return { max: most, step: clearAtLeast };
+  const name = "maxToolCallsFromHistory.clearAtLeast";
+  throw InvalidSettingError.expected(name, "an integer of 1 or more", clearAtLeast);
+}
+
+/** How many of the calls stay. It depends on their number alone, so it changes only when one more block is full. */
+function callsLeft(total: number, limit: ToolCallsToKeep): number {
+  const { max, step } = checkToolCallsToKeep(limit);
+  const blocks = Math.ceil(Math.max(0, total - max) / step);
+  return Math.max(0, total - blocks * step);
 }
 
 function callsToKeep({ head, calls }: Group, left: number): number {
