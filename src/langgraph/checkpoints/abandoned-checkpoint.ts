@@ -3,6 +3,9 @@
 import type { CheckpointTuple } from "@langchain/langgraph";
 import { NULL_TASK } from "./null-task.js";
 
+/** The channel of the error of a task. Not exported. */
+const ERROR = "__error__";
+
 /** What the finished tasks of a checkpoint wrote to these channels: one list for each task, in the order of its writes. */
 export function writesByTask(
   { pendingWrites = [] }: CheckpointTuple,
@@ -32,4 +35,15 @@ export function waitsForNode({ checkpoint }: CheckpointTuple, node: string): boo
 /** Whether the checkpoint has an input that its run has not read yet. */
 export function hasNewInput({ metadata }: CheckpointTuple): boolean {
   return metadata?.source === "input";
+}
+
+/** Whether a task of the checkpoint failed. */
+export function hasFailedTask({ pendingWrites = [] }: CheckpointTuple): boolean {
+  return pendingWrites.some(([, channel]) => channel === ERROR);
+}
+
+/** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
+export function writtenChannels({ pendingWrites = [] }: CheckpointTuple): string[] {
+  const names = pendingWrites.map(([, channel]) => String(channel));
+  return [...new Set(names)].filter((name) => !name.startsWith("__") && !name.includes(":"));
 }

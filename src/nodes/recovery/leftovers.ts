@@ -47,7 +47,7 @@ export interface Leftovers {
 }
 
 /** What became of a checkpoint's writes. */
-type Fate =
+export type Fate =
   /** New input discarded them. */
   | "discarded"
   /** An update of the state took them over. It drops the questions. */
@@ -131,7 +131,8 @@ function leadsFurther(checkpoint: CheckpointTuple): boolean {
   return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
 }
 
-function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple | undefined): Fate {
+/** What became of the writes of a checkpoint, by the checkpoint that continues it. */
+export function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple | undefined): Fate {
   if (child.metadata?.source === "input") return "discarded";
   if (child.metadata?.source === "update") return "folded";
   // With the durability `exit`, the checkpoint of the input between them is not saved.
@@ -156,7 +157,8 @@ async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
-function readLeftovers(
+/** @param keys The own keys of the state whose writes are read. */
+export function readLeftovers(
   checkpoint: CheckpointTuple,
   fate: Fate,
   keys: readonly string[],

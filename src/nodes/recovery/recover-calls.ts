@@ -9,10 +9,15 @@ export type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };
 
+/** What is read of the leftovers of a run. Of its history, only the ids. */
+export interface CallLeftovers extends Pick<Leftovers, "written" | "questions"> {
+  readonly history: readonly { readonly id?: string | undefined }[];
+}
+
 /** The findings for the given calls, in the same order. Undefined where nothing was found. */
 export function recoverCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Leftovers[],
+  leftovers: readonly CallLeftovers[],
 ): (Remains | undefined)[] {
   const found = new Array<Remains | undefined>(calls.length).fill(undefined);
   for (const { history, written, questions } of leftovers.toReversed()) {

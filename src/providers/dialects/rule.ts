@@ -1,7 +1,7 @@
 /** Rules that a provider applies to a history, and how well we know them. */
 
 /** Each rule, with the histories that break it. */
-const RULES = {
+export const RULES = {
   "empty-history": "There are no messages except system messages.",
   "missing-result": "A tool call has no result directly after its message.",
   "orphan-result": "A result does not belong to a call of the message before it.",

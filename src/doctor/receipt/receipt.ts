@@ -4,7 +4,7 @@
  * confidential as the database.
  */
 
-import type { RepairStep, Unplaced } from "./repair-plan.js";
+import type { RepairStep, Unplaced } from "../repair-plan.js";
 
 /** Written, and on the disk, before the write of a thread. */
 export interface ReceiptIntent {
@@ -23,9 +23,11 @@ export interface ReceiptIntent {
   readonly unplaced: readonly Unplaced[];
   /** The list before the write: each message in JSON, complete. */
   readonly before: readonly unknown[];
-  /** A hash of the list before the write, and of the list after it. */
+  /** Hashes of what the messages say, before and after the write. */
   readonly beforeHash: string;
   readonly afterHash: string;
+  /** How many messages the list has after the write. */
+  readonly afterLength: number;
 }
 
 /** Written after the write of a thread was read back and checked, or has failed. */

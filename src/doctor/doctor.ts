@@ -1,0 +1,147 @@
+/** The doctor for one thread: the functions that the entry `langgraph-tether/doctor` exports, over the parts below. */
+
+import type { ThreadReport } from "./finding.js";
+import { isGraphThread } from "./graph/graph-thread.js";
+import type { RepairOutcome } from "./outcomes.js";
+import { placeOf, type ThreadPlace } from "./place.js";
+import { type ApplyOptions, applyPlan } from "./repair/apply-plan.js";
+import { type PlanOptions, planFor } from "./repair/plan-repair.js";
+import type { RepairPlan } from "./repair-plan.js";
+import { type DiagnoseOptions, reportOn } from "./report/report-on.js";
+import type { StoredThread } from "./stored-thread.js";
+
+/**
+ * Reads a thread, and changes nothing.
+ *
+ * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph } from "langgraph-tether";
+ * import { readThread } from "langgraph-tether/doctor";
+ *
+ * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
+ * console.log((await readThread({ graph, config })).status); // idle
+ * ```
+ */
+export async function readThread(place: ThreadPlace): Promise<StoredThread> {
+  const { store, ref } = placeOf(place);
+  return store.read(ref);
+}
+
+/**
+ * Says what is wrong with a thread. Changes nothing. For a `StoredThread` it is pure and synchronous; for a graph and a
+ * config, or a store and a reference, it reads the thread first.
+ *
+ * @throws InvalidSettingError for an unknown dialect, or if the graph, its checkpointer or the config cannot be used.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { diagnoseThread } from "langgraph-tether/doctor";
+ *
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   config,
+ * );
+ * const { outcome, findings } = await diagnoseThread({ graph, config });
+ * console.log(outcome, findings.map(({ code }) => code)); // findings [ 'pairing/dangling-call' ]
+ * ```
+ */
+export function diagnoseThread(thread: StoredThread, options?: DiagnoseOptions): ThreadReport;
+export function diagnoseThread(place: ThreadPlace, options?: DiagnoseOptions): Promise<ThreadReport>;
+export function diagnoseThread(
+  given: StoredThread | ThreadPlace,
+  options?: DiagnoseOptions,
+): ThreadReport | Promise<ThreadReport> {
+  return isPlace(given) ? readThread(given).then((thread) => reportOn(thread, options)) : reportOn(given, options);
+}
+
+/**
+ * Plans what a repair would do with a thread. Changes nothing. Results that tools have returned are looked for first;
+ * a call without one gets a placeholder that says why. What has no place in the list is named in `unplaced`, and the
+ * receipt keeps it. A thread that waits for a human, or that is busy, is skipped.
+ *
+ * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { planRepair, threadOfList } from "langgraph-tether/doctor";
+ *
+ * const plan = planRepair(
+ *   threadOfList([
+ *     new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage({ id: "b", content: "Are you there?" }),
+ *   ]),
+ * );
+ * console.log(plan.kind === "write" && plan.steps.map(({ kind, callId }) => `${kind} ${callId}`)); // [ 'close c1' ]
+ * ```
+ */
+export function planRepair(thread: StoredThread, options?: PlanOptions): RepairPlan;
+export function planRepair(place: ThreadPlace, options?: PlanOptions): Promise<RepairPlan>;
+export function planRepair(
+  given: StoredThread | ThreadPlace,
+  options?: PlanOptions,
+): RepairPlan | Promise<RepairPlan> {
+  return isPlace(given) ? readThread(given).then((thread) => planFor(thread, options)) : planFor(given, options);
+}
+
+/**
+ * Carries out a plan. In this order: every message is in the receipt, the latest checkpoint is compared with that of the
+ * plan, the thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change,
+ * and writes of finished tasks that wait for the next update are applied, as in each `updateState`.
+ *
+ * Stop the runs of the thread first: a database does not tell that a run is going on.
+ *
+ * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @throws Error of the receipt, if it cannot be written. The thread is not written then.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { applyRepair, planRepair, type ReceiptEntry } from "langgraph-tether/doctor";
+ *
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   config,
+ * );
+ * const receipt: ReceiptEntry[] = [];
+ * const append = async (entry: ReceiptEntry) => void receipt.push(entry);
+ * const place = { graph, config };
+ * const { kind } = await applyRepair(place, await planRepair(place), { receipt: { append } });
+ * console.log(kind, receipt.map((entry) => entry.kind)); // repaired [ 'intent', 'result' ]
+ * ```
+ */
+export async function applyRepair(
+  place: ThreadPlace,
+  plan: RepairPlan,
+  options: ApplyOptions,
+): Promise<RepairOutcome> {
+  return applyPlan(placeOf(place), plan, options);
+}
+
+function isPlace(given: StoredThread | ThreadPlace): given is ThreadPlace {
+  return isGraphThread(given) || "store" in given;
+}

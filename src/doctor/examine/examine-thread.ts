@@ -1,0 +1,116 @@
+/** What is wrong with the messages of a thread. The report and the plan are made from the same examination. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type Group, groupMessages } from "../../history/calls/group.js";
+import type { UnansweredCall } from "../../history/calls/open-calls.js";
+import { isAIMessage } from "../../history/messages/call.js";
+import { callIdOf, isResult } from "../../history/messages/result.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { recoverCalls } from "../../nodes/recovery/recover-calls.js";
+import type { StoredThread } from "../stored-thread.js";
+import { type ReadList, readList } from "./read-list.js";
+import { isStandIn } from "./stand-in.js";
+
+/** A call that no tool has answered. */
+export interface OpenCall extends UnansweredCall {
+  /** The place of the call in its group. */
+  readonly place: number;
+  /** The result that its tool returned, found beside the state; undefined if there is none. */
+  readonly recovered: ToolMessage | undefined;
+  /** A result that somebody wrote in place of the real one. Only a recovered result replaces it. */
+  readonly standIn: ToolMessage | undefined;
+  /** Whether the call is left open, because the caller may still answer it. */
+  readonly isLeftOpen: boolean;
+}
+
+export interface Examination {
+  readonly list: ReadList;
+  readonly groups: readonly Group[];
+  readonly openCalls: readonly OpenCall[];
+  readonly orphans: readonly ToolMessage[];
+  readonly duplicates: readonly ToolMessage[];
+  /** Results that do not stand at their call, although they answer it. */
+  readonly misplaced: ReadonlySet<BaseMessage>;
+  /** Results that runs have left, and that answer no call of the list. */
+  readonly unplaced: readonly ToolMessage[];
+}
+
+/** The key of the state in which LangChain's agents store a structured response. */
+const STRUCTURED_RESPONSE = "structuredResponse";
+
+/** @param values The stored list. */
+export function examineThread(
+  thread: StoredThread,
+  values: readonly unknown[],
+  { harvest = true, closeOpenCalls = false }: { readonly harvest?: boolean | undefined; readonly closeOpenCalls?: boolean | undefined } = {},
+): Examination {
+  const list = readList(values);
+  const messages = list.messages.map(({ message }) => message);
+  const { groups, orphans, duplicates } = groupMessages(messages);
+  const runs = harvest ? thread.endedRuns.map(resultsOf) : [];
+  // A summary can stand for calls too. Their results come late, and nobody waits for them.
+  const open = groups.filter(({ head }) => isAIMessage(head)).flatMap((group) =>
+    group.calls.flatMap((call, place) => {
+      const result = group.results[place];
+      if (call.kind === "answered" || (result !== undefined && !isStandIn(result))) return [];
+      return [{ group, call, place, standIn: result }];
+    }),
+  );
+  const found = recoverCalls(open, runs);
+  const used = new Set<ToolMessage>();
+  const openCalls = open.flatMap((unanswered, index): OpenCall[] => {
+    const remains = found[index];
+    const recovered = remains?.kind === "result" ? remains.result : undefined;
+    if (recovered !== undefined) used.add(recovered);
+    if (unanswered.standIn !== undefined && recovered === undefined) return [];
+    const isLeftOpen = recovered === undefined && !closeOpenCalls && mayBeAnswered(unanswered.group, groups, thread);
+    return [{ ...unanswered, recovered, isLeftOpen }];
+  });
+  const known = new Set(messages.map(({ id }) => id));
+  const unplaced = runs
+    .flatMap(({ written }) => written.filter(isResult))
+    .filter((result) => !used.has(result) && !isStandIn(result) && !known.has(result.id) && !isInList(result, messages));
+  return { list, groups, openCalls, orphans, duplicates, misplaced: misplacedIn(messages, groups), unplaced };
+}
+
+function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {
+  const messages = written.flatMap((value) => coerceMessage(value) ?? []);
+  return { history: knownMessageIds.map((id) => ({ id })), written: messages, questions: [] };
+}
+
+/**
+ * Whether the run ended on purpose with these calls: its graph has nothing left to do, and no call of the group was
+ * answered. A client of the graph may be about to send their results.
+ */
+function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
+  if (group !== groups.at(-1) || thread.openTasks === undefined || thread.openTasks.length > 0) return false;
+  if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
+  return group.results.every((result) => result === undefined);
+}
+
+/** A result that a run wrote can have reached the list by another way, with another id. */
+function isInList(result: ToolMessage, messages: readonly BaseMessage[]): boolean {
+  return messages.some(
+    (message) =>
+      isResult(message) &&
+      callIdOf(message) === callIdOf(result) &&
+      JSON.stringify(message.content) === JSON.stringify(result.content),
+  );
+}
+
+function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<BaseMessage> {
+  const placeOf = new Map(messages.map((message, index) => [message, index]));
+  const misplaced = new Set<BaseMessage>();
+  for (const { head, results } of groups) {
+    let last = placeOf.get(head) ?? -1;
+    for (const result of results) {
+      if (result === undefined) continue;
+      const place = placeOf.get(result) ?? -1;
+      // Results between them can be duplicates, which have a finding of their own.
+      const between = messages.slice(last + 1, Math.max(place, last + 1));
+      if (place < last || between.some((message) => !isResult(message))) misplaced.add(result);
+      last = Math.max(last, place);
+    }
+  }
+  return misplaced;
+}

@@ -1,0 +1,66 @@
+/** Writes the messages of a thread of a graph, and nothing else of it. */
+
+import type { CheckpointTuple } from "@langchain/langgraph";
+import { TetherError } from "../../errors.js";
+import { convertMessage } from "../../history/reading/coerce-message.js";
+import { guardHead } from "../../langgraph/checkpoints/guard-head.js";
+import { pinJson, pinMessages } from "../../langgraph/checkpoints/pin-messages.js";
+import { withUniqueVersions } from "../../langgraph/checkpoints/unique-versions.js";
+import { writeMessages } from "../../langgraph/state/swap-channel.js";
+import { isRecord } from "../../shared/is-record.js";
+import { errorText } from "../error-text.js";
+import type { ThreadRef, ThreadWrite, WriteOutcome } from "../thread-store.js";
+import type { OpenedGraph } from "./graph-thread.js";
+
+/** See `ThreadStore.write`. */
+export async function writeThread(
+  { graph, saver }: OpenedGraph,
+  { threadId, namespace }: ThreadRef,
+  { expectedCheckpointId, messages, asNode }: ThreadWrite,
+): Promise<WriteOutcome> {
+  if (namespace !== "") throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
+  const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
+  const reading = pinMessages(saver);
+  const head = await reading.getTuple(config);
+  if (head?.checkpoint.id !== expectedCheckpointId)
+    return { kind: "moved", checkpointId: head?.checkpoint.id };
+  const list = messages.map(asInstance);
+  let reason: unknown;
+  for (const node of asNode === undefined ? [undefined, ...candidates(head)] : [asNode]) {
+    const { saver: guarded } = guardHead(withUniqueVersions(reading), threadId);
+    try {
+      const written = await writeMessages(graph, guarded, config, list, node);
+      return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
+    } catch (error) {
+      if (TetherError.isInstance(error) && error.code === "THREAD_MOVED") {
+        const latest = await saver.getTuple(config);
+        return { kind: "moved", checkpointId: latest?.checkpoint.id };
+      }
+      reason ??= error;
+      if (!isAmbiguous(error)) break;
+    }
+  }
+  throw reason;
+}
+
+/** LangGraph cannot tell which of several nodes ran last, or none ran. */
+function isAmbiguous(error: unknown): boolean {
+  return /Ambiguous update/.test(errorText(error));
+}
+
+/** The nodes that the latest superstep ran, or that wait to run. */
+function candidates(head: CheckpointTuple | undefined): string[] {
+  const { versions_seen = {} } = { ...head?.checkpoint };
+  const latest = (seen: object) => Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
+  return Object.entries(versions_seen)
+    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
+    .sort(([, one], [, other]) => latest(other) - latest(one))
+    .map(([name]) => name);
+}
+
+/** The routes of the graph read messages. One in its serialized form is stored in that form. */
+function asInstance(value: unknown): unknown {
+  if (!isRecord(value) || value["lc"] !== 1) return value;
+  const message = convertMessage(value);
+  return message === undefined ? value : pinJson(message, value);
+}

@@ -1,0 +1,96 @@
+/** Takes repairs back, by their receipt. */
+
+import { errorText } from "../error-text.js";
+import type { UndoOutcome } from "../outcomes.js";
+import type { ReceiptEntry, ReceiptIntent } from "../receipt/receipt.js";
+import type { StoredThread } from "../stored-thread.js";
+import type { ThreadStore } from "../thread-store.js";
+import { skipOf } from "./skip-of.js";
+import { hashList } from "./stored-json.js";
+
+/** The options of `undo`. */
+export interface UndoOptions {
+  /**
+   * Whether a thread that has moved on is restored too: the messages since the repair stay, after the restored ones. A
+   * thread whose repaired messages have changed since is refused anyway. @default false
+   */
+  readonly force?: boolean | undefined;
+  /** Only these threads. @default all threads of the receipt */
+  readonly threadIds?: readonly string[] | undefined;
+}
+
+/**
+ * Gives each thread of a receipt the messages that it had before its repair, each with the same bytes. Nothing is
+ * deleted: the checkpoints of the repair stay too. A thread that has moved on since is refused. It can be run again.
+ *
+ * The receipt must be of the same store. Undo writes no other channel.
+ *
+ * @param entries What `readReceipt` returned.
+ * @returns One outcome for each repair, the latest first.
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph } from "langgraph-tether";
+ * import { createGraphStore, undo } from "langgraph-tether/doctor";
+ *
+ * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * for await (const { threadId, kind } of undo(createGraphStore({ graph }), [])) console.log(threadId, kind);
+ * ```
+ */
+export async function* undo(
+  store: ThreadStore,
+  entries: readonly ReceiptEntry[],
+  options: UndoOptions = {},
+): AsyncGenerator<UndoOutcome> {
+  const intents = entries.filter((entry) => entry.kind === "intent");
+  for (const intent of intents.toReversed()) {
+    if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
+    yield await undoOne(store, intent, options);
+  }
+}
+
+async function undoOne(store: ThreadStore, intent: ReceiptIntent, { force }: UndoOptions): Promise<UndoOutcome> {
+  const { threadId, namespace, before, beforeHash } = intent;
+  const base = { schemaVersion: 1, threadId, namespace } as const;
+  const ref = { threadId, namespace };
+  try {
+    const thread = await store.read(ref);
+    const skip = skipOf(thread);
+    if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
+    const list = messagesIn(thread);
+    if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
+    const since = messagesSince(list, intent);
+    if (since === undefined || (since.length > 0 && !force))
+      return { ...base, kind: "moved", description: describeMove(since) };
+    const outcome = await store.write(ref, {
+      expectedCheckpointId: thread.checkpointId,
+      messages: [...before, ...since],
+    });
+    if (outcome.kind === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
+    if (outcome.kind === "busy")
+      return { ...base, kind: "skipped", reason: "busy", description: "A run of the thread has begun." };
+    const restored = await store.read(ref);
+    if (hashList(messagesIn(restored)) !== hashList([...before, ...since]))
+      return { ...base, kind: "failed", error: "The thread does not have the messages that were written." };
+    return { ...base, kind: "restored", checkpointId: restored.checkpointId ?? null };
+  } catch (error) {
+    return { ...base, kind: "failed", error: errorText(error) };
+  }
+}
+
+function messagesIn({ content }: StoredThread): readonly unknown[] {
+  return content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];
+}
+
+/** The messages that the thread got after the repair. Undefined if the repaired ones are not at its beginning any more. */
+function messagesSince(list: readonly unknown[], { afterHash, afterLength }: ReceiptIntent): readonly unknown[] | undefined {
+  if (hashList(list.slice(0, afterLength)) !== afterHash) return undefined;
+  return list.slice(afterLength);
+}
+
+function describeMove(since: readonly unknown[] | undefined): string {
+  if (since === undefined)
+    return "The messages of the thread have changed since the repair, so it was not restored. They are in the receipt.";
+  const count = since.length === 1 ? "1 message" : `${since.length} messages`;
+  return `The thread has got ${count} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
+}
