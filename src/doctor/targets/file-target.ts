@@ -1,0 +1,124 @@
+/** Threads in a JSON file: a list of messages, what `getState` returned, or one of these on each line. */
+
+import { readFile } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { isRecord } from "../../shared/is-record.js";
+import { parseJson } from "../../shared/parse-json.js";
+import type { StoredThread } from "../stored-thread.js";
+import type { ThreadSelection, ThreadStore } from "../thread-store.js";
+import { reasonOf } from "./reason-of.js";
+import type { ServedState } from "./served-state.js";
+import { endedRunsOf, openTasksOf, waitsForHuman } from "./served-state.js";
+import { UsageError } from "./usage-error.js";
+
+export interface FilePlace {
+  /** `-` for standard input. */
+  readonly file: string;
+  readonly folder: string;
+  readonly readInput: () => Promise<string>;
+}
+
+/** @throws UsageError if the file cannot be read, or contains no thread. */
+export async function openFile({ file, folder, readInput }: FilePlace): Promise<ThreadStore> {
+  const text = await readText({ file, folder, readInput });
+  const name = file === "-" ? "standard input" : file;
+  const values = parseThreads(text, name);
+  const threads = new Map<string, StoredThread>();
+  for (const [index, value] of values.entries()) {
+    const fallback = values.length === 1 ? basename(name) : `${basename(name)}:${index + 1}`;
+    const thread = toThread(value, fallback);
+    if (thread === undefined)
+      throw new UsageError(
+        `Expected ${name} to be a list of messages or what getState returned${values.length === 1 ? "" : `, in entry ${index + 1}`}.`,
+      );
+    threads.set(threads.has(thread.threadId) ? fallback : thread.threadId, thread);
+  }
+  return {
+    target: file === "-" ? "standard input" : `file:${file}`,
+    canWrite: false,
+    threads: (selection) => selectThreads(threads, selection),
+    read: async ({ threadId }) => {
+      const thread = threads.get(threadId);
+      if (thread === undefined) throw new Error(`There is no thread ${threadId} in ${name}.`);
+      return { ...thread, threadId };
+    },
+    write: async () => {
+      throw new UsageError("A file cannot be repaired in place.");
+    },
+    close: async () => {},
+  };
+}
+
+/** @throws UsageError if the file cannot be read. */
+export async function readText({ file, folder, readInput }: FilePlace): Promise<string> {
+  if (file === "-") return readInput();
+  return readFile(resolve(folder, file), "utf8").catch((error: unknown) => {
+    throw new UsageError(
+      Object(error).code === "ENOENT"
+        ? `There is no file ${file}.`
+        : `The file ${file} cannot be read: ${reasonOf(error)}`,
+    );
+  });
+}
+
+/** The threads of a text. @throws UsageError for a text that is not JSON. */
+export function parseThreads(text: string, name: string): unknown[] {
+  if (text.trim() === "") throw new UsageError(`Expected ${name} to be JSON, and it is empty.`);
+  const whole = parseJson(text);
+  if (whole !== undefined) return Array.isArray(whole) && whole.length > 0 && whole.every(isState) ? whole : [whole];
+  const lines = text.split("\n").map((line, index) => ({ line: line.trim(), number: index + 1 }));
+  return lines
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => {
+      const value = parseJson(line);
+      if (value === undefined) throw new UsageError(`Expected ${name} to be JSON, or JSON lines. Line ${number} is not JSON.`);
+      return value;
+    });
+}
+
+const isState = (value: unknown): boolean =>
+  isRecord(value) && (isRecord(value["values"]) || Array.isArray(value["messages"]));
+
+function toThread(value: unknown, fallback: string): StoredThread | undefined {
+  const messages = messagesIn(value);
+  if (messages === undefined) return undefined;
+  const state = isRecord(value) && !Array.isArray(value) ? value : {};
+  const isSnapshot = Array.isArray(state["tasks"]);
+  const served: ServedState = { values: { messages }, ...(state as Partial<ServedState>) };
+  const { configurable } = Object(Object(state["config"])) as { configurable?: Record<string, unknown> };
+  const ids = [state["thread_id"], Object(served.checkpoint)["thread_id"], configurable?.["thread_id"], Object(served.metadata)["thread_id"]];
+  const checkpoints = [served.checkpoint?.checkpoint_id, configurable?.["checkpoint_id"]];
+  const others = Object.keys(Object(state["values"]));
+  return {
+    threadId: ids.find((id) => typeof id === "string") ?? fallback,
+    namespace: "",
+    checkpointId: checkpoints.find((id) => typeof id === "string"),
+    status: waitsForHuman(served) ? "interrupted" : state["status"] === "busy" ? "busy" : "idle",
+    content: { kind: "read", messages },
+    endedRuns: endedRunsOf(isSnapshot ? [served] : []),
+    openTasks: isSnapshot ? openTasksOf(served) : undefined,
+    otherChannels: others.filter((name) => name !== "messages"),
+  } as StoredThread;
+}
+
+function messagesIn(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value;
+  if (!isRecord(value)) return undefined;
+  const values = value["values"];
+  const messages = isRecord(values) && !Array.isArray(values) ? values["messages"] : (value["messages"] ?? values);
+  return Array.isArray(messages) ? messages : undefined;
+}
+
+/** Metadata, status and time are not in such a file, or differ with its source, so they select nothing. */
+async function* selectThreads(
+  threads: ReadonlyMap<string, StoredThread>,
+  { threadIds, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+) {
+  let count = 0;
+  for (const threadId of threads.keys()) {
+    if (threadIds !== undefined && !threadIds.includes(threadId)) continue;
+    if (count === limit) return;
+    count += 1;
+    yield { threadId, namespace: "" };
+  }
+}

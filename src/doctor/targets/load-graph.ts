@@ -1,0 +1,122 @@
+/** Loads the graph that the threads belong to, as the LangGraph server does. */
+
+import { readFile, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseEnv } from "node:util";
+import { type CompiledGraph, isCompiledGraph } from "../../langgraph/thread-view.js";
+import { didYouMean } from "../../shared/did-you-mean.js";
+import { isRecord } from "../../shared/is-record.js";
+import { parseJson } from "../../shared/parse-json.js";
+import { importOptional } from "../../providers/models/import-optional.js";
+import { importPackage } from "./import-package.js";
+import { reasonOf } from "./reason-of.js";
+import { UsageError } from "./usage-error.js";
+
+export interface GraphPlace {
+  /** `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json. */
+  readonly spec: string | undefined;
+  readonly folder: string;
+  /** Contract: the variables of langgraph.json are added to it, and none is replaced. */
+  readonly environment: Record<string, string | undefined>;
+}
+
+const CONFIG = "langgraph.json";
+const ADVICE = "Name your graph: --graph ./src/agent.ts:graph";
+
+/** @throws UsageError if there is no such graph, or if it cannot be loaded. */
+export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<CompiledGraph> {
+  const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);
+  const at = place.spec.lastIndexOf(":");
+  const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
+  const path = resolve(place.folder, file);
+  if (!(await isFile(path))) throw new UsageError(`There is no file ${file} for the graph ${place.spec}.`);
+  const module = await importGraphFile(path, file, folder);
+  const exported = module[name];
+  if (exported === undefined)
+    throw new UsageError(
+      `The file ${file} exports no \`${name}\`. It exports ${Object.keys(module).join(", ") || "nothing"}.${didYouMean(name, Object.keys(module))}`,
+    );
+  let graph: unknown;
+  try {
+    graph = compiledOf(typeof exported === "function" ? await exported({ configurable: {} }) : await exported);
+  } catch (error) {
+    throw new UsageError(`The graph ${place.spec} cannot be made: ${reasonOf(error)}`);
+  }
+  if (isCompiledGraph(graph)) return graph;
+  throw new UsageError(`Expected \`${name}\` of ${file} to be a graph, or a function that returns one. ${ADVICE}`);
+}
+
+/** `createAgent` returns an object that has the graph in a field. */
+function compiledOf(value: unknown): unknown {
+  const graph: unknown = typeof Object(value).compile === "function" ? Object(value).compile() : value;
+  const inner: unknown = Object(graph).graph;
+  return isCompiledGraph(inner) ? inner : graph;
+}
+
+async function findInConfig(
+  wanted: string | undefined,
+  folder: string,
+  environment: Record<string, string | undefined>,
+): Promise<{ readonly spec: string; readonly folder: string }> {
+  const path = resolve(folder, CONFIG);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined)
+    throw new UsageError(`Reading a database needs your graph, and there is no ${CONFIG} in this folder. ${ADVICE}`);
+  const config = parseJson(text);
+  const graphs = isRecord(config) && isRecord(config["graphs"]) ? config["graphs"] : {};
+  const names = Object.keys(graphs);
+  const [first] = names;
+  if (!isRecord(config) || first === undefined) throw new UsageError(`${CONFIG} names no graphs. ${ADVICE}`);
+  if (wanted === undefined && names.length > 1)
+    throw new UsageError(`${CONFIG} has several graphs: ${names.join(", ")}. Choose one with --graph, such as --graph ${first}.`);
+  const name = wanted ?? first;
+  const entry = graphs[name];
+  const spec = isRecord(entry) ? entry["path"] : entry;
+  if (typeof spec !== "string")
+    throw new UsageError(`${CONFIG} has no graph \`${name}\`. It has ${names.join(", ")}.${didYouMean(name, names)}`);
+  await addVariables(config["env"], dirname(path), environment);
+  return { spec, folder: dirname(path) };
+}
+
+async function addVariables(
+  env: unknown,
+  folder: string,
+  environment: Record<string, string | undefined>,
+): Promise<void> {
+  const file = typeof env === "string" ? await readFile(resolve(folder, env), "utf8").catch(() => "") : "";
+  const values = isRecord(env) && !Array.isArray(env) ? env : parseEnv(file);
+  for (const [name, value] of Object.entries(values))
+    if (environment[name] === undefined && typeof value === "string") environment[name] = value;
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+
+async function importGraphFile(path: string, file: string, folder: string): Promise<Record<string, unknown>> {
+  const address = pathToFileURL(path).href;
+  const isTypeScript = /\.[cm]?tsx?$/.test(path);
+  const missing = isTypeScript ? await registerTsx(folder) : undefined;
+  try {
+    return { ...(await importOptional<Record<string, unknown>>(address)) };
+  } catch (error) {
+    const needsTsx = missing !== undefined && /ERR_UNKNOWN_FILE_EXTENSION|ERR_UNSUPPORTED|ERR_INVALID_TYPESCRIPT|ERR_MODULE_NOT_FOUND/.test(String(Object(error).code));
+    throw needsTsx ? missing : new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}`);
+  }
+}
+
+/** Returns what to say if the package is missing: newer versions of Node can load simple files without it. */
+async function registerTsx(folder: string): Promise<UsageError | undefined> {
+  try {
+    const why = "Loading a graph in TypeScript";
+    const { register } = await importPackage<{ register: () => unknown }>("tsx", { folder, why, path: "./esm/api" });
+    register();
+    return undefined;
+  } catch (error) {
+    if (UsageError.isInstance(error)) return error;
+    throw error;
+  }
+}

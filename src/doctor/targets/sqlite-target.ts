@@ -1,0 +1,154 @@
+/** The tables of `SqliteSaver`. */
+
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { isRecord } from "../../shared/is-record.js";
+import { parseJson } from "../../shared/parse-json.js";
+import type { ThreadSizes } from "../stored-thread.js";
+import type { OpenDatabase } from "./database-target.js";
+import { importPackage, requireDependency } from "./import-package.js";
+import { reasonOf } from "./reason-of.js";
+import type { Head, ThreadTable } from "./thread-table.js";
+import { UsageError } from "./usage-error.js";
+
+const SAVER = "@langchain/langgraph-checkpoint-sqlite";
+/** How the first bytes of each SQLite file read. */
+const MAGIC = "SQLite format 3";
+
+/** The part of `better-sqlite3` that is used. */
+interface Database {
+  prepare(sql: string): { all(...values: unknown[]): unknown[]; get(...values: unknown[]): unknown };
+  close(): void;
+}
+
+export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
+  const path = resolve(folder, place);
+  await assertDatabase(path, place);
+  const why = "Reading an SQLite file";
+  const { SqliteSaver } = await importPackage<{ SqliteSaver: new (db: unknown) => BaseCheckpointSaver }>(SAVER, {
+    folder,
+    why,
+  });
+  const Database = requireDependency(SAVER, "better-sqlite3", folder) as new (path: string, options: object) => Database;
+  let db: Database;
+  try {
+    db = new Database(path, { readonly: !canWrite, fileMustExist: true });
+  } catch (error) {
+    throw new UsageError(`The SQLite file ${place} cannot be opened: ${reasonOf(error)}`);
+  }
+  try {
+    const rows = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const names = rows.map((row) => Object(row).name);
+    if (!names.includes("checkpoints") || !names.includes("writes"))
+      throw new UsageError(
+        `The SQLite file ${place} has no tables \`checkpoints\` and \`writes\`, so no LangGraph checkpointer has written to it.`,
+      );
+  } catch (error) {
+    db.close();
+    if (UsageError.isInstance(error)) throw error;
+    throw new UsageError(`The SQLite file ${place} cannot be read: ${reasonOf(error)}`);
+  }
+  return {
+    target: `sqlite:${place}`,
+    saver: new SqliteSaver(withoutSetup(db)),
+    table: createTable(db),
+    close: async () => db.close(),
+  };
+};
+
+async function assertDatabase(path: string, place: string): Promise<void> {
+  const file = await open(path).catch((error: unknown) => {
+    throw new UsageError(
+      Object(error).code === "ENOENT"
+        ? `There is no file ${place}.`
+        : `The file ${place} cannot be read: ${reasonOf(error)}`,
+    );
+  });
+  try {
+    const { buffer } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0);
+    if (buffer.toString("latin1") !== MAGIC) throw new UsageError(`The file ${place} is not an SQLite database.`);
+  } catch (error) {
+    throw UsageError.isInstance(error)
+      ? error
+      : new UsageError(`The file ${place} cannot be read: ${reasonOf(error)}`);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The checkpointer creates its tables and changes the journal mode when it is first used. The tables are there. */
+function withoutSetup(db: Database): Database {
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === "exec" || name === "pragma") return () => undefined;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+function createTable(db: Database): ThreadTable {
+  const heads = db.prepare(`
+    SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM checkpoints
+    WHERE (thread_id, checkpoint_ns) > (?, ?)
+    GROUP BY thread_id, checkpoint_ns ORDER BY thread_id, checkpoint_ns LIMIT ?`);
+  const headsOfOne = db.prepare(`
+    SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = ?
+    GROUP BY thread_id, checkpoint_ns ORDER BY checkpoint_ns`);
+  const head = db.prepare(
+    "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
+  );
+  const metadata = db.prepare(
+    "SELECT CAST(metadata AS TEXT) AS text FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
+  );
+  const measures = createMeasures(db);
+  return {
+    heads: async (after, count, threadIds) => {
+      if (threadIds === undefined)
+        return heads.all(after?.threadId ?? "", after?.namespace ?? "", count).map(toHead);
+      // The threads that somebody names are few, so they are one page.
+      return after === undefined ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead)) : [];
+    },
+    headOf: async ({ threadId, namespace }) => Object(head.get(threadId, namespace)).id ?? undefined,
+    metadataOf: async ({ threadId, namespace, checkpointId }) => {
+      const read = parseJson(String(Object(metadata.get(threadId, namespace, checkpointId)).text));
+      return isRecord(read) ? read : {};
+    },
+    measure: async (threadId) => measures(threadId),
+  };
+}
+
+function toHead(row: unknown): Head {
+  const { thread_id, checkpoint_ns, checkpoint_id } = Object(row);
+  return { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id };
+}
+
+function createMeasures(db: Database): (threadId: string) => ThreadSizes {
+  const total = db.prepare(`
+    SELECT count(*) AS count, coalesce(sum(length(checkpoint) + length(metadata)), 0) AS bytes
+    FROM checkpoints WHERE thread_id = ?`);
+  const writes = db.prepare(`
+    SELECT channel, sum(length(value)) AS bytes FROM writes WHERE thread_id = ? GROUP BY channel`);
+  const channels = db.prepare(`
+    SELECT each.key AS channel, sum(length(CAST(each.value AS BLOB))) AS bytes
+    FROM checkpoints, json_each(CAST(checkpoint AS TEXT), '$.channel_values') AS each
+    WHERE thread_id = ? GROUP BY each.key`);
+  const latest = db.prepare(`
+    SELECT length(CAST(json_extract(CAST(checkpoint AS TEXT), '$.channel_values.messages') AS BLOB)) AS bytes
+    FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1`);
+  return (threadId) => {
+    const { count, bytes } = Object(total.get(threadId));
+    const written = writes.all(threadId).map(Object);
+    const stored: Record<string, number> = {};
+    for (const row of [...channels.all(threadId).map(Object), ...written])
+      stored[row.channel] = (stored[row.channel] ?? 0) + (row.bytes ?? 0);
+    return {
+      checkpoints: count,
+      totalBytes: bytes + written.reduce((sum, row) => sum + (row.bytes ?? 0), 0),
+      messagesBytes: stored["messages"] ?? 0,
+      latestMessagesBytes: Object(latest.get(threadId)).bytes ?? 0,
+      channels: stored,
+    };
+  };
+}
