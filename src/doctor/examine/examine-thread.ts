@@ -1,9 +1,11 @@
 /** What is wrong with the messages of a thread. The report and the plan are made from the same examination. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { type Group, groupMessages } from "../../history/calls/group.js";
+import { type Group, groupMessages, placeOfCall } from "../../history/calls/group.js";
 import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { deriveId } from "../../history/messages/message-id.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { recoverCalls } from "../../nodes/recovery/recover-calls.js";
@@ -57,20 +59,29 @@ export function examineThread(
     }),
   );
   const found = recoverCalls(open, runs);
+  // A run whose result was found did not end on purpose.
+  const cut = new Set(open.flatMap(({ group }, index) => (found[index]?.kind === "result" ? group : [])));
   const used = new Set<ToolMessage>();
   const openCalls = open.flatMap((unanswered, index): OpenCall[] => {
     const remains = found[index];
     const recovered = remains?.kind === "result" ? remains.result : undefined;
     if (recovered !== undefined) used.add(recovered);
     if (unanswered.standIn !== undefined && recovered === undefined) return [];
-    const isLeftOpen = recovered === undefined && !closeOpenCalls && mayBeAnswered(unanswered.group, groups, thread);
-    return [{ ...unanswered, recovered, isLeftOpen }];
+    const { group } = unanswered;
+    const isLeftOpen = !closeOpenCalls && !cut.has(group) && mayBeAnswered(group, groups, thread);
+    return [{ ...unanswered, recovered: recovered && withId(recovered, unanswered), isLeftOpen }];
   });
   const known = new Set(messages.map(({ id }) => id));
   const unplaced = runs
     .flatMap(({ written }) => written.filter(isResult))
     .filter((result) => !used.has(result) && !isStandIn(result) && !known.has(result.id) && !isInList(result, messages));
   return { list, groups, openCalls, orphans, duplicates, misplaced: misplacedIn(messages, groups), unplaced };
+}
+
+/** A tool writes no id. The reducer gives one when a result enters the thread. */
+function withId(result: ToolMessage, { group, place }: Pick<OpenCall, "group" | "place">): ToolMessage {
+  const id = result.id || deriveId(result, placeOfCall(group, place));
+  return id === result.id ? result : copyMessage(result, { id });
 }
 
 function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {

@@ -4,6 +4,7 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { issueOfShape, type ShapeIssue } from "../../history/reading/message-issue.js";
+import { DEPTH_DEMAND, storageDemand } from "../../history/reading/storable.js";
 import { mendMessage } from "../../history/reading/message-shape.js";
 
 /** A message of a stored list. */
@@ -33,8 +34,8 @@ export function readList(values: readonly unknown[]): ReadList {
       foreign.push({ value, index });
       continue;
     }
-    const mended = mendMessage(converted);
-    const issue = mended === converted ? undefined : issueOfShape(converted);
+    const issue = issueOf(converted);
+    const mended = issue === undefined ? converted : mendMessage(converted);
     // A list can have one instance twice. Each of them is a message of its own here.
     const message = byMessage.has(mended) ? copyMessage<BaseMessage>(mended, {}) : mended;
     const read = { message, value, index, issue };
@@ -42,6 +43,13 @@ export function readList(values: readonly unknown[]): ReadList {
     byMessage.set(message, read);
   }
   return { messages, foreign, byMessage };
+}
+
+/** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */
+function issueOf(message: BaseMessage): ShapeIssue | undefined {
+  const issue = issueOfShape(message);
+  const isOfStorage = issue !== undefined && storageDemand(issue.value) === issue.expectation;
+  return isOfStorage && issue.expectation !== DEPTH_DEMAND ? undefined : issue;
 }
 
 /** What the list stores for a message: what it was, if it did not have to be mended. */

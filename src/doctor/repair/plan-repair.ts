@@ -7,7 +7,6 @@ import {
   causeInHistory,
   createPlaceholder,
   isResult,
-  type PlaceholderCause,
 } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -66,10 +65,9 @@ function arrange({ groups, openCalls }: Examination, thread: StoredThread): Base
 }
 
 function closing({ group, call, place }: OpenCall, next: BaseMessage | undefined, thread: StoredThread) {
-  const ended: PlaceholderCause = thread.status === "error" ? "failed" : "interrupted";
   const cause = causeInHistory(call, next);
   const isCut = next === undefined && cause === "unrecorded" && (thread.openTasks?.length ?? 0) > 0;
-  return createPlaceholder(call, isCut ? ended : cause, placeOfCall(group, place));
+  return createPlaceholder(call, isCut ? "interrupted" : cause, placeOfCall(group, place));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Findings about the whole thread, and about messages that cannot be read or stored. */
 
-import { storageDemand } from "../../history/reading/storable.js";
+import { DEPTH_DEMAND } from "../../history/reading/storable.js";
 import { idIn } from "../examine/id-in.js";
 import { readList } from "../examine/read-list.js";
 import type { Finding } from "../finding.js";
@@ -48,7 +48,7 @@ function formFindings(values: readonly unknown[], isBricked: boolean): Finding[]
   );
   const ofShape = messages.flatMap(({ value, message, index, issue }) => {
     if (issue === undefined) return [];
-    const isDeep = storageDemand(issue.value) !== undefined;
+    const isDeep = issue.expectation === DEPTH_DEMAND;
     return [
       finding(isDeep ? "content/too-deep" : "content/shape", isBricked ? "error" : "warning", {
         index,

@@ -7,9 +7,12 @@ import { isReadBack } from "../messages/read-back.js";
 /** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
 export const MOST_LEVELS = 40;
 
+/** What a value must be that is nested too deep. */
+export const DEPTH_DEMAND = `nested at most ${MOST_LEVELS} levels deep`;
+
 /** Each completes the sentence "It must be …". */
 const DEMANDS = {
-  depth: `nested at most ${MOST_LEVELS} levels deep`,
+  depth: DEPTH_DEMAND,
   form: "plain data, without LangChain's serialized form (an object with `lc`)",
   number: "plain data, without bigints",
   instance: "plain data, without a model, a tool or another part of LangChain",
