@@ -114,7 +114,7 @@ export const OPTIONS = {
     group: "select",
     value: "STATUS",
     read: oneOf("idle", "interrupted", "error"),
-    help: "Only threads with this status: idle, interrupted or error. For --url.",
+    help: "Only threads with this status: idle, interrupted or error.",
     commands: STORED,
   },
   since: {
@@ -185,6 +185,11 @@ export const OPTIONS = {
     group: "write",
     help: "Writes a placeholder instead of a result that could be recovered.",
     commands: ["repair"],
+  },
+  force: {
+    group: "write",
+    help: "Restores threads that have got messages since the repair too. These stay, after the restored ones.",
+    commands: ["undo"],
   },
   "as-node": {
     group: "write",

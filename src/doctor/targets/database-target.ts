@@ -1,9 +1,10 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { ThreadStore } from "../thread-store.js";
-import { createGraphStore } from "./graph-store.js";
+import { createGraphStore } from "../graph/graph-store.js";
+import type { StoredMessages } from "../stored-thread.js";
 import type { HideSecrets } from "./safe-address.js";
+import { selectHeads } from "./select-heads.js";
 import type { ThreadTable } from "./thread-table.js";
-import type { CompiledGraph } from "../../langgraph/thread-view.js";
 
 export interface DatabasePlace {
   /** The address, or the path of the file. */
@@ -31,13 +32,34 @@ export type OpenDatabase = (place: DatabasePlace) => Promise<OpenedDatabase>;
 export async function openDatabase(
   open: OpenDatabase,
   place: DatabasePlace,
-  loadGraph: () => Promise<CompiledGraph>,
+  loadGraph: () => Promise<object>,
 ): Promise<ThreadStore> {
   const { target, saver, table, hide = (text) => text, close } = await open(place);
   try {
-    return createGraphStore({ target, saver, table, hide, close, graph: await loadGraph(), canWrite: place.canWrite });
+    const store = createGraphStore({
+      graph: await loadGraph(),
+      checkpointer: saver,
+      target,
+      list: (selection) => selectHeads(table, selection),
+      measure: ({ threadId }) => table.measure(threadId),
+      close,
+    });
+    return {
+      ...store,
+      canWrite: place.canWrite,
+      read: async (ref) => {
+        const thread = await store.read(ref);
+        // Throws if the database itself cannot be read any more, which is no fault of the thread.
+        if (thread.content.kind === "unreadable") await table.headOf(ref);
+        return { ...thread, content: withoutSecrets(thread.content, hide) };
+      },
+    };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function withoutSecrets(content: StoredMessages, hide: HideSecrets): StoredMessages {
+  return "reason" in content ? { ...content, reason: hide(content.reason) } : content;
 }

@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEnv } from "node:util";
-import { type CompiledGraph, isCompiledGraph } from "../../langgraph/thread-view.js";
+import { compiledGraphOf } from "../../langgraph/state/swap-channel.js";
 import { didYouMean } from "../../shared/did-you-mean.js";
 import { isRecord } from "../../shared/is-record.js";
 import { parseJson } from "../../shared/parse-json.js";
@@ -25,7 +25,7 @@ const CONFIG = "langgraph.json";
 const ADVICE = "Name your graph: --graph ./src/agent.ts:graph";
 
 /** @throws UsageError if there is no such graph, or if it cannot be loaded. */
-export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<CompiledGraph> {
+export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<object> {
   const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);
   const at = place.spec.lastIndexOf(":");
   const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
@@ -37,21 +37,16 @@ export async function loadGraph({ spec, folder, environment }: GraphPlace): Prom
     throw new UsageError(
       `The file ${file} exports no \`${name}\`. It exports ${Object.keys(module).join(", ") || "nothing"}.${didYouMean(name, Object.keys(module))}`,
     );
-  let graph: unknown;
+  let made: unknown;
   try {
-    graph = compiledOf(typeof exported === "function" ? await exported({ configurable: {} }) : await exported);
+    made = typeof exported === "function" ? await exported({ configurable: {} }) : await exported;
+    if (typeof Object(made).compile === "function") made = Object(made).compile();
   } catch (error) {
     throw new UsageError(`The graph ${place.spec} cannot be made: ${reasonOf(error)}`);
   }
-  if (isCompiledGraph(graph)) return graph;
+  const graph = compiledGraphOf(made);
+  if (graph !== undefined) return graph;
   throw new UsageError(`Expected \`${name}\` of ${file} to be a graph, or a function that returns one. ${ADVICE}`);
-}
-
-/** `createAgent` returns an object that has the graph in a field. */
-function compiledOf(value: unknown): unknown {
-  const graph: unknown = typeof Object(value).compile === "function" ? Object(value).compile() : value;
-  const inner: unknown = Object(graph).graph;
-  return isCompiledGraph(inner) ? inner : graph;
 }
 
 async function findInConfig(

@@ -23,13 +23,11 @@ import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 import type { RunInputs } from "../run/run-inputs.js";
 import { addUsage, isUsed, NO_USAGE, type ThreadUsage, threadUsageSchema } from "../run/thread-usage.js";
 
-/** How many checkpoints are read at most by default. Each run that ended before `patch` has left two. */
+/** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const CHECKPOINTS_TO_READ = 40;
 
 /** What one checkpoint of an ended run has, and the state of the thread does not. */
 export interface Leftovers {
-  /** The id of the checkpoint. */
-  readonly checkpointId: string;
   /** The history that the tasks of the run saw. */
   readonly history: readonly BaseMessage[];
   /** The messages that the finished tasks wrote, in the order of their calls. */
@@ -81,7 +79,6 @@ export async function findLeftovers(
     ownState: { keys },
   }: Pick<RunInputs, "input" | "checkpoints"> & { readonly ownState: Pick<OwnState, "keys"> },
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
-  checkpointsToRead = CHECKPOINTS_TO_READ,
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
   const removed = new Set(removalsOf(input));
@@ -90,7 +87,7 @@ export async function findLeftovers(
   // A run that continues the abandoned one applies its writes.
   let fate: Fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
   let child: CheckpointTuple | undefined;
-  for (let read = 0; checkpoint !== undefined && read < checkpointsToRead; read += 1) {
+  for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     if (fate !== "applied") {
       const leftovers: Leftovers = {
         ...readLeftovers(checkpoint, fate, keys),
@@ -171,7 +168,6 @@ export function readLeftovers(
   const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
   return {
-    checkpointId: checkpoint.checkpoint.id,
     history,
     written: tasks.flatMap(({ messages }) => messages),
     values: tasks.flatMap(({ values }) => values),
