@@ -51,7 +51,6 @@ const dangling = (callId: string): Expected => ({ code: "pairing/dangling-call",
 const orphan = (callId: string): Expected => ({ code: "pairing/orphan-result", callId });
 const misplaced = (callId: string): Expected => ({ code: "pairing/misplaced-result", callId });
 const duplicate = (callId: string): Expected => ({ code: "pairing/duplicate-result", callId });
-const reused = (callId: string): Expected => ({ code: "pairing/reused-id", callId });
 
 const ai = (id: string, ...calls: readonly (readonly [id: string, name: string, args?: object])[]) =>
   new AIMessage({
@@ -223,7 +222,7 @@ export const RECIPES: readonly Recipe[] = [
     make: async (driver, prefix) => {
       await driver.work([{ id: `${prefix}x`, name: "look", args: { label: `one ${prefix}` } }]);
       await driver.edit([human(`${prefix}h`), ai(`${prefix}ai`, [`${prefix}x`, "read"]), human(`${prefix}i`, "Well?")]);
-      return { findings: [reused(`${prefix}x`), dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
+      return { findings: [dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
     },
   },
   {
