@@ -3,7 +3,8 @@
  * does. It keeps nothing, so one instance serves any number of threads.
  */
 
-import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { ChatResult } from "@langchain/core/outputs";
 import { PlayedModel } from "../played-model.js";
 import { answeredIdOf, callIdsOf } from "../strict-check.js";
 
@@ -25,6 +26,14 @@ export class StrictWorker extends PlayedModel {
     const [refusal] = refusalsOf(messages);
     if (refusal !== undefined) throw new Error(`400 Bad history: ${refusal}`);
     return [respond(messages)];
+  }
+
+  /** The clients of providers make a message of its fields. A copied chunk would be stored with all its private ones. */
+  override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
+    const [chunk] = await this.play(messages);
+    const { content = "", tool_calls = [], invalid_tool_calls = [] } = chunk ?? {};
+    const message = new AIMessage({ content, tool_calls, invalid_tool_calls });
+    return { generations: [{ text: message.text, message }] };
   }
 }
 
