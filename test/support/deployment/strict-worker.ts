@@ -6,7 +6,7 @@
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import { PlayedModel } from "../played-model.js";
-import { answeredIdOf, callIdsOf } from "../strict-check.js";
+import { answeredIdOf } from "../strict-check.js";
 
 export interface WorkCall {
   readonly id: string;
@@ -32,7 +32,14 @@ export class StrictWorker extends PlayedModel {
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
     const [chunk] = await this.play(messages);
     const { content = "", tool_calls = [], invalid_tool_calls = [] } = chunk ?? {};
-    const message = new AIMessage({ content, tool_calls, invalid_tool_calls });
+    // As ChatOpenAI does it: a call that is not valid is sent from here.
+    const raw = invalid_tool_calls.map(({ id = "", name = "", args = "" }) => ({
+      id,
+      type: "function" as const,
+      function: { name, arguments: args },
+    }));
+    const additional_kwargs = raw.length > 0 ? { tool_calls: raw } : {};
+    const message = new AIMessage({ content, tool_calls, invalid_tool_calls, additional_kwargs });
     return { generations: [{ text: message.text, message }] };
   }
 }
@@ -47,11 +54,19 @@ export function refusalsOf(messages: readonly BaseMessage[]): string[] {
     if (message.type === "tool" && index > 0) continue;
     const end = messages.findIndex(({ type }, place) => place > index && type !== "tool");
     const results = messages.slice(index + 1, end < 0 ? undefined : end).map(answeredIdOf).sort().join();
-    const calls = callIdsOf(message).sort().join();
+    const calls = sentIdsOf(message).sort().join();
     if (message.type === "tool") refusals.push("The list begins with a result.");
     else if (calls !== results) refusals.push(`[${index}] calls (${calls}) are followed by results of (${results})`);
   }
   return refusals;
+}
+
+/** The ids of the calls that LangChain's clients send: those of `tool_calls`, or else those as the provider wrote them. */
+function sentIdsOf(message: BaseMessage): string[] {
+  if (!AIMessage.isInstance(message)) return [];
+  const { tool_calls = [], additional_kwargs } = message;
+  const calls = tool_calls.length > 0 ? tool_calls : (additional_kwargs.tool_calls ?? []);
+  return calls.map(({ id = "" }) => id);
 }
 
 function respond(messages: readonly BaseMessage[]): AIMessageChunk {
