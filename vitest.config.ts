@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: {
     // The first match wins, and the name of the package is the beginning of its other entries.
     alias: {
+      "langgraph-tether/doctor": fileURLToPath(new URL("src/doctor.ts", import.meta.url)),
       "langgraph-tether/langchain": fileURLToPath(new URL("src/langchain.ts", import.meta.url)),
       "langgraph-tether": fileURLToPath(new URL("src/index.ts", import.meta.url)),
     },

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BrokenDoorError } from "./check-package/broken-door-error.js";
 import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
+import { checkDoctor } from "./check-package/check-doctor.js";
 import { checkLangChain, checkWithoutLangChain } from "./check-package/check-langchain.js";
 import { checkMissingPackages } from "./check-package/check-missing-packages.js";
 import { checkPackedFiles } from "./check-package/check-packed-files.js";
@@ -38,6 +39,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("types", () => checkTypes(consumer, readme));
   await open("langgraph-tether, bundled", () => bundleRoot(consumer, readme, sizes));
   await open("langgraph-tether/history, bundled", () => bundleHistory(consumer, sizes));
+  await open("langgraph-tether/doctor", () => checkDoctor(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));
 

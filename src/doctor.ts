@@ -27,4 +27,10 @@ export type {
   ThreadStatus,
 } from "./doctor/stored-thread.js";
 export { threadOfList } from "./doctor/thread-of-list.js";
-export type { ThreadRef, ThreadSelection, ThreadStore, ThreadWrite, WriteOutcome } from "./doctor/thread-store.js";
+export type {
+  ThreadRef,
+  ThreadSelection,
+  ThreadStore,
+  ThreadWrite,
+  WriteOutcome,
+} from "./doctor/thread-store.js";

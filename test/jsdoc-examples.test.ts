@@ -22,7 +22,7 @@ interface Exported {
 const parse = (path: string) =>
   ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
 
-const exported = ["src/index.ts", "src/langchain.ts"].flatMap((entry) => exportsOf(join(ROOT, entry)));
+const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts"].flatMap((entry) => exportsOf(join(ROOT, entry)));
 
 function exportsOf(entry: string): readonly Exported[] {
   return parse(entry).statements.flatMap((statement) => {
@@ -93,7 +93,7 @@ describe("Every example", () => {
     await import(/* @vite-ignore */ file);
     const printed = print.mock.calls.map((line) => line.map(format).join(" "));
     print.mockRestore();
-    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain)?";/);
+    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor)?";/);
     expect(printed).toEqual(expected);
     expect(expected).not.toEqual([]);
   });

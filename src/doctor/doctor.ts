@@ -13,6 +13,7 @@ import type { StoredThread } from "./stored-thread.js";
 /**
  * Reads a thread, and changes nothing.
  *
+ * @param options With `measure`, the thread has `sizes`: each of its checkpoints is read, which can take long.
  * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
  * @example
  * ```ts
@@ -26,9 +27,14 @@ import type { StoredThread } from "./stored-thread.js";
  * console.log((await readThread({ graph, config })).status); // idle
  * ```
  */
-export async function readThread(place: ThreadPlace): Promise<StoredThread> {
+export async function readThread(
+  place: ThreadPlace,
+  { measure = false }: { readonly measure?: boolean | undefined } = {},
+): Promise<StoredThread> {
   const { store, ref } = placeOf(place);
-  return store.read(ref);
+  const thread = await store.read(ref);
+  const sizes = measure ? await store.measure?.(ref) : undefined;
+  return sizes === undefined ? thread : { ...thread, sizes };
 }
 
 /**
@@ -66,7 +72,9 @@ export function diagnoseThread(
   given: StoredThread | ThreadPlace,
   options?: DiagnoseOptions,
 ): ThreadReport | Promise<ThreadReport> {
-  return isPlace(given) ? readThread(given).then((thread) => reportOn(thread, options)) : reportOn(given, options);
+  return isPlace(given)
+    ? readThread(given).then((thread) => reportOn(thread, options))
+    : reportOn(given, options);
 }
 
 /**
@@ -95,7 +103,9 @@ export function planRepair(
   given: StoredThread | ThreadPlace,
   options?: PlanOptions,
 ): RepairPlan | Promise<RepairPlan> {
-  return isPlace(given) ? readThread(given).then((thread) => planFor(thread, options)) : planFor(given, options);
+  return isPlace(given)
+    ? readThread(given).then((thread) => planFor(thread, options))
+    : planFor(given, options);
 }
 
 /**

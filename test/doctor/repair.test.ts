@@ -3,7 +3,13 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import {
   Annotation,
   type BaseCheckpointSaver,
@@ -133,7 +139,13 @@ const BROKEN: readonly Broken[] = [
     title: "plain objects in place of messages, and a value that is none",
     messages: [
       { role: "user", content: "Go.", id: "u" },
-      { role: "assistant", content: "", id: "a", tool_calls: [{ id: "c", name: "look", args: {}, type: "tool_call" }], odd: { x: [1, null] } },
+      {
+        role: "assistant",
+        content: "",
+        id: "a",
+        tool_calls: [{ id: "c", name: "look", args: {}, type: "tool_call" }],
+        odd: { x: [1, null] },
+      },
       { type: "nothing" },
       { role: "user", content: "Hello?", id: "v", extra: true },
     ],
@@ -192,7 +204,9 @@ describe("a bricked thread", () => {
       .addEdge(START, "first")
       .addEdge("first", "second")
       .compile({ checkpointer: saver });
-    await expect(graph.invoke({ messages: [human("u"), ai("a", "c"), human("v")] }, config)).rejects.toThrow();
+    await expect(
+      graph.invoke({ messages: [human("u"), ai("a", "c"), human("v")] }, config),
+    ).rejects.toThrow();
     return { graph, config };
   }
 
@@ -202,7 +216,9 @@ describe("a bricked thread", () => {
     const report = await diagnoseThread(place);
     expect(report.findings.map(({ code }) => code)).toEqual(["thread/bricked", "pairing/dangling-call"]);
     const receipt = memoryReceipt();
-    expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({ kind: "repaired" });
+    expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({
+      kind: "repaired",
+    });
     const { values } = await place.graph.getState(config);
     expect(strictViolations(values.messages)).toEqual([]);
     expect(idsOf(values.messages)).toEqual(["u", "a", expect.any(String), "v"]);
@@ -212,7 +228,10 @@ describe("a bricked thread", () => {
 it("a value nested too deep is found and mended, and the thread can be read again", async () => {
   let deep: unknown = "end";
   for (let level = 0; level < 60; level += 1) deep = { deep };
-  const place = await threadWith([human("u"), new AIMessage({ id: "a", content: "x", additional_kwargs: { deep } as never })]);
+  const place = await threadWith([
+    human("u"),
+    new AIMessage({ id: "a", content: "x", additional_kwargs: { deep } as never }),
+  ]);
   await expect(place.graph.getState(config)).rejects.toThrow();
   const report = await diagnoseThread(place);
   expect(report.findings.map(({ code }) => code)).toEqual(["thread/bricked", "content/too-deep"]);
@@ -257,18 +276,25 @@ describe("a thread that must not be changed", () => {
       .addNode("outer", inner)
       .addEdge(START, "outer")
       .compile({ checkpointer: new MemorySaver() });
-    await expect(graph.invoke({ messages: [human("u"), ai("a", "c"), human("v")] }, config)).rejects.toThrow();
+    await expect(
+      graph.invoke({ messages: [human("u"), ai("a", "c"), human("v")] }, config),
+    ).rejects.toThrow();
     const store = createGraphStore({ graph });
     const refs = await all(store.threads({}));
     expect(refs.map(({ namespace }) => namespace).sort()).toEqual(["", "outer"]);
     const inside = await store.read({ threadId: "1", namespace: "outer" });
-    expect(diagnoseThread(inside).findings.map(({ code }) => code)).toEqual(["state/subgraph", "pairing/dangling-call"]);
+    expect(diagnoseThread(inside).findings.map(({ code }) => code)).toEqual([
+      "state/subgraph",
+      "pairing/dangling-call",
+    ]);
     expect(planRepair(inside)).toMatchObject({ kind: "skip", reason: "subgraph" });
   });
 
   it("ended with calls that its client may answer: it is reported, and closed only on demand", async () => {
     const place = await threadWith([human("u"), ai("a", "c")]);
-    expect((await diagnoseThread(place)).findings).toMatchObject([{ code: "pairing/open-call", severity: "warning" }]);
+    expect((await diagnoseThread(place)).findings).toMatchObject([
+      { code: "pairing/open-call", severity: "warning" },
+    ]);
     expect(await planRepair(place)).toMatchObject({ kind: "nothing" });
     expect(await planRepair(place, { closeOpenCalls: true })).toMatchObject({ steps: [{ kind: "close" }] });
   });
@@ -279,7 +305,9 @@ describe("a thread that must not be changed", () => {
     await place.graph.invoke({ messages: [human("w")] }, config);
     const receipt = memoryReceipt();
     expect(await applyRepair(place, plan, { receipt })).toMatchObject({ kind: "moved" });
-    expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({ kind: "repaired" });
+    expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({
+      kind: "repaired",
+    });
     await place.graph.invoke({ messages: [human("x")] }, config);
     const store = createGraphStore({ graph: place.graph });
     const [last] = await all(undo(store, receipt.entries));
@@ -313,7 +341,10 @@ describe("a checkpointer that fails at any of its operations", () => {
   it.each(["before", "after"] as const)("a second run completes the work: %s it", async (when) => {
     for (let at = 1; at <= 24; at += 1) {
       const saver = new MemorySaver();
-      const place = await threadWith([human("u"), ai("a", "c", "d"), result("d"), human("v"), result("x")], saver);
+      const place = await threadWith(
+        [human("u"), ai("a", "c", "d"), result("d"), human("v"), result("x")],
+        saver,
+      );
       const receipt = memoryReceipt();
       const failed = { ...place, checkpointer: failing(saver, at, when) };
       const first = await planRepair(failed)
@@ -337,7 +368,9 @@ describe("a checkpointer that fails at any of its operations", () => {
     const append = async () => {
       throw new Error("The disk is full.");
     };
-    await expect(applyRepair(place, await planRepair(place), { receipt: { append } })).rejects.toThrow("disk");
+    await expect(applyRepair(place, await planRepair(place), { receipt: { append } })).rejects.toThrow(
+      "disk",
+    );
     expect(idsOf(await listOf(place))).toEqual(["u", "a", "v"]);
   });
 });
@@ -357,5 +390,7 @@ it("a receipt in a file is private, survives a torn line, and is read back", asy
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const entries = await readReceipt(path);
   expect(entries.map(({ kind }) => kind)).toEqual(["intent", "result"]);
-  expect((await all(undo(createGraphStore({ graph: place.graph }), entries))).map(({ kind }) => kind)).toEqual(["restored"]);
+  expect(
+    (await all(undo(createGraphStore({ graph: place.graph }), entries))).map(({ kind }) => kind),
+  ).toEqual(["restored"]);
 });

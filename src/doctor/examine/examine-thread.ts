@@ -44,20 +44,25 @@ const STRUCTURED_RESPONSE = "structuredResponse";
 export function examineThread(
   thread: StoredThread,
   values: readonly unknown[],
-  { harvest = true, closeOpenCalls = false }: { readonly harvest?: boolean | undefined; readonly closeOpenCalls?: boolean | undefined } = {},
+  {
+    harvest = true,
+    closeOpenCalls = false,
+  }: { readonly harvest?: boolean | undefined; readonly closeOpenCalls?: boolean | undefined } = {},
 ): Examination {
   const list = readList(values);
   const messages = list.messages.map(({ message }) => message);
   const { groups, orphans, duplicates } = groupMessages(messages);
   const runs = harvest ? thread.endedRuns.map(resultsOf) : [];
   // A summary can stand for calls too. Their results come late, and nobody waits for them.
-  const open = groups.filter(({ head }) => isAIMessage(head)).flatMap((group) =>
-    group.calls.flatMap((call, place) => {
-      const result = group.results[place];
-      if (call.kind === "answered" || (result !== undefined && !isStandIn(result))) return [];
-      return [{ group, call, place, standIn: result }];
-    }),
-  );
+  const open = groups
+    .filter(({ head }) => isAIMessage(head))
+    .flatMap((group) =>
+      group.calls.flatMap((call, place) => {
+        const result = group.results[place];
+        if (call.kind === "answered" || (result !== undefined && !isStandIn(result))) return [];
+        return [{ group, call, place, standIn: result }];
+      }),
+    );
   const found = recoverCalls(open, runs);
   // A run whose result was found did not end on purpose.
   const cut = new Set(open.flatMap(({ group }, index) => (found[index]?.kind === "result" ? group : [])));
@@ -74,7 +79,10 @@ export function examineThread(
   const known = new Set(messages.map(({ id }) => id));
   const unplaced = runs
     .flatMap(({ written }) => written.filter(isResult))
-    .filter((result) => !used.has(result) && !isStandIn(result) && !known.has(result.id) && !isInList(result, messages));
+    .filter(
+      (result) =>
+        !used.has(result) && !isStandIn(result) && !known.has(result.id) && !isInList(result, messages),
+    );
   return { list, groups, openCalls, orphans, duplicates, misplaced: misplacedIn(messages, groups), unplaced };
 }
 

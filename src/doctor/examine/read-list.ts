@@ -4,8 +4,8 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { issueOfShape, type ShapeIssue } from "../../history/reading/message-issue.js";
-import { DEPTH_DEMAND, storageDemand } from "../../history/reading/storable.js";
 import { mendMessage } from "../../history/reading/message-shape.js";
+import { DEPTH_DEMAND, storageDemand } from "../../history/reading/storable.js";
 
 /** A message of a stored list. */
 export interface ReadMessage {

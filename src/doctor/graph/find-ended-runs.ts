@@ -53,7 +53,9 @@ function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
 
 /** The ids of the messages whose calls have no result of their tool. */
 function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
-  const { dangling, pending } = unansweredCalls(messagesOf(checkpoint).filter((message) => !isStandIn(message)));
+  const { dangling, pending } = unansweredCalls(
+    messagesOf(checkpoint).filter((message) => !isStandIn(message)),
+  );
   return new Set([...dangling, ...pending].map(({ group }) => group.head.id));
 }
 

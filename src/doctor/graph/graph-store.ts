@@ -5,6 +5,7 @@ import { listThreads } from "../../langgraph/checkpoints/list-threads.js";
 import type { ThreadSizes } from "../stored-thread.js";
 import type { ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
 import { openGraph } from "./graph-thread.js";
+import { measureThread } from "./measure-thread.js";
 import { readThread } from "./read-thread.js";
 import { writeThread } from "./write-thread.js";
 
@@ -58,7 +59,7 @@ export function createGraphStore(options: GraphStoreOptions): ThreadStore {
     threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
     read: (ref) => readThread(opened, ref),
     write: (ref, write) => writeThread(opened, ref, write),
-    ...(measure !== undefined && { measure }),
+    measure: measure ?? ((ref) => measureThread(opened.saver, ref)),
     close: async () => close?.(),
   };
 }

@@ -18,7 +18,8 @@ export async function writeThread(
   { threadId, namespace }: ThreadRef,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,
 ): Promise<WriteOutcome> {
-  if (namespace !== "") throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
+  if (namespace !== "")
+    throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
   const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
   const reading = pinMessages(saver);
   const head = await reading.getTuple(config);
@@ -51,7 +52,8 @@ function isAmbiguous(error: unknown): boolean {
 /** The nodes that the latest superstep ran, or that wait to run. */
 function candidates(head: CheckpointTuple | undefined): string[] {
   const { versions_seen = {} } = { ...head?.checkpoint };
-  const latest = (seen: object) => Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
+  const latest = (seen: object) =>
+    Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
   return Object.entries(versions_seen)
     .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
     .sort(([, one], [, other]) => latest(other) - latest(one))

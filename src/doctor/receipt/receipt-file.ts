@@ -24,6 +24,7 @@ export interface ReceiptFile extends ReceiptWriter {
  * import { openReceipt } from "langgraph-tether/doctor";
  *
  * const receipt = await openReceipt(join(tmpdir(), "tether-receipt.jsonl"));
+ * console.log(receipt.path.endsWith(".jsonl")); // true
  * await receipt.close();
  * ```
  */
@@ -64,7 +65,7 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
  * const path = join(tmpdir(), "tether-empty-receipt.jsonl");
  * const receipt = await openReceipt(path);
  * await receipt.close();
- * console.log(await readReceipt(path)); // []
+ * console.log((await readReceipt(path)).length); // 0
  * ```
  */
 export async function readReceipt(path: string): Promise<ReceiptEntry[]> {
@@ -74,7 +75,11 @@ export async function readReceipt(path: string): Promise<ReceiptEntry[]> {
     return isEntry(entry) ? [entry] : [];
   });
   if (lines.length > 0 && entries.length === 0)
-    throw InvalidSettingError.expected("receipt", "a receipt of `repair`, with one JSON object on each line", path);
+    throw InvalidSettingError.expected(
+      "receipt",
+      "a receipt of `repair`, with one JSON object on each line",
+      path,
+    );
   return entries;
 }
 

@@ -54,7 +54,14 @@ export async function applyPlan(
     afterLength: after.length,
   });
   const settle = async (result: Pick<ReceiptResult, "outcome" | "checkpointId" | "error">): Promise<void> =>
-    receipt.append({ schemaVersion: 1, kind: "result", id, time: now().toISOString(), threadId: plan.threadId, ...result });
+    receipt.append({
+      schemaVersion: 1,
+      kind: "result",
+      id,
+      time: now().toISOString(),
+      threadId: plan.threadId,
+      ...result,
+    });
   const fail = async (error: string, at: string | null): Promise<RepairOutcome> => {
     await settle({ outcome: "failed", checkpointId: at, error });
     return { ...base, kind: "failed", error };
@@ -81,7 +88,10 @@ export async function applyPlan(
   try {
     thread = await store.read(ref);
   } catch (error) {
-    return fail(`${problem === undefined ? "" : `${problem} `}The thread cannot be read back: ${errorText(error)}`, null);
+    return fail(
+      `${problem === undefined ? "" : `${problem} `}The thread cannot be read back: ${errorText(error)}`,
+      null,
+    );
   }
   const written = thread.checkpointId ?? null;
   if (thread.content.kind !== "read") {

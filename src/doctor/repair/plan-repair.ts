@@ -2,12 +2,7 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../../history/calls/group.js";
-import {
-  callIdOf,
-  causeInHistory,
-  createPlaceholder,
-  isResult,
-} from "../../history/messages/result.js";
+import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { type Examination, examineThread, type OpenCall } from "../examine/examine-thread.js";

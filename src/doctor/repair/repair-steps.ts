@@ -7,7 +7,9 @@ import { idIn } from "../examine/id-in.js";
 import type { RepairStep } from "../repair-plan.js";
 
 /** The fields of a step that name its message. */
-export function messageOf(message: BaseMessage | undefined): Pick<RepairStep, "messageId" | "callId" | "tool"> {
+export function messageOf(
+  message: BaseMessage | undefined,
+): Pick<RepairStep, "messageId" | "callId" | "tool"> {
   const isAnswer = message !== undefined && isResult(message);
   return {
     messageId: message?.id ?? null,
@@ -72,7 +74,10 @@ export function stepsOf(found: Examination, after: readonly BaseMessage[]): Repa
   return steps;
 }
 
-function stepOf({ group, call, place, recovered, standIn }: OpenCall, after: readonly BaseMessage[]): RepairStep {
+function stepOf(
+  { group, call, place, recovered, standIn }: OpenCall,
+  after: readonly BaseMessage[],
+): RepairStep {
   const start = after.indexOf(group.head);
   const fields = {
     messageId: recovered?.id ?? null,
@@ -83,10 +88,18 @@ function stepOf({ group, call, place, recovered, standIn }: OpenCall, after: rea
   };
   const name = nameOf(call.name);
   if (recovered === undefined)
-    return { ...fields, kind: "close", description: `A result is written for the call of ${name}, which has none.` };
+    return {
+      ...fields,
+      kind: "close",
+      description: `A result is written for the call of ${name}, which has none.`,
+    };
   return standIn === undefined
     ? { ...fields, kind: "recover", description: `The result that ${name} returned is put after its call.` }
-    : { ...fields, kind: "replace", description: `The result that ${name} returned replaces one that was made up.` };
+    : {
+        ...fields,
+        kind: "replace",
+        description: `The result that ${name} returned replaces one that was made up.`,
+      };
 }
 
 function nameOf(tool: string | undefined): string {

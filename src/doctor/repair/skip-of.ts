@@ -11,7 +11,10 @@ export function skipOf({ namespace, status, content }: StoredThread): Skip | und
   if (namespace !== "")
     return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
   if (status === "busy")
-    return { reason: "busy", description: "A run of the thread has not ended. Repair it when the run has ended." };
+    return {
+      reason: "busy",
+      description: "A run of the thread has not ended. Repair it when the run has ended.",
+    };
   if (status === "interrupted")
     return { reason: "waiting", description: "The thread waits for a human, so it is not changed." };
   if (content.kind === "unreadable" || (content.kind === "bricked" && content.messages === undefined))

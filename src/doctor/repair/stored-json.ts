@@ -19,7 +19,9 @@ export function toStoredJson(value: unknown): unknown {
  * without.
  */
 export function hashList(values: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(values.map(meaningOf))).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify(values.map(meaningOf)))
+    .digest("hex");
 }
 
 function meaningOf(value: unknown): unknown {

@@ -29,12 +29,30 @@ export interface UndoOptions {
  * @returns One outcome for each repair, the latest first.
  * @example
  * ```ts
- * import { MemorySaver } from "@langchain/langgraph";
- * import { createAgentGraph } from "langgraph-tether";
- * import { createGraphStore, undo } from "langgraph-tether/doctor";
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { applyRepair, createGraphStore, planRepair, type ReceiptEntry, undo } from "langgraph-tether/doctor";
  *
- * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
- * for await (const { threadId, kind } of undo(createGraphStore({ graph }), [])) console.log(threadId, kind);
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const place = { graph, config: { configurable: { thread_id: "1" } } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   place.config,
+ * );
+ * const receipt: ReceiptEntry[] = [];
+ * const append = async (entry: ReceiptEntry) => void receipt.push(entry);
+ * await applyRepair(place, await planRepair(place), { receipt: { append } });
+ * for await (const { threadId, kind } of undo(createGraphStore({ graph }), receipt)) {
+ *   console.log(threadId, kind); // 1 restored
+ * }
  * ```
  */
 export async function* undo(
@@ -49,7 +67,11 @@ export async function* undo(
   }
 }
 
-async function undoOne(store: ThreadStore, intent: ReceiptIntent, { force }: UndoOptions): Promise<UndoOutcome> {
+async function undoOne(
+  store: ThreadStore,
+  intent: ReceiptIntent,
+  { force }: UndoOptions,
+): Promise<UndoOutcome> {
   const { threadId, namespace, before, beforeHash } = intent;
   const base = { schemaVersion: 1, threadId, namespace } as const;
   const ref = { threadId, namespace };
@@ -83,7 +105,10 @@ function messagesIn({ content }: StoredThread): readonly unknown[] {
 }
 
 /** The messages that the thread got after the repair. Undefined if the repaired ones are not at its beginning any more. */
-function messagesSince(list: readonly unknown[], { afterHash, afterLength }: ReceiptIntent): readonly unknown[] | undefined {
+function messagesSince(
+  list: readonly unknown[],
+  { afterHash, afterLength }: ReceiptIntent,
+): readonly unknown[] | undefined {
   if (hashList(list.slice(0, afterLength)) !== afterHash) return undefined;
   return list.slice(afterLength);
 }

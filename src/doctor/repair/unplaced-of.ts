@@ -8,13 +8,15 @@ import { toStoredJson } from "./stored-json.js";
 
 /** What has no place in the list after a repair. The receipt keeps it. */
 export function unplacedOf({ list, orphans, duplicates, unplaced, openCalls }: Examination): Unplaced[] {
-  const of = (reason: string) => (message: ToolMessage): Unplaced => ({
-    messageId: message.id ?? null,
-    callId: callIdOf(message),
-    tool: message.name ?? null,
-    reason,
-    message: toStoredJson(storedValueOf(message, list)),
-  });
+  const of =
+    (reason: string) =>
+    (message: ToolMessage): Unplaced => ({
+      messageId: message.id ?? null,
+      callId: callIdOf(message),
+      tool: message.name ?? null,
+      reason,
+      message: toStoredJson(storedValueOf(message, list)),
+    });
   const replaced = openCalls.flatMap(({ recovered, standIn }) => (recovered && standIn) ?? []);
   return [
     ...list.foreign.map(({ value }) => ({

@@ -4,7 +4,14 @@ import { DIALECTS, type DialectName } from "../../providers/dialects/dialects.js
 import { readMaker } from "../../providers/dialects/maker.js";
 
 /** Dialects that share the name of their maker with another one are told apart by nothing in a message. */
-const CANDIDATES: readonly DialectName[] = ["openai", "anthropic", "gemini", "mistral", "deepseek", "dashscope"];
+const CANDIDATES: readonly DialectName[] = [
+  "openai",
+  "anthropic",
+  "gemini",
+  "mistral",
+  "deepseek",
+  "dashscope",
+];
 
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */
 export function dialectIn(messages: readonly BaseMessage[]): DialectName | undefined {

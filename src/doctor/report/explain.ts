@@ -3,7 +3,7 @@
 import { callsOf } from "../../history/messages/call.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
 import type { DialectName } from "../../providers/dialects/dialects.js";
-import { type Grade, type RuleName, RULES } from "../../providers/dialects/rule.js";
+import { type Grade, RULES, type RuleName } from "../../providers/dialects/rule.js";
 import { validateHistory } from "../../providers/dialects/validate-history.js";
 import { readList } from "../examine/read-list.js";
 import type { FindingCode } from "../finding.js";
@@ -45,8 +45,10 @@ const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
   "repeated-call-id": "pairing/reused-id",
 };
 
-const CLOSE = "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
-const AT_REQUEST = "Send `toModelInput(messages, { dialect })` in place of the messages. The stored list can stay as it is.";
+const CLOSE =
+  "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
+const AT_REQUEST =
+  "Send `toModelInput(messages, { dialect })` in place of the messages. The stored list can stay as it is.";
 
 const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
   "missing-result": CLOSE,
@@ -103,7 +105,8 @@ export function explain(
   const broken = validateHistory(sent, dialect).map(({ rule, index, message, grade }): Reason => {
     const read = list.messages[index];
     const about = read?.message;
-    const ids = about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
+    const ids =
+      about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
     return {
       code: PAIRING_CODES[rule] ?? codeOf(rule),
       rule,
@@ -123,7 +126,8 @@ export function explain(
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {
   const count = length === 1 ? "1 message" : `${length} messages`;
-  if (reasons.length === 0) return `${dialect}: no known rule refuses these ${count}.`;
+  if (reasons.length === 0)
+    return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
       `messages[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
@@ -134,5 +138,5 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
       `  ${mend}`,
     ].join("\n"),
   );
-  return [`${dialect} refuses these ${count}:`, ...parts].join("\n\n");
+  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts].join("\n\n");
 }

@@ -24,7 +24,10 @@ export function pairingFindings(context: FindingContext): Finding[] {
   const { list, groups, openCalls, orphans, duplicates, misplaced } = found;
   const violations = violationsOf(sent, dialect, list.messages.length);
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
-  const says = (rules: readonly RuleName[], messages: readonly BaseMessage[]): Pick<Finding, "dialect" | "providerSays"> => {
+  const says = (
+    rules: readonly RuleName[],
+    messages: readonly BaseMessage[],
+  ): Pick<Finding, "dialect" | "providerSays"> => {
     const places = messages.map((message) => placeIn.get(message) ?? -1);
     const providerSays = wordsFor(violations, rules, places);
     return { dialect: providerSays === null ? null : dialect, providerSays };
@@ -47,10 +50,12 @@ export function pairingFindings(context: FindingContext): Finding[] {
     });
   const isWaiting = ({ group }: OpenCall): boolean => waits && group === groups.at(-1);
   return [
-    ...openCalls.filter((open) => !isWaiting(open)).flatMap((open) => {
-      const index = list.byMessage.get(open.group.head)?.index ?? null;
-      return openCallFindings(open, index, says(["missing-result"], [open.group.head]));
-    }),
+    ...openCalls
+      .filter((open) => !isWaiting(open))
+      .flatMap((open) => {
+        const index = list.byMessage.get(open.group.head)?.index ?? null;
+        return openCallFindings(open, index, says(["missing-result"], [open.group.head]));
+      }),
     ...orphans.map((message) =>
       ofResult("pairing/orphan-result", message, ["orphan-result"], "take-out", "has no call before it"),
     ),

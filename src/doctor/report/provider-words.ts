@@ -15,7 +15,11 @@ export const PAIRING_RULES: ReadonlySet<RuleName> = new Set<RuleName>([
 ]);
 
 /** The violations of the messages, without those of messages that are not stored. */
-export function violationsOf(messages: readonly BaseMessage[], dialect: DialectName, stored: number): Violation[] {
+export function violationsOf(
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+  stored: number,
+): Violation[] {
   return validateHistory(messages, dialect).filter(({ index }) => index < stored);
 }
 

@@ -1,7 +1,7 @@
 /** Says what is wrong with a thread. Pure: nothing is read or written. */
 
 import { HumanMessage } from "@langchain/core/messages";
-import { dialectNamed, type DialectName } from "../../providers/dialects/dialects.js";
+import { type DialectName, dialectNamed } from "../../providers/dialects/dialects.js";
 import { examineThread } from "../examine/examine-thread.js";
 import type { Finding, ThreadReport } from "../finding.js";
 import type { StoredThread } from "../stored-thread.js";
@@ -46,7 +46,8 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     // A thread gets a message of the user next. A bare list is sent as it is.
     const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
     const context = { found, sent, dialect: known ?? "openai", waits } as const;
-    const inDialect = known === undefined ? [] : contentFindings(context, dialect === "auto" ? "warning" : "error");
+    const inDialect =
+      known === undefined ? [] : contentFindings(context, dialect === "auto" ? "warning" : "error");
     const list = [...pairingFindings(context), ...inDialect];
     findings.push(...list.sort((one, other) => (one.index ?? -1) - (other.index ?? -1)));
     findings.push(...sizeFindings(thread, messages, options));

@@ -29,7 +29,8 @@ export function sizeFindings(
       }),
     );
   const size = sizeOf(thread);
-  if (size === undefined || size.messagesChannel === "delta" || size.messagesBytes < largeBytes) return findings;
+  if (size === undefined || size.messagesChannel === "delta" || size.messagesBytes < largeBytes)
+    return findings;
   if (size.savedByDelta <= size.messagesBytes / 2) return findings;
   const evidence =
     `${size.checkpoints} checkpoints store ${size.messagesBytes} bytes of messages, for a list of ` +

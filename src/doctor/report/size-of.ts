@@ -2,7 +2,7 @@
 
 import { HumanMessage } from "@langchain/core/messages";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { toJson } from "../../shared/to-json.js";
+import { bytesOf } from "../graph/measure-thread.js";
 import type { StoredThread } from "../stored-thread.js";
 
 /** LangGraph's delta channels store the complete list after this many updates. */
@@ -35,14 +35,32 @@ export interface SizeReport {
   readonly savedByArchive: number;
 }
 
-/** Undefined for a thread whose size was not measured, or whose messages cannot be read. */
+/**
+ * How much a thread stores, how it grows, and what a delta channel or an archive would save. Undefined for a thread whose
+ * sizes were not measured, or whose messages cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph } from "langgraph-tether";
+ * import { readThread, sizeOf } from "langgraph-tether/doctor";
+ *
+ * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
+ * const size = sizeOf(await readThread({ graph, config }, { measure: true }));
+ * console.log(size?.messages, size?.turns); // 2 1
+ * ```
+ */
 export function sizeOf(thread: StoredThread): SizeReport | undefined {
   const { sizes, content, threadId, namespace, messagesChannel = "unknown" } = thread;
   const values = content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
   if (sizes === undefined || values === undefined) return undefined;
   const messages = values.flatMap((value) => coerceMessage(value) ?? []);
   const turns = Math.max(1, messages.filter((message) => HumanMessage.isInstance(message)).length);
-  const { checkpoints, messagesBytes, latestMessagesBytes } = sizes;
+  const { checkpoints, messagesBytes } = sizes;
+  // A checkpoint of a delta channel does not hold the list.
+  const latestMessagesBytes = sizes.latestMessagesBytes || sumOf(values);
   const bytesPerTurn = Math.round(latestMessagesBytes / turns);
   const checkpointsPerTurn = checkpoints / turns;
   const isDelta = messagesChannel === "delta";
@@ -52,13 +70,14 @@ export function sizeOf(thread: StoredThread): SizeReport | undefined {
   // Each message once, and the complete list now and then.
   const snapshots = Math.floor(checkpoints / UPDATES_PER_SNAPSHOT);
   const withDelta = latestMessagesBytes + (snapshots * latestMessagesBytes) / 2;
-  const kept = values.slice(-MESSAGES_AFTER_SUMMARY).reduce<number>((sum, value) => sum + bytesOf(value), 0);
+  const kept = sumOf(values.slice(-MESSAGES_AFTER_SUMMARY));
   return {
     schemaVersion: 1,
     threadId,
     namespace,
     messagesChannel,
     ...sizes,
+    latestMessagesBytes,
     messages: values.length,
     turns,
     bytesPerTurn,
@@ -68,6 +87,6 @@ export function sizeOf(thread: StoredThread): SizeReport | undefined {
   };
 }
 
-function bytesOf(value: unknown): number {
-  return Buffer.byteLength(toJson(value) ?? "");
+function sumOf(values: readonly unknown[]): number {
+  return values.reduce<number>((sum, value) => sum + bytesOf(value), 0);
 }

@@ -17,7 +17,9 @@ export function stateFindings({ content, status }: StoredThread): Finding[] {
     ];
   const findings: Finding[] = [];
   if (content.kind === "unreadable")
-    findings.push(finding("thread/unreadable", "error", { evidence: `The thread cannot be read: ${content.reason}` }));
+    findings.push(
+      finding("thread/unreadable", "error", { evidence: `The thread cannot be read: ${content.reason}` }),
+    );
   if (content.kind === "bricked")
     findings.push(
       finding("thread/bricked", "error", {

@@ -152,7 +152,9 @@ export function tolerantChannel(
 
 /** The list in a snapshot of a delta channel, or the stored list itself. */
 export function unwrapped(stored: unknown): unknown {
-  return isRecord(stored) && !Array.isArray(stored) && Array.isArray(stored["value"]) ? stored["value"] : stored;
+  return isRecord(stored) && !Array.isArray(stored) && Array.isArray(stored["value"])
+    ? stored["value"]
+    : stored;
 }
 
 /** LangGraph marks a write that replaces the value of its channel with this key. */
