@@ -22,12 +22,15 @@ export const readCount: ReadValue<number> = (text, option) => {
 };
 
 /** A span such as `7d`, in milliseconds; or a date, as the time of that date. */
-export const readSince: ReadValue<{ readonly span: number } | { readonly time: number }> = (text, option) => {
+export const readSince: ReadValue<
+  ({ readonly span: number } | { readonly time: number }) & { readonly text: string }
+> = (text, option) => {
   const [, count, unit] = /^(\d+)([smhdw])$/.exec(text) ?? [];
-  if (count !== undefined) return { span: Number(count) * UNITS[unit as keyof typeof UNITS] };
+  if (count !== undefined) return { text, span: Number(count) * UNITS[unit as keyof typeof UNITS] };
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) throw expected(option, "a span such as 30m, 12h, 7d or 2w, or a date such as 2026-01-31", text);
-  return { time };
+  if (Number.isNaN(time))
+    throw expected(option, "a span such as 30m, 12h, 7d or 2w, or a date such as 2026-01-31", text);
+  return { text, time };
 };
 
 export const readPair: ReadValue<readonly [key: string, value: string]> = (text, option) => {
@@ -38,7 +41,8 @@ export const readPair: ReadValue<readonly [key: string, value: string]> = (text,
 };
 
 export const readAddress: ReadValue<string> = (text, option) => {
-  if (!URL.canParse(text)) throw new UsageError(`Expected --${option} to be an address such as http://localhost:2024.`);
+  if (!URL.canParse(text))
+    throw new UsageError(`Expected --${option} to be an address such as http://localhost:2024.`);
   return text;
 };
 
@@ -47,7 +51,9 @@ export function oneOf<const Name extends string>(...names: readonly Name[]): Rea
   return (text, option) => {
     const found = names.find((name) => name === text);
     if (found !== undefined) return found;
-    throw new UsageError(`Expected --${option} to be ${listWithOr(names)}, got \`${text}\`.${didYouMean(text, names)}`);
+    throw new UsageError(
+      `Expected --${option} to be ${listWithOr(names)}, got \`${text}\`.${didYouMean(text, names)}`,
+    );
   };
 }
 

@@ -1,7 +1,15 @@
 /** The options of the command line. `parse-options.ts` reads them, and `help.ts` prints them. */
 
 import { DIALECTS, type DialectName } from "../../providers/dialects/dialects.js";
-import { oneOf, type ReadValue, readAddress, readCount, readPair, readSince, readText } from "./option-values.js";
+import {
+  oneOf,
+  type ReadValue,
+  readAddress,
+  readCount,
+  readPair,
+  readSince,
+  readText,
+} from "./option-values.js";
 
 export const COMMANDS = ["doctor", "repair", "undo", "explain", "size"] as const;
 export type CommandName = (typeof COMMANDS)[number];
@@ -62,7 +70,7 @@ export const OPTIONS = {
     group: "target",
     value: "ADDRESS",
     read: readText,
-    help: "A PostgreSQL database, such as \"$DATABASE_URL\". Needs @langchain/langgraph-checkpoint-postgres.",
+    help: 'A PostgreSQL database, such as "$DATABASE_URL". Needs @langchain/langgraph-checkpoint-postgres.',
     commands: TARGET,
   },
   schema: {

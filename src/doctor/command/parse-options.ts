@@ -1,7 +1,14 @@
 import { parseArgs } from "node:util";
 import { didYouMean, nearestOf } from "../../shared/did-you-mean.js";
 import { UsageError } from "../targets/usage-error.js";
-import { COMMANDS, type CommandName, type GivenOptions, OPTIONS, type OptionRow, optionsOf } from "./options.js";
+import {
+  COMMANDS,
+  type CommandName,
+  type GivenOptions,
+  OPTIONS,
+  type OptionRow,
+  optionsOf,
+} from "./options.js";
 
 /** A command line, read. */
 export interface CommandLine {
@@ -79,12 +86,19 @@ export function parseOptions(command: CommandName, args: readonly string[]): Com
   return { command, options: Object.fromEntries(values), operands };
 }
 
-function unknownOption(command: CommandName, raw: string, name: string, known: readonly string[]): UsageError {
+function unknownOption(
+  command: CommandName,
+  raw: string,
+  name: string,
+  known: readonly string[],
+): UsageError {
   if (Object.hasOwn(OPTIONS, name)) {
     const others = COMMANDS.filter((other) => optionsOf(other).some(([own]) => own === name));
     return new UsageError(`\`${command}\` has no option --${name}. It belongs to ${others.join(", ")}.`);
   }
   const nearest = nearestOf(name, known);
   const question = nearest === undefined ? "" : ` Did you mean \`--${nearest}\`?`;
-  return new UsageError(`\`${command}\` has no option ${raw}.${question} See langgraph-tether ${command} --help.`);
+  return new UsageError(
+    `\`${command}\` has no option ${raw}.${question} See langgraph-tether ${command} --help.`,
+  );
 }

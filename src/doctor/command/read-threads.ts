@@ -1,6 +1,6 @@
+import type { StoredThread } from "../stored-thread.js";
 import { reasonOf } from "../targets/reason-of.js";
 import { UsageError } from "../targets/usage-error.js";
-import type { StoredThread } from "../stored-thread.js";
 import type { ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { mapInOrder } from "./map-in-order.js";

@@ -1,7 +1,7 @@
 /** The target and the selection that the options name. */
 
-import { safeAddress } from "../targets/safe-address.js";
 import type { TargetPlace } from "../targets/open-target.js";
+import { safeAddress } from "../targets/safe-address.js";
 import { UsageError } from "../targets/usage-error.js";
 import type { ThreadSelection } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
@@ -18,20 +18,29 @@ const BELONGS_TO: Readonly<Partial<Record<OptionName, readonly (typeof TARGETS)[
 };
 
 /** @throws UsageError if the options name no target, several, or one that does not fit. */
-export function targetOf(options: GivenOptions, { environment }: Pick<CommandIo, "environment">): TargetPlace {
+export function targetOf(
+  options: GivenOptions,
+  { environment }: Pick<CommandIo, "environment">,
+): TargetPlace {
   const given = TARGETS.filter((name) => options[name] !== undefined);
   const [kind] = given;
   if (kind === undefined)
-    throw new UsageError("Expected a target: one of --url ADDRESS, --postgres ADDRESS, --sqlite FILE or --file FILE.");
-  if (given.length > 1) throw new UsageError(`Expected one target, got ${given.map((name) => `--${name}`).join(" and ")}.`);
+    throw new UsageError(
+      "Expected a target: one of --url ADDRESS, --postgres ADDRESS, --sqlite FILE or --file FILE.",
+    );
+  if (given.length > 1)
+    throw new UsageError(`Expected one target, got ${given.map((name) => `--${name}`).join(" and ")}.`);
   for (const [name, kinds] of Object.entries(BELONGS_TO))
     if (options[name as OptionName] !== undefined && !kinds.includes(kind))
-      throw new UsageError(`--${name} belongs to ${kinds.map((one) => `--${one}`).join(" and ")}, not to --${kind}.`);
+      throw new UsageError(
+        `--${name} belongs to ${kinds.map((one) => `--${one}`).join(" and ")}, not to --${kind}.`,
+      );
   const { url, file, schema, graph } = options;
   if (url !== undefined) {
     const name = options["api-key-env"];
     const apiKey = name === undefined ? undefined : environment[name];
-    if (name !== undefined && !apiKey) throw new UsageError(`The environment variable ${name} of --api-key-env is not set.`);
+    if (name !== undefined && !apiKey)
+      throw new UsageError(`The environment variable ${name} of --api-key-env is not set.`);
     return { kind: "url", url, apiKey, headers: Object.fromEntries(options.header ?? []) };
   }
   if (file !== undefined) return { kind: "file", file };
@@ -55,7 +64,8 @@ export function selectionOf(options: GivenOptions, now: number): ThreadSelection
 export function targetFlags(options: GivenOptions, { environment }: Pick<CommandIo, "environment">): string {
   const { url, postgres, sqlite, schema, graph, file } = options;
   const key = options["api-key-env"];
-  const address = postgres !== undefined && postgres === environment["DATABASE_URL"] ? '"$DATABASE_URL"' : undefined;
+  const address =
+    postgres !== undefined && postgres === environment["DATABASE_URL"] ? '"$DATABASE_URL"' : undefined;
   const flags: readonly (readonly [string, string | undefined])[] = [
     ["--url", url && quoted(safeAddress(url))],
     ["--postgres", postgres && (address ?? quoted(safeAddress(postgres)))],
@@ -67,6 +77,18 @@ export function targetFlags(options: GivenOptions, { environment }: Pick<Command
     ...(options.header ?? []).map(([name]) => ["--header", quoted(`${name}=…`)] as const),
   ];
   return flags.flatMap(([name, value]) => (value ? [`${name} ${value}`] : [])).join(" ");
+}
+
+/** The options that select threads, as they are typed. */
+export function selectionFlags({ thread = [], metadata = [], status, since, limit }: GivenOptions): string {
+  const flags = [
+    thread.length > 0 && `--thread ${thread.map(quoted).join(" ")}`,
+    ...metadata.map((pair) => `--metadata ${quoted(pair.join("="))}`),
+    status !== undefined && `--status ${status}`,
+    since !== undefined && `--since ${since.text}`,
+    limit !== undefined && `--limit ${limit}`,
+  ];
+  return flags.filter((flag) => flag !== false).join(" ");
 }
 
 /** A word of a command line, as a shell takes it. */

@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import type { ThreadStore } from "../thread-store.js";
 import { createGraphStore } from "../graph/graph-store.js";
 import type { StoredMessages } from "../stored-thread.js";
+import type { ThreadStore } from "../thread-store.js";
 import type { HideSecrets } from "./safe-address.js";
 import { selectHeads } from "./select-heads.js";
 import type { ThreadTable } from "./thread-table.js";

@@ -65,13 +65,15 @@ export async function readText({ file, folder, readInput }: FilePlace): Promise<
 export function parseThreads(text: string, name: string): unknown[] {
   if (text.trim() === "") throw new UsageError(`Expected ${name} to be JSON, and it is empty.`);
   const whole = parseJson(text);
-  if (whole !== undefined) return Array.isArray(whole) && whole.length > 0 && whole.every(isState) ? whole : [whole];
+  if (whole !== undefined)
+    return Array.isArray(whole) && whole.length > 0 && whole.every(isState) ? whole : [whole];
   const lines = text.split("\n").map((line, index) => ({ line: line.trim(), number: index + 1 }));
   return lines
     .filter(({ line }) => line !== "")
     .map(({ line, number }) => {
       const value = parseJson(line);
-      if (value === undefined) throw new UsageError(`Expected ${name} to be JSON, or JSON lines. Line ${number} is not JSON.`);
+      if (value === undefined)
+        throw new UsageError(`Expected ${name} to be JSON, or JSON lines. Line ${number} is not JSON.`);
       return value;
     });
 }
@@ -86,7 +88,12 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   const isSnapshot = Array.isArray(state["tasks"]);
   const served: ServedState = { values: { messages }, ...(state as Partial<ServedState>) };
   const { configurable } = Object(Object(state["config"])) as { configurable?: Record<string, unknown> };
-  const ids = [state["thread_id"], Object(served.checkpoint)["thread_id"], configurable?.["thread_id"], Object(served.metadata)["thread_id"]];
+  const ids = [
+    state["thread_id"],
+    Object(served.checkpoint)["thread_id"],
+    configurable?.["thread_id"],
+    Object(served.metadata)["thread_id"],
+  ];
   const checkpoints = [served.checkpoint?.checkpoint_id, configurable?.["checkpoint_id"]];
   const others = Object.keys(Object(state["values"]));
   return {
@@ -101,11 +108,13 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   } as StoredThread;
 }
 
-function messagesIn(value: unknown): readonly unknown[] | undefined {
+/** The list of messages in a value of a file; undefined if there is none. */
+export function messagesIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (!isRecord(value)) return undefined;
   const values = value["values"];
-  const messages = isRecord(values) && !Array.isArray(values) ? values["messages"] : (value["messages"] ?? values);
+  const messages =
+    isRecord(values) && !Array.isArray(values) ? values["messages"] : (value["messages"] ?? values);
   return Array.isArray(messages) ? messages : undefined;
 }
 

@@ -24,7 +24,9 @@ export async function importPackage<Module>(
     return (await importOptional<object>(address ?? specifier)) as Module;
   } catch (error) {
     if (!isMissing(error, name)) throw error;
-    throw new UsageError(`${why} needs the package ${name}, which is not installed. Install it: npm install ${name}`);
+    throw new UsageError(
+      `${why} needs the package ${name}, which is not installed. Install it: npm install ${name}`,
+    );
   }
 }
 

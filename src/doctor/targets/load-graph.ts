@@ -5,10 +5,10 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEnv } from "node:util";
 import { compiledGraphOf } from "../../langgraph/state/swap-channel.js";
+import { importOptional } from "../../providers/models/import-optional.js";
 import { didYouMean } from "../../shared/did-you-mean.js";
 import { isRecord } from "../../shared/is-record.js";
 import { parseJson } from "../../shared/parse-json.js";
-import { importOptional } from "../../providers/models/import-optional.js";
 import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { UsageError } from "./usage-error.js";
@@ -46,7 +46,9 @@ export async function loadGraph({ spec, folder, environment }: GraphPlace): Prom
   }
   const graph = compiledGraphOf(made);
   if (graph !== undefined) return graph;
-  throw new UsageError(`Expected \`${name}\` of ${file} to be a graph, or a function that returns one. ${ADVICE}`);
+  throw new UsageError(
+    `Expected \`${name}\` of ${file} to be a graph, or a function that returns one. ${ADVICE}`,
+  );
 }
 
 async function findInConfig(
@@ -57,19 +59,25 @@ async function findInConfig(
   const path = resolve(folder, CONFIG);
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined)
-    throw new UsageError(`Reading a database needs your graph, and there is no ${CONFIG} in this folder. ${ADVICE}`);
+    throw new UsageError(
+      `Reading a database needs your graph, and there is no ${CONFIG} in this folder. ${ADVICE}`,
+    );
   const config = parseJson(text);
   const graphs = isRecord(config) && isRecord(config["graphs"]) ? config["graphs"] : {};
   const names = Object.keys(graphs);
   const [first] = names;
   if (!isRecord(config) || first === undefined) throw new UsageError(`${CONFIG} names no graphs. ${ADVICE}`);
   if (wanted === undefined && names.length > 1)
-    throw new UsageError(`${CONFIG} has several graphs: ${names.join(", ")}. Choose one with --graph, such as --graph ${first}.`);
+    throw new UsageError(
+      `${CONFIG} has several graphs: ${names.join(", ")}. Choose one with --graph, such as --graph ${first}.`,
+    );
   const name = wanted ?? first;
   const entry = graphs[name];
   const spec = isRecord(entry) ? entry["path"] : entry;
   if (typeof spec !== "string")
-    throw new UsageError(`${CONFIG} has no graph \`${name}\`. It has ${names.join(", ")}.${didYouMean(name, names)}`);
+    throw new UsageError(
+      `${CONFIG} has no graph \`${name}\`. It has ${names.join(", ")}.${didYouMean(name, names)}`,
+    );
   await addVariables(config["env"], dirname(path), environment);
   return { spec, folder: dirname(path) };
 }
@@ -98,7 +106,11 @@ async function importGraphFile(path: string, file: string, folder: string): Prom
   try {
     return { ...(await importOptional<Record<string, unknown>>(address)) };
   } catch (error) {
-    const needsTsx = missing !== undefined && /ERR_UNKNOWN_FILE_EXTENSION|ERR_UNSUPPORTED|ERR_INVALID_TYPESCRIPT|ERR_MODULE_NOT_FOUND/.test(String(Object(error).code));
+    const needsTsx =
+      missing !== undefined &&
+      /ERR_UNKNOWN_FILE_EXTENSION|ERR_UNSUPPORTED|ERR_INVALID_TYPESCRIPT|ERR_MODULE_NOT_FOUND/.test(
+        String(Object(error).code),
+      );
     throw needsTsx ? missing : new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}`);
   }
 }
@@ -107,7 +119,11 @@ async function importGraphFile(path: string, file: string, folder: string): Prom
 async function registerTsx(folder: string): Promise<UsageError | undefined> {
   try {
     const why = "Loading a graph in TypeScript";
-    const { register } = await importPackage<{ register: () => unknown }>("tsx", { folder, why, path: "./esm/api" });
+    const { register } = await importPackage<{ register: () => unknown }>("tsx", {
+      folder,
+      why,
+      path: "./esm/api",
+    });
     register();
     return undefined;
   } catch (error) {

@@ -22,9 +22,17 @@ interface Pool {
 
 type Saver = new (pool: Pool, serde: undefined, options: { schema: string }) => BaseCheckpointSaver;
 
-export const openPostgres: OpenDatabase = async ({ place, schema = "public", canWrite, folder, concurrency }) => {
+export const openPostgres: OpenDatabase = async ({
+  place,
+  schema = "public",
+  canWrite,
+  folder,
+  concurrency,
+}) => {
   if (!URL.canParse(place) || !/^postgres(?:ql)?:$/.test(new URL(place).protocol))
-    throw new UsageError("Expected --postgres to be an address such as postgresql://user@localhost:5432/database.");
+    throw new UsageError(
+      "Expected --postgres to be an address such as postgresql://user@localhost:5432/database.",
+    );
   const { PostgresSaver } = await importPackage<{ PostgresSaver: Saver }>(SAVER, {
     folder,
     why: "Reading a PostgreSQL database",
@@ -88,7 +96,9 @@ function createTable(pool: Pool, schema: string): ThreadTable {
       const values: unknown[] = [count];
       const wheres: string[] = [];
       if (after !== undefined)
-        wheres.push(`(thread_id, checkpoint_ns) > ($${values.push(after.threadId)}, $${values.push(after.namespace)})`);
+        wheres.push(
+          `(thread_id, checkpoint_ns) > ($${values.push(after.threadId)}, $${values.push(after.namespace)})`,
+        );
       if (threadIds !== undefined) wheres.push(`thread_id = ANY($${values.push([...threadIds])})`);
       const where = wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
       return (await pool.query(`${heads} ${where} ${tail} $1`, values)).rows.map(toHead);
@@ -136,7 +146,9 @@ async function measure(pool: Pool, schema: string, threadId: string): Promise<Th
     WHERE thread_id = $1 AND checkpoint_ns = '' AND channel = 'messages' AND version = (
       SELECT checkpoint->'channel_versions'->>'messages' FROM ${schema}.checkpoints
       WHERE thread_id = $1 AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1)`);
-  const channels = Object.fromEntries(stored.map((row) => [String(row["channel"]), Number(row["bytes"] ?? 0)]));
+  const channels = Object.fromEntries(
+    stored.map((row) => [String(row["channel"]), Number(row["bytes"] ?? 0)]),
+  );
   const values = Object.values(channels).reduce((sum, bytes) => sum + bytes, 0);
   return {
     checkpoints: Number(total?.["count"]),

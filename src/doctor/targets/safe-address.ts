@@ -2,7 +2,8 @@ const HIDDEN = "***";
 
 /** An address without its password, and without the values of parameters that can be secrets. For reports and errors. */
 export function safeAddress(address: string): string {
-  if (!URL.canParse(address)) return address.includes("@") ? `${HIDDEN}${address.slice(address.lastIndexOf("@"))}` : address;
+  if (!URL.canParse(address))
+    return address.includes("@") ? `${HIDDEN}${address.slice(address.lastIndexOf("@"))}` : address;
   const url = new URL(address);
   if (url.password !== "") url.password = HIDDEN;
   for (const name of url.searchParams.keys())

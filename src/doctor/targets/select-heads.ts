@@ -8,7 +8,10 @@ const PAGE = 500;
 const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
 
 /** Contract: reads page by page, and keeps one page. */
-export async function* selectHeads(table: ThreadTable, selection: ThreadSelection): AsyncGenerator<ThreadRef> {
+export async function* selectHeads(
+  table: ThreadTable,
+  selection: ThreadSelection,
+): AsyncGenerator<ThreadRef> {
   const { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY } = selection;
   let chosen: string | undefined;
   let count = 0;
@@ -31,7 +34,8 @@ export async function* selectHeads(table: ThreadTable, selection: ThreadSelectio
   }
 
   async function isSelected(head: Head): Promise<boolean> {
-    if (since !== undefined && (timeOf(head.checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime()) return false;
+    if (since !== undefined && (timeOf(head.checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
+      return false;
     if (metadata === undefined) return true;
     const own = await table.metadataOf(head);
     return Object.entries(metadata).every(([key, value]) => String(own[key]) === value);

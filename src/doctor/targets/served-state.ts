@@ -35,7 +35,10 @@ export interface ThreadsClient {
   get(threadId: string): Promise<ServedThread>;
   getState(threadId: string, checkpoint: undefined, options: object): Promise<ServedState>;
   getHistory(threadId: string, options: object): Promise<readonly ServedState[]>;
-  updateState(threadId: string, options: object): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
+  updateState(
+    threadId: string,
+    options: object,
+  ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
 }
 
 export function openTasksOf({ tasks = [] }: ServedState): OpenTask[] {

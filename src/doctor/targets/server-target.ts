@@ -28,11 +28,20 @@ export interface ServerPlace {
 }
 
 /** @throws UsageError if there is no LangGraph server at this address, or if it refuses the key. */
-export async function openServer({ url, apiKey, headers, folder, concurrency }: ServerPlace): Promise<ThreadStore> {
-  const { Client } = await importPackage<{ Client: new (options: object) => { threads: ThreadsClient } }>(SDK, {
-    folder,
-    why: "Reading a LangGraph server",
-  });
+export async function openServer({
+  url,
+  apiKey,
+  headers,
+  folder,
+  concurrency,
+}: ServerPlace): Promise<ThreadStore> {
+  const { Client } = await importPackage<{ Client: new (options: object) => { threads: ThreadsClient } }>(
+    SDK,
+    {
+      folder,
+      why: "Reading a LangGraph server",
+    },
+  );
   const { threads } = new Client({
     apiUrl: url,
     ...(apiKey !== undefined && { apiKey }),
@@ -63,10 +72,11 @@ function explain(error: unknown, hide: (text: string) => string): string {
   const status = statusCodeOf(error);
   if (status === 401 || status === 403)
     return `the server refuses the request (${status}). Name the variable with the key: --api-key-env NAME, or add a header: --header authorization="Bearer …".`;
-  if (status === 404) return "there is a server, but no LangGraph server: it has no /threads/search (404). Check the address.";
+  if (status === 404)
+    return "there is a server, but no LangGraph server: it has no /threads/search (404). Check the address.";
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
-  const { cause } = Object(error);
-  return `there is no server: ${hide(reasonOf(Object(cause).code ?? cause ?? error))}`;
+  // The SDK puts advice around the reason, which is known here.
+  return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
 }
 
 /** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
@@ -110,7 +120,11 @@ async function* searchThreads(
   }
 }
 
-async function readThread(threads: ThreadsClient, ref: ThreadRef, hide: (text: string) => string): Promise<StoredThread> {
+async function readThread(
+  threads: ThreadsClient,
+  ref: ThreadRef,
+  hide: (text: string) => string,
+): Promise<StoredThread> {
   const thread = await threads.get(ref.threadId);
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
@@ -147,10 +161,12 @@ async function readFailing(
   thread: ServedThread,
   reason: string,
 ): Promise<StoredThread> {
-  const [state] = await threads.getHistory(ref.threadId, { limit: 1, select: FIELDS }).catch((error: unknown) => {
-    if (statusCodeOf(error) !== 500) throw error;
-    return [];
-  });
+  const [state] = await threads
+    .getHistory(ref.threadId, { limit: 1, select: FIELDS })
+    .catch((error: unknown) => {
+      if (statusCodeOf(error) !== 500) throw error;
+      return [];
+    });
   if (state === undefined) {
     const kind = /removal|delet(?:e|ing) a message/i.test(reason) ? "bricked" : "unreadable";
     return { ...described(ref, thread), content: { kind, reason, messages: undefined } };
@@ -160,7 +176,10 @@ async function readFailing(
   return { ...described(ref, thread), ...rest, content: { kind: "bricked", reason, messages } };
 }
 
-function described({ threadId }: ThreadRef, { status, updated_at }: ServedThread): Omit<StoredThread, "content"> {
+function described(
+  { threadId }: ThreadRef,
+  { status, updated_at }: ServedThread,
+): Omit<StoredThread, "content"> {
   return {
     threadId,
     namespace: "",

@@ -26,11 +26,17 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
   const path = resolve(folder, place);
   await assertDatabase(path, place);
   const why = "Reading an SQLite file";
-  const { SqliteSaver } = await importPackage<{ SqliteSaver: new (db: unknown) => BaseCheckpointSaver }>(SAVER, {
-    folder,
-    why,
-  });
-  const Database = requireDependency(SAVER, "better-sqlite3", folder) as new (path: string, options: object) => Database;
+  const { SqliteSaver } = await importPackage<{ SqliteSaver: new (db: unknown) => BaseCheckpointSaver }>(
+    SAVER,
+    {
+      folder,
+      why,
+    },
+  );
+  const Database = requireDependency(SAVER, "better-sqlite3", folder) as new (
+    path: string,
+    options: object,
+  ) => Database;
   let db: Database;
   try {
     db = new Database(path, { readonly: !canWrite, fileMustExist: true });
@@ -67,7 +73,8 @@ async function assertDatabase(path: string, place: string): Promise<void> {
   });
   try {
     const { buffer } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0);
-    if (buffer.toString("latin1") !== MAGIC) throw new UsageError(`The file ${place} is not an SQLite database.`);
+    if (buffer.toString("latin1") !== MAGIC)
+      throw new UsageError(`The file ${place} is not an SQLite database.`);
   } catch (error) {
     throw UsageError.isInstance(error)
       ? error
@@ -108,7 +115,9 @@ function createTable(db: Database): ThreadTable {
       if (threadIds === undefined)
         return heads.all(after?.threadId ?? "", after?.namespace ?? "", count).map(toHead);
       // The threads that somebody names are few, so they are one page.
-      return after === undefined ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead)) : [];
+      return after === undefined
+        ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead))
+        : [];
     },
     headOf: async ({ threadId, namespace }) => Object(head.get(threadId, namespace)).id ?? undefined,
     metadataOf: async ({ threadId, namespace, checkpointId }) => {

@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+/** The program `langgraph-tether`. */
+
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import type { TextOutput } from "./doctor/command/command-io.js";
+import { runCommandLine } from "./doctor/command/run-command-line.js";
+
+const { stdin, stdout, stderr } = process;
+
+/** Waits until a slow reader has taken what was written. A reader that has gone away, such as `head`, ends nothing. */
+function outputTo(stream: NodeJS.WriteStream): TextOutput {
+  let isClosed = false;
+  stream.on("error", () => {
+    isClosed = true;
+  });
+  return {
+    isTerminal: stream.isTTY === true,
+    write: async (text) => {
+      if (isClosed || stream.write(text)) return;
+      await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
+    },
+  };
+}
+
+async function readInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: stdin, output: stderr });
+  const closed = once(lines, "close").then(() => "");
+  const answer = await Promise.race([lines.question(question), closed]);
+  lines.close();
+  return answer;
+}
+
+async function main(): Promise<void> {
+  // The user's graph is loaded into this process. What it prints must not get into the report.
+  for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+  const interrupted = new AbortController();
+  process.on("SIGINT", () => {
+    // A second one does not wait.
+    if (interrupted.signal.aborted) process.exit(130);
+    interrupted.abort();
+  });
+  const code = await runCommandLine(process.argv.slice(2), {
+    output: outputTo(stdout),
+    errors: outputTo(stderr),
+    readInput,
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    ask,
+    // biome-ignore lint/style/noProcessEnv: the program is where the environment enters.
+    environment: process.env,
+    folder: process.cwd(),
+    signal: interrupted.signal,
+    now: Date.now,
+  });
+  // Connections of the user's graph can keep the process alive. What was written has been taken by then.
+  stdout.write("", () => stderr.write("", () => process.exit(code)));
+}
+
+void main();

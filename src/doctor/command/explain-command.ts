@@ -1,0 +1,48 @@
+/** `explain`: says offline why a provider would refuse a list of messages. */
+
+import { explain } from "../report/explain.js";
+import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
+import { UsageError } from "../targets/usage-error.js";
+import { threadOfList } from "../thread-of-list.js";
+import type { CommandIo } from "./command-io.js";
+import { excerptOf } from "./excerpt-of.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
+import type { CommandLine } from "./parse-options.js";
+
+export async function runExplain({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
+  const [file, ...others] = operands;
+  if (file === undefined || others.length > 0)
+    throw new UsageError(
+      "Expected one file, or - for standard input: langgraph-tether explain FILE --dialect NAME.",
+    );
+  const { dialect = "strict", format = "text" } = options;
+  if (dialect === "auto")
+    throw new UsageError("explain asks for the rules of one provider: name it with --dialect.");
+  const name = file === "-" ? "standard input" : file;
+  const [value, ...more] = parseThreads(await readText({ file, ...io }), name);
+  const messages = messagesIn(value);
+  if (messages === undefined)
+    throw new UsageError(`Expected ${name} to be a list of messages, or what getState returned.`);
+  if (more.length > 0)
+    throw new UsageError(
+      `${name} has ${more.length + 1} lists of messages. explain reads one; doctor --file reads several.`,
+    );
+  const { text, ...explanation } = explain(messages, { dialect });
+  const thread = options["no-redact"] === true ? threadOfList(messages) : undefined;
+  if (format === "text") {
+    const excerpts =
+      thread === undefined
+        ? []
+        : explanation.reasons.map(({ index }) => `messages[${index}]: ${excerptOf(thread, index)}`);
+    await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
+  } else {
+    const reasons = explanation.reasons.map((reason) => ({
+      ...reason,
+      ...(thread !== undefined && { excerpt: excerptOf(thread, reason.index) }),
+    }));
+    await io.output.write(
+      `${JSON.stringify({ ...explanation, reasons }, undefined, format === "json" ? 2 : undefined)}\n`,
+    );
+  }
+  return explanation.refused ? EXIT.findings : EXIT.sound;
+}

@@ -1,0 +1,57 @@
+import { type InvalidSettingError, TetherError } from "../../errors.js";
+import { reasonOf } from "../targets/reason-of.js";
+import { UsageError } from "../targets/usage-error.js";
+import type { CommandIo } from "./command-io.js";
+import { runDoctor } from "./doctor-command.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
+import { runExplain } from "./explain-command.js";
+import { helpText } from "./help.js";
+import { asksForHelp, type CommandLine, commandOf, parseOptions } from "./parse-options.js";
+import { runRepair } from "./repair-command.js";
+import { runSize } from "./size-command.js";
+import { runUndo } from "./undo-command.js";
+
+/**
+ * Runs a command line to its end. Contract: never rejects.
+ *
+ * @param args The words after the name of the program.
+ * @returns The exit code.
+ */
+export async function runCommandLine(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  try {
+    const command = commandOf(args);
+    if (command === undefined && args.length > 0 && !asksForHelp(args))
+      throw new UsageError(`Expected a command first, got \`${args[0]}\`. See langgraph-tether --help.`);
+    if (command === undefined || asksForHelp(args)) {
+      await (args.length === 0 ? io.errors : io.output).write(helpText(command));
+      return args.length === 0 ? EXIT.usage : EXIT.sound;
+    }
+    return await run(parseOptions(command, args.slice(1)), io);
+  } catch (error) {
+    if (UsageError.isInstance(error) || isSettingError(error)) {
+      await io.errors.write(`${reasonOf(error)}\n`);
+      return EXIT.usage;
+    }
+    const stack = typeof Object(error).stack === "string" ? Object(error).stack : reasonOf(error);
+    await io.errors.write(
+      `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${stack}\n`,
+    );
+    return EXIT.ownFault;
+  }
+}
+
+const isSettingError = (error: unknown): boolean =>
+  TetherError.isInstance(error) && error.code === ("INVALID_SETTING" satisfies InvalidSettingError["code"]);
+
+function run(line: CommandLine, io: CommandIo): Promise<ExitCode> {
+  const { command, options, operands } = line;
+  if (command === "undo") return runUndo(line, io);
+  if (command === "explain") return runExplain(line, io);
+  const [first] = operands;
+  if (first !== undefined)
+    throw new UsageError(
+      `\`${command}\` takes no \`${first}\`. Name the target with --url, --postgres, --sqlite or --file.`,
+    );
+  if (command === "doctor") return runDoctor(options, io);
+  return command === "repair" ? runRepair(options, io) : runSize(options, io);
+}

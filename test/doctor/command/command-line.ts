@@ -1,0 +1,97 @@
+/** Runs commands of the doctor in this process, and makes the threads that they read. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { onTestFinished } from "vitest";
+import type { CommandIo } from "../../../src/doctor/command/command-io.js";
+import { runCommandLine } from "../../../src/doctor/command/run-command-line.js";
+import { builder } from "../../fixtures/doctor/graph.js";
+
+export const GRAPH = `${join(import.meta.dirname, "../../fixtures/doctor/graph.ts")}:graph`;
+
+export interface Ran {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs a command line to its end. By default nobody can be asked, and no output is a terminal. */
+export async function run(args: readonly string[], given: Partial<CommandIo> & { readonly isTerminal?: boolean } = {}): Promise<Ran> {
+  const texts = { output: "", errors: "" };
+  const { isTerminal = false, ...io } = given;
+  const collect = (name: keyof typeof texts) => ({
+    isTerminal,
+    write: async (text: string) => {
+      texts[name] += text;
+    },
+  });
+  const code = await runCommandLine(args, {
+    output: collect("output"),
+    errors: collect("errors"),
+    readInput: async () => "",
+    canAsk: false,
+    ask: async () => "",
+    environment: {},
+    folder: process.cwd(),
+    signal: new AbortController().signal,
+    now: () => Date.parse("2026-01-31T12:00:00Z"),
+    ...io,
+  });
+  return { code, ...texts };
+}
+
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tether-doctor-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const call = (id: string) =>
+  new AIMessage({ id: `ai-${id}`, content: "", tool_calls: [{ id, name: "weather", args: { city: "Oslo" } }] });
+const result = (id: string) =>
+  new ToolMessage({ id: `result-${id}`, tool_call_id: id, name: "weather", content: "18 degrees" });
+const human = (id: string, content: string) => new HumanMessage({ id, content });
+
+/** Threads by their ids. */
+export const THREADS: Readonly<Record<string, readonly BaseMessage[]>> = {
+  "1-sound": [human("h1", "The weather?"), call("c1"), result("c1"), new AIMessage({ id: "a1", content: "18." })],
+  "2-dangling": [human("h1", "The secret word is fish"), call("c1"), human("h2", "Are you there?")],
+  "3-orphan": [result("c9"), human("h1", "Hello")],
+  "4-sound": [human("h1", "Hello"), new AIMessage({ id: "a1", content: "Hi!" })],
+};
+
+/** Writes threads with the graph of the fixture. */
+export async function writeThreads(
+  checkpointer: BaseCheckpointSaver,
+  threads: Readonly<Record<string, readonly BaseMessage[]>> = THREADS,
+): Promise<void> {
+  const graph = builder.compile({ checkpointer });
+  for (const [thread_id, messages] of Object.entries(threads))
+    await graph.invoke(
+      { messages: [...messages], todos: [`todo of ${thread_id}`] },
+      { configurable: { thread_id }, metadata: { team: thread_id.startsWith("2") ? "red" : "blue" } },
+    );
+}
+
+/** A folder with an SQLite file that has these threads. */
+export async function makeDatabase(threads = THREADS): Promise<{ readonly folder: string; readonly file: string }> {
+  const folder = makeFolder();
+  const saver = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  await writeThreads(saver, threads);
+  saver.db.close();
+  return { folder, file: "threads.db" };
+}
+
+/** The state of a thread in an SQLite file. */
+export async function readState(path: string, thread_id: string) {
+  const saver = SqliteSaver.fromConnString(path);
+  try {
+    return (await builder.compile({ checkpointer: saver }).getState({ configurable: { thread_id } })).values;
+  } finally {
+    saver.db.close();
+  }
+}

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { GRAPH, makeDatabase, makeFolder, run } from "./command-line.js";
+
+const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
+const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
+
+describe("doctor", () => {
+  it("finds the broken threads of an SQLite file, and prints the command that mends them", async () => {
+    const { folder, file } = await makeDatabase();
+    const { code, output, errors } = await run(["doctor", ...target(file)], { folder });
+    expect(code).toBe(1);
+    expect(errors).toBe("");
+    expect(output.replaceAll(GRAPH, "GRAPH")).toBe(`tether doctor · sqlite:threads.db
+
+  ✗ 2-dangling
+      1 dangling call (weather)
+        openai: An assistant message with 'tool_calls' must be followed by tool
+        messages responding to each 'tool_call_id'. The following tool_call_ids
+        did not have response messages: c1
+  ✗ 3-orphan
+      1 orphan result (weather)
+        openai: Invalid parameter: messages with role 'tool' must be a response
+        to a preceeding message with 'tool_calls'.
+
+  2 of 4 threads have findings (2 errors, 0 warnings).
+
+  Show what a repair would do, and how to apply it:
+    npx langgraph-tether repair --sqlite threads.db \\
+      --graph GRAPH \\
+      --thread 2-dangling 3-orphan
+`);
+  });
+
+  it("prints the same bytes twice, at any concurrency, and changes no byte of the file", async () => {
+    const { folder, file } = await makeDatabase();
+    const before = hashOf(join(folder, file));
+    const outputs = [];
+    for (const concurrency of ["1", "4", "32"])
+      for (const format of ["text", "json"])
+        outputs.push(
+          (await run(["doctor", ...target(file), "--format", format, "--concurrency", concurrency], { folder })).output,
+        );
+    expect(new Set(outputs).size).toBe(2);
+    expect(hashOf(join(folder, file))).toBe(before);
+  });
+
+  it("prints JSON of a fixed shape, without any text of messages", async () => {
+    const { folder, file } = await makeDatabase();
+    const args = ["doctor", ...target(file), "--thread", "2-dangling", "--format", "json"];
+    const { code, output } = await run(args, { folder });
+    expect(code).toBe(1);
+    expect(output).not.toContain("fish");
+    expect(JSON.parse(output.replaceAll(GRAPH, "GRAPH"))).toEqual({
+      schemaVersion: 1,
+      target: "sqlite:threads.db",
+      outcome: "findings",
+      counts: {
+        threads: 1,
+        sound: 0,
+        withFindings: 1,
+        unreadable: 0,
+        skipped: 0,
+        waiting: 0,
+        subgraphs: 0,
+        errors: 1,
+        warnings: 0,
+        infos: 0,
+      },
+      unlistedFindings: 0,
+      missing: [],
+      stopped: null,
+      threads: [
+        {
+          threadId: "2-dangling",
+          namespace: "",
+          checkpointId: expect.any(String),
+          status: "idle",
+          outcome: "findings",
+          messages: 3,
+          findings: [
+            {
+              code: "pairing/dangling-call",
+              severity: "error",
+              index: 1,
+              messageId: "ai-c1",
+              callId: "c1",
+              tool: "weather",
+              dialect: "openai",
+              providerSays: expect.stringContaining("did not have response messages: c1"),
+              evidence: expect.any(String),
+              fixes: [
+                {
+                  kind: "close-call",
+                  description: expect.any(String),
+                  command: "npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling",
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("prints one line for each thread with findings as ndjson, between a start and a summary", async () => {
+    const { folder, file } = await makeDatabase();
+    const { output } = await run(["doctor", ...target(file), "--format", "ndjson"], { folder });
+    const lines = output.trimEnd().split("\n").map((line) => JSON.parse(line));
+    expect(lines.map(({ type, threadId }) => threadId ?? type)).toEqual(["start", "2-dangling", "3-orphan", "summary"]);
+    expect(lines.at(-1)).toMatchObject({ outcome: "findings", counts: { threads: 4, sound: 2, withFindings: 2 } });
+  });
+
+  it.each([
+    { title: "a sound thread", args: ["--thread", "1-sound"], code: 0, threads: 1 },
+    { title: "findings that do not fail", args: ["--fail-on", "never"], code: 0, threads: 4 },
+    { title: "two threads after one option", args: ["--thread", "1-sound", "4-sound"], code: 0, threads: 2 },
+    { title: "a limit", args: ["--limit", "1"], code: 0, threads: 1 },
+    { title: "a status", args: ["--status", "interrupted"], code: 0, threads: 0 },
+    { title: "a thread that is missing", args: ["--thread", "1-sound", "nobody"], code: 3, threads: 1 },
+    { title: "since the future", args: ["--since", "2100-01-01"], code: 0, threads: 0 },
+  ])("ends with $code for $title", async ({ args, code, threads }) => {
+    const { folder, file } = await makeDatabase();
+    const ran = await run(["doctor", ...target(file), ...args, "--format", "json"], { folder });
+    expect([ran.code, JSON.parse(ran.output).counts.threads]).toEqual([code, threads]);
+  });
+
+  it("counts all findings and lists some, and shows the beginning of messages on demand", async () => {
+    const { folder, file } = await makeDatabase();
+    const args = ["doctor", ...target(file), "--format", "json", "--no-redact", "--max-findings", "1"];
+    const { output } = await run([...args, "--dialect", "strict"], { folder });
+    const { threads, unlistedFindings, counts } = JSON.parse(output);
+    expect(threads.flatMap(({ findings }: { findings: object[] }) => findings)).toHaveLength(1);
+    expect(unlistedFindings + 1).toBe(counts.errors + counts.warnings + counts.infos);
+    const text = await run(["doctor", ...target(file), "--no-redact", "--thread", "3-orphan"], { folder });
+    expect(text.output).toContain("result-c9: 18 degrees");
+  });
+
+  it("shows its progress on a terminal only, and not with --quiet", async () => {
+    const { folder, file } = await makeDatabase();
+    let time = 0;
+    const now = () => (time += 1000);
+    const shown = await run(["doctor", ...target(file)], { folder, isTerminal: true, now });
+    expect(shown.errors).toMatch(/4 threads · \d+ s · \d+ threads\/s\n$/);
+    const quiet = await run(["doctor", ...target(file), "--quiet"], { folder, isTerminal: true, now });
+    expect(quiet.errors).toBe("");
+  });
+
+  it("stops when it is interrupted, and does not call the rest sound", async () => {
+    const { folder, file } = await makeDatabase();
+    const interrupted = new AbortController();
+    const errors = { isTerminal: true, write: async () => interrupted.abort() };
+    let time = 0;
+    const now = () => (time += 1000);
+    const { code, output } = await run(["doctor", ...target(file), "--concurrency", "1"], {
+      folder,
+      errors,
+      signal: interrupted.signal,
+      now,
+    });
+    expect(code).toBe(3);
+    expect(output).toContain("Not everything was read. It was interrupted.");
+  });
+
+  it("reads a file: a list, a state, and lines of both", async () => {
+    const folder = makeFolder();
+    const broken = [
+      { role: "user", content: "The weather?" },
+      { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] },
+      { role: "user", content: "Hello?" },
+    ];
+    const state = { values: { messages: [{ type: "human", content: "Hi" }] }, tasks: [], config: { configurable: { thread_id: "t1" } } };
+    const readInput = async () => `${JSON.stringify(broken)}\n${JSON.stringify(state)}\n`;
+    const { code, output } = await run(["doctor", "--file", "-", "--format", "json"], { folder, readInput });
+    expect(code).toBe(1);
+    expect(JSON.parse(output)).toMatchObject({
+      counts: { threads: 2, sound: 1, errors: 1 },
+      threads: [{ threadId: "standard input:1", findings: [{ code: "pairing/dangling-call" }] }],
+    });
+  });
+});
