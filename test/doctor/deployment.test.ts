@@ -24,7 +24,10 @@ import {
   undoAll,
 } from "../support/deployment/prove.js";
 import { type AgentDatabase, openPostgres, openSqlite } from "../support/deployment/stored-deployment.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { DATABASE_URL } from "../support/savers.js";
+
+expectWarnings(OLD_PACKAGES);
 
 const SIZE =
   process.env["SLOW_TESTS"] === "1"

@@ -120,7 +120,6 @@ export async function deploy(options: DeployOptions): Promise<DeployedThread[]> 
   ];
   const deployed: DeployedThread[] = [];
   for (const [index, { agent, kind, story, make }] of stories.entries()) {
-    if (process.env["DEPLOY_LOG"]) console.error(index, agent, story);
     const driver = await open(agent, `${agent}-${index}`);
     const prefix = `t${index}_`;
     const turns = (index % 3) + (kind === "sound" ? 1 : 0);

@@ -1,11 +1,11 @@
 /** A deployment in a database, as the proof of the doctor sees it: one database for each agent. */
 
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { AGENT_NAMES, type AgentName, createDeployedAgent } from "./agents.js";
+import { type AgentName, createDeployedAgent } from "./agents.js";
 
 /** A stored value is JSON. Read so, nothing of it can be lost, and nothing makes reading fail. */
 const asJson = {
@@ -45,7 +45,7 @@ export function openSqlite(folder: string, agent: AgentName): AgentDatabase {
         saver.db
           .prepare(`SELECT * FROM ${table} ${where} ORDER BY rowid`)
           .all(...values)
-          .map((row) => Object.values(Object(row)).map((value) => (Buffer.isBuffer(value) ? value.toString() : value))),
+          .map((row: unknown) => Object.values(Object(row)).map((value) => (Buffer.isBuffer(value) ? value.toString() : value))),
       ),
     );
   return {
@@ -57,7 +57,7 @@ export function openSqlite(folder: string, agent: AgentName): AgentDatabase {
       saver.db
         .prepare("SELECT DISTINCT thread_id AS id FROM checkpoints ORDER BY id")
         .all()
-        .map((row) => Object(row).id),
+        .map((row: unknown) => Object(row).id),
     close: async () => void saver.db.close(),
   };
 }
@@ -65,12 +65,9 @@ export function openSqlite(folder: string, agent: AgentName): AgentDatabase {
 const fileOf = (folder: string, agent: AgentName): string => join(folder, `${agent}.sqlite`);
 
 /** Copies the databases of all agents, which nobody may have open. */
-export function copySqlite(from: string, to: string): void {
-  for (const agent of AGENT_NAMES) copyFileSync(fileOf(from, agent), fileOf(to, agent));
+export function copySqlite(from: string, to: string, agents: readonly AgentName[]): void {
+  for (const agent of agents) copyFileSync(fileOf(from, agent), fileOf(to, agent));
 }
-
-/** The bytes of the file, without what is still in its log. */
-export const readSqliteFile = (folder: string, agent: AgentName): Buffer => readFileSync(fileOf(folder, agent));
 
 export async function openPostgres(url: string, schema: string): Promise<AgentDatabase> {
   const saver = PostgresSaver.fromConnString(url, { schema });
