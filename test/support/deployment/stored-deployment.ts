@@ -9,9 +9,11 @@ import { type AgentName, createDeployedAgent } from "./agents.js";
 
 /** A stored value is JSON. Read so, nothing of it can be lost, and nothing makes reading fail. */
 const asJson = {
-  dumpsTyped: (): never => {
-    throw new Error("Only for reading.");
-  },
+  // A checkpointer also reads what it has read already, by writing it.
+  dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
+    "json",
+    new TextEncoder().encode(JSON.stringify(value)),
+  ],
   loadsTyped: async (_: string, data: Uint8Array | string): Promise<unknown> =>
     JSON.parse(typeof data === "string" ? data : new TextDecoder().decode(data)),
 };
@@ -39,6 +41,8 @@ export function openSqlite(folder: string, agent: AgentName): AgentDatabase {
   const saver = SqliteSaver.fromConnString(file);
   saver.db.pragma("busy_timeout = 10000");
   const raw = new SqliteSaver(saver.db, asJson as never);
+  // An agent without threads has no tables.
+  Object.getPrototypeOf(saver).setup.call(saver);
   const rows = (where: string, ...values: string[]): string =>
     JSON.stringify(
       ["checkpoints", "writes"].map((table) =>
@@ -105,6 +109,8 @@ export async function messagesJson(
   const stored = (await database.channels(threadId))["messages"];
   if (agent !== "delta") return (Array.isArray(stored) ? stored : []) as Record<string, unknown>[];
   const graph = createDeployedAgent(agent, database.saver);
-  const { messages = [] } = (await graph.getState({ configurable: { thread_id: threadId } })).values;
+  const tuple = await database.saver.getTuple({ configurable: { thread_id: threadId } });
+  // With the id of its checkpoint, the state is read without the writes of finished tasks.
+  const { messages = [] } = (await graph.getState({ ...tuple?.config })).values;
   return JSON.parse(JSON.stringify(messages));
 }
