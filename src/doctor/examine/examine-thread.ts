@@ -102,6 +102,8 @@ function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][numbe
  * answered. A client of the graph may be about to send their results.
  */
 function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
+  // A graph that cannot read its thread shows no tasks, although the thread has some.
+  if (thread.content.kind === "bricked") return false;
   if (group !== groups.at(-1) || thread.openTasks === undefined || thread.openTasks.length > 0) return false;
   if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
   return group.results.every((result) => result === undefined);

@@ -21,6 +21,8 @@ export interface Expected {
   readonly code: FindingCode;
   /** The id of the call; undefined if the finding is about no call. */
   readonly callId?: string;
+  /** Its tool has finished. A server shows the result, so the call does not look dangling. */
+  readonly isFinished?: true;
 }
 
 export interface Made {
@@ -48,6 +50,7 @@ const FULL: readonly AgentName[] = ["langchain", "react", "deep"];
 const COUNTED: readonly AgentName[] = ["langchain", "delta", "react", "ours"];
 
 const dangling = (callId: string): Expected => ({ code: "pairing/dangling-call", callId });
+const finished = (callId: string): Expected => ({ ...dangling(callId), isFinished: true });
 const orphan = (callId: string): Expected => ({ code: "pairing/orphan-result", callId });
 const misplaced = (callId: string): Expected => ({ code: "pairing/misplaced-result", callId });
 const duplicate = (callId: string): Expected => ({ code: "pairing/duplicate-result", callId });
@@ -100,7 +103,7 @@ export const RECIPES: readonly Recipe[] = [
     make: async (driver, prefix) => {
       const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
       await driver.cancel([look, { id: `${prefix}h`, name: "hold" }], 1);
-      return { findings: [dangling(`${prefix}l`), dangling(`${prefix}h`)], kept: [`look done ${prefix}`] };
+      return { findings: [finished(`${prefix}l`), dangling(`${prefix}h`)], kept: [`look done ${prefix}`] };
     },
   },
   {
@@ -125,7 +128,7 @@ export const RECIPES: readonly Recipe[] = [
       const count = { id: `${prefix}c`, name: "count", args: { value: 77 } };
       await driver.die([look, { id: `${prefix}h`, name: "hold" }, count], 2);
       return {
-        findings: ["l", "h", "c"].map((each) => dangling(prefix + each)),
+        findings: [finished(`${prefix}l`), dangling(`${prefix}h`), finished(`${prefix}c`)],
         kept: [`look done ${prefix}`, "counted 77"],
         values: { counter: 77 },
       };
