@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -105,6 +105,8 @@ export async function openWard(agents: readonly AgentName[], size: { threads: nu
       const { place: own, receipt: path } = copy();
       const job = { folder: own, agents, receipt: path, killAt: "write" in at ? at.write : undefined };
       await run(job, "afterMs" in at ? at.afterMs : undefined);
+      // What a process leaves that dies in the middle of a line.
+      appendFileSync(path, '{"schemaVersion":1,"kind":"intent","id":"torn","threadId":"lang');
       const clinic = open(own, threads);
       try {
         return await checkKilled(clinic, before, path);
