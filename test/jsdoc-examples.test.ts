@@ -22,7 +22,9 @@ interface Exported {
 const parse = (path: string) =>
   ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
 
-const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts"].flatMap((entry) => exportsOf(join(ROOT, entry)));
+const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts"].flatMap((entry) =>
+  exportsOf(join(ROOT, entry)),
+);
 
 function exportsOf(entry: string): readonly Exported[] {
   return parse(entry).statements.flatMap((statement) => {

@@ -135,6 +135,8 @@ describe.each(OTHER_SAVERS)("over $title", ({ open: openDatabase }) => {
     await breakThread(opened, config);
     const place = { graph: agent, config };
 
+    // A database saves the result of a finished tool after the run has ended.
+    await expect.poll(async () => (await diagnoseThread(place)).findings.length).toBe(3);
     const report = await diagnoseThread(place);
     expect(report.findings.map(({ code, callId }) => `${code} ${callId}`)).toEqual([
       "pairing/dangling-call f",

@@ -17,6 +17,7 @@ import {
   interrupt,
   MemorySaver,
   MessagesAnnotation,
+  Send,
   START,
   StateGraph,
 } from "@langchain/langgraph";
@@ -33,7 +34,7 @@ import {
   undo,
 } from "../../src/doctor.js";
 import { strictViolations } from "../support/strict-check.js";
-import { inThread } from "../support/thread.js";
+import { inThread, script } from "../support/thread.js";
 
 const config = inThread("1");
 const human = (id: string) => new HumanMessage({ id, content: `secret words of ${id}` });
@@ -193,6 +194,63 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   for await (const item of items) list.push(item);
   return list;
 }
+
+describe("results that a later message discarded", () => {
+  /** One tool finishes, and the other one fails with its run. Then come messages to which no model responds. */
+  async function discard(durability: "sync" | "async" | "exit") {
+    const saver = new MemorySaver();
+    let turn = 0;
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("agent", () => {
+        turn += 1;
+        if (turn > 1) throw new Error("400 Bad history.");
+        return { messages: [ai("a", "fast", "slow")] };
+      })
+      .addNode(
+        "tool",
+        async ({ call }: { call: string }) => {
+          if (call === "fast")
+            return { messages: [new ToolMessage({ tool_call_id: call, name: "look", content: "found" })] };
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          throw new Error("The process has died.");
+        },
+        { input: Annotation.Root({ call: Annotation<string> }) },
+      )
+      .addEdge(START, "agent")
+      .addConditionalEdges("agent", () => ["fast", "slow"].map((call) => new Send("tool", { call })), [
+        "tool",
+      ])
+      .compile({ checkpointer: saver });
+    for (const id of ["u", "v", "w"])
+      await graph.invoke({ messages: [human(id)] }, { ...config, durability }).catch(() => {});
+    return { graph, config };
+  }
+
+  it.each(["sync", "async", "exit"] as const)(
+    "are found, and put in their places: %s",
+    async (durability) => {
+      const place = await discard(durability);
+      const report = await diagnoseThread(place);
+      expect(report.findings.map(({ code, callId }) => `${code} ${callId}`)).toEqual([
+        "pairing/dangling-call fast",
+        "state/pending-result fast",
+        "pairing/dangling-call slow",
+      ]);
+      const receipt = memoryReceipt();
+      expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({
+        kind: "repaired",
+      });
+      expect(script((await place.graph.getState(config)).values.messages)).toEqual([
+        "human: secret words of u",
+        "ai> look look",
+        "tool: found",
+        expect.stringMatching(/^tool! Tool call look \(slow\): a new message came/),
+        "human: secret words of v",
+        "human: secret words of w",
+      ]);
+    },
+  );
+});
 
 describe("a bricked thread", () => {
   /** Its run died when a task had written a removal of a message that is not there. */
