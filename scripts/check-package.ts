@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BrokenDoorError } from "./check-package/broken-door-error.js";
 import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
+import { checkCommand } from "./check-package/check-command.js";
 import { checkDoctor } from "./check-package/check-doctor.js";
 import { checkLangChain, checkWithoutLangChain } from "./check-package/check-langchain.js";
 import { checkMissingPackages } from "./check-package/check-missing-packages.js";
@@ -40,6 +41,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("langgraph-tether, bundled", () => bundleRoot(consumer, readme, sizes));
   await open("langgraph-tether/history, bundled", () => bundleHistory(consumer, sizes));
   await open("langgraph-tether/doctor", () => checkDoctor(consumer));
+  await open("the program langgraph-tether", () => checkCommand(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));
 

@@ -31,6 +31,8 @@ async function readInput(): Promise<string> {
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
+  // Ctrl+C is a no. Without a listener, it would only pause.
+  lines.on("SIGINT", () => lines.close());
   const closed = once(lines, "close").then(() => "");
   const answer = await Promise.race([lines.question(question), closed]);
   lines.close();

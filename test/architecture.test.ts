@@ -26,7 +26,7 @@ const LAYERS = [
 type Layer = (typeof LAYERS)[number];
 
 /** The doors of the package. They stand above what they export, and nobody inside imports them. */
-const ENTRIES: readonly string[] = ["index.ts", "history.ts", "langchain.ts", "doctor.ts"];
+const ENTRIES: readonly string[] = ["index.ts", "history.ts", "langchain.ts", "doctor.ts", "cli.ts"];
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {

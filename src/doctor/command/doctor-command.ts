@@ -6,13 +6,13 @@ import type { StoredThread } from "../stored-thread.js";
 import { openTarget } from "../targets/open-target.js";
 import type { ThreadRef, ThreadStore } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
-import { countThread, noCounts, outcomeOf, type PrintedThread } from "./doctor-report.js";
-import { endingText, threadText } from "./doctor-text.js";
-import { excerptOf } from "./excerpt-of.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./options.js";
+import type { GivenOptions } from "./line/options.js";
+import { quoted, selectionOf, targetFlags, targetOf } from "./line/target-of.js";
+import { countThread, noCounts, outcomeOf, type PrintedThread } from "./output/doctor-report.js";
+import { endingText, threadText } from "./output/doctor-text.js";
+import { excerptOf } from "./output/excerpt-of.js";
 import { readThreads } from "./read-threads.js";
-import { quoted, selectionOf, targetFlags, targetOf } from "./target-of.js";
 
 /** What `repair` does. */
 const MENDED: ReadonlySet<FixKind> = new Set<FixKind>([

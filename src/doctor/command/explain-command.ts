@@ -5,9 +5,9 @@ import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/usage-error.js";
 import { threadOfList } from "../thread-of-list.js";
 import type { CommandIo } from "./command-io.js";
-import { excerptOf } from "./excerpt-of.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { CommandLine } from "./parse-options.js";
+import type { CommandLine } from "./line/parse-options.js";
+import { excerptOf } from "./output/excerpt-of.js";
 
 export async function runExplain({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [file, ...others] = operands;

@@ -1,10 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import type { StoredThread } from "../stored-thread.js";
 import { reasonOf } from "../targets/reason-of.js";
 import { UsageError } from "../targets/usage-error.js";
 import type { ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { mapInOrder } from "./map-in-order.js";
-import { startProgress } from "./progress.js";
+import { startProgress } from "./output/progress.js";
 
 /** After this many threads in a row whose read failed, the store itself is taken to have failed. */
 const MOST_FAILURES = 5;
@@ -44,6 +45,8 @@ export async function readThreads<Result>(
   let failures = 0;
   let stopped: string | undefined;
   const results = mapInOrder(store.threads(selection), concurrency, io.signal, async (ref) => {
+    // SQLite answers at once, so without this no signal would be noticed before the end.
+    await setImmediate();
     let thread: StoredThread;
     try {
       thread = await store.read(ref);

@@ -12,9 +12,9 @@ import type { CommandIo } from "./command-io.js";
 import { concurrencyOf } from "./doctor-command.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { type LazyReceipt, openLazyReceipt } from "./lazy-receipt.js";
-import type { GivenOptions } from "./options.js";
-import { amount } from "./progress.js";
-import { type Reading, readThreads } from "./read-threads.js";
+import type { GivenOptions } from "./line/options.js";
+import { selectionFlags, selectionOf, targetFlags, targetOf } from "./line/target-of.js";
+import { amount } from "./output/progress.js";
 import {
   countRepair,
   isLeft,
@@ -23,8 +23,8 @@ import {
   printedPlan,
   type RepairCounts,
   repairEnding,
-} from "./repair-text.js";
-import { selectionFlags, selectionOf, targetFlags, targetOf } from "./target-of.js";
+} from "./output/repair-text.js";
+import { type Reading, readThreads } from "./read-threads.js";
 
 /** How often a thread that somebody else has written meanwhile gets a new plan. */
 const TRIES = 3;
@@ -119,6 +119,7 @@ async function repairAll(
         unreadable,
       };
       listed = 0;
+      printed.length = 0;
       end = await readThreads(store, { ...reading, selection: { threadIds: refs } }, io, write, print);
     }
   }

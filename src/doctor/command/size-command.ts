@@ -6,10 +6,10 @@ import { UsageError } from "../targets/usage-error.js";
 import type { CommandIo } from "./command-io.js";
 import { concurrencyOf } from "./doctor-command.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./options.js";
-import { amount } from "./progress.js";
+import type { GivenOptions } from "./line/options.js";
+import { selectionOf, targetOf } from "./line/target-of.js";
+import { amount } from "./output/progress.js";
 import { readThreads } from "./read-threads.js";
-import { selectionOf, targetOf } from "./target-of.js";
 
 /** How many threads the text lists: the largest. */
 const LISTED = 20;

@@ -12,11 +12,11 @@ import { UsageError } from "../targets/usage-error.js";
 import { askToWrite } from "./ask-to-write.js";
 import type { CommandIo } from "./command-io.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./options.js";
-import type { CommandLine } from "./parse-options.js";
-import { amount } from "./progress.js";
-import { targetOf } from "./target-of.js";
-import { wrapText } from "./wrap-text.js";
+import type { GivenOptions } from "./line/options.js";
+import type { CommandLine } from "./line/parse-options.js";
+import { targetOf } from "./line/target-of.js";
+import { amount } from "./output/progress.js";
+import { wrapText } from "./output/wrap-text.js";
 
 export async function runUndo({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [path, ...others] = operands;

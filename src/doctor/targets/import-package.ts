@@ -21,7 +21,8 @@ export async function importPackage<Module>(
   const specifier = path === "." ? name : `${name}${path.slice(1)}`;
   const address = await findPackage(name, path, folder);
   try {
-    return (await importOptional<object>(address ?? specifier)) as Module;
+    const loading = importOptional<object>(address ?? specifier);
+    return (await loading) as Module;
   } catch (error) {
     if (!isMissing(error, name)) throw error;
     throw new UsageError(

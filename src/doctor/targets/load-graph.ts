@@ -104,7 +104,8 @@ async function importGraphFile(path: string, file: string, folder: string): Prom
   const isTypeScript = /\.[cm]?tsx?$/.test(path);
   const missing = isTypeScript ? await registerTsx(folder) : undefined;
   try {
-    return { ...(await importOptional<Record<string, unknown>>(address)) };
+    const loading = importOptional<Record<string, unknown>>(address);
+    return { ...(await loading) };
   } catch (error) {
     const needsTsx =
       missing !== undefined &&

@@ -38,24 +38,36 @@ export const openPostgres: OpenDatabase = async ({
     why: "Reading a PostgreSQL database",
   });
   const { Pool } = requireDependency(SAVER, "pg", folder) as { Pool: new (options: object) => Pool };
-  const pool = new Pool({
-    connectionString: place,
-    max: concurrency + 1,
-    connectionTimeoutMillis: TIMEOUT_MS,
-    // The database itself then refuses every write.
-    ...(!canWrite && { options: "-c default_transaction_read_only=on" }),
-  });
-  // A lost connection that nobody uses would end the process. The next query fails with the reason.
-  pool.on("error", () => {});
   const target = safeAddress(place);
   const hide = hideSecrets(place);
-  try {
-    await assertTables(pool, schema, target);
-  } catch (error) {
-    await pool.end().catch(() => {});
-    if (UsageError.isInstance(error)) throw error;
-    throw new UsageError(`The database ${target} cannot be opened: ${hide(reasonOf(firstOf(error)))}`);
-  }
+  const connect = async (settings: object): Promise<Pool> => {
+    const pool = new Pool({
+      connectionString: place,
+      max: concurrency + 1,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      ...settings,
+    });
+    // A lost connection that nobody uses would end the process. The next query fails with the reason.
+    pool.on("error", () => {});
+    try {
+      await assertTables(pool, schema, target);
+      return pool;
+    } catch (error) {
+      await pool.end().catch(() => {});
+      throw error;
+    }
+  };
+  // The database itself then refuses every write. A connection pooler can refuse the setting; what is read is the same.
+  const settings = canWrite ? {} : { options: "-c default_transaction_read_only=on" };
+  const pool = await connect(settings)
+    .catch((error: unknown) => {
+      if (/unsupported startup parameter/i.test(reasonOf(error))) return connect({});
+      throw error;
+    })
+    .catch((error: unknown): never => {
+      if (UsageError.isInstance(error)) throw error;
+      throw new UsageError(`The database ${target} cannot be opened: ${hide(reasonOf(firstOf(error)))}`);
+    });
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
     saver: new PostgresSaver(pool, undefined, { schema }),

@@ -20,7 +20,10 @@ export interface Ran {
 }
 
 /** Runs a command line to its end. By default nobody can be asked, and no output is a terminal. */
-export async function run(args: readonly string[], given: Partial<CommandIo> & { readonly isTerminal?: boolean } = {}): Promise<Ran> {
+export async function run(
+  args: readonly string[],
+  given: Partial<CommandIo> & { readonly isTerminal?: boolean } = {},
+): Promise<Ran> {
   const texts = { output: "", errors: "" };
   const { isTerminal = false, ...io } = given;
   const collect = (name: keyof typeof texts) => ({
@@ -51,14 +54,23 @@ export function makeFolder(): string {
 }
 
 const call = (id: string) =>
-  new AIMessage({ id: `ai-${id}`, content: "", tool_calls: [{ id, name: "weather", args: { city: "Oslo" } }] });
+  new AIMessage({
+    id: `ai-${id}`,
+    content: "",
+    tool_calls: [{ id, name: "weather", args: { city: "Oslo" } }],
+  });
 const result = (id: string) =>
   new ToolMessage({ id: `result-${id}`, tool_call_id: id, name: "weather", content: "18 degrees" });
 const human = (id: string, content: string) => new HumanMessage({ id, content });
 
 /** Threads by their ids. */
 export const THREADS: Readonly<Record<string, readonly BaseMessage[]>> = {
-  "1-sound": [human("h1", "The weather?"), call("c1"), result("c1"), new AIMessage({ id: "a1", content: "18." })],
+  "1-sound": [
+    human("h1", "The weather?"),
+    call("c1"),
+    result("c1"),
+    new AIMessage({ id: "a1", content: "18." }),
+  ],
   "2-dangling": [human("h1", "The secret word is fish"), call("c1"), human("h2", "Are you there?")],
   "3-orphan": [result("c9"), human("h1", "Hello")],
   "4-sound": [human("h1", "Hello"), new AIMessage({ id: "a1", content: "Hi!" })],
@@ -78,7 +90,9 @@ export async function writeThreads(
 }
 
 /** A folder with an SQLite file that has these threads. */
-export async function makeDatabase(threads = THREADS): Promise<{ readonly folder: string; readonly file: string }> {
+export async function makeDatabase(
+  threads = THREADS,
+): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = makeFolder();
   const saver = SqliteSaver.fromConnString(join(folder, "threads.db"));
   await writeThreads(saver, threads);

@@ -41,7 +41,11 @@ describe("doctor", () => {
     for (const concurrency of ["1", "4", "32"])
       for (const format of ["text", "json"])
         outputs.push(
-          (await run(["doctor", ...target(file), "--format", format, "--concurrency", concurrency], { folder })).output,
+          (
+            await run(["doctor", ...target(file), "--format", format, "--concurrency", concurrency], {
+              folder,
+            })
+          ).output,
         );
     expect(new Set(outputs).size).toBe(2);
     expect(hashOf(join(folder, file))).toBe(before);
@@ -95,7 +99,8 @@ describe("doctor", () => {
                 {
                   kind: "close-call",
                   description: expect.any(String),
-                  command: "npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling",
+                  command:
+                    "npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling",
                 },
               ],
             },
@@ -108,9 +113,20 @@ describe("doctor", () => {
   it("prints one line for each thread with findings as ndjson, between a start and a summary", async () => {
     const { folder, file } = await makeDatabase();
     const { output } = await run(["doctor", ...target(file), "--format", "ndjson"], { folder });
-    const lines = output.trimEnd().split("\n").map((line) => JSON.parse(line));
-    expect(lines.map(({ type, threadId }) => threadId ?? type)).toEqual(["start", "2-dangling", "3-orphan", "summary"]);
-    expect(lines.at(-1)).toMatchObject({ outcome: "findings", counts: { threads: 4, sound: 2, withFindings: 2 } });
+    const lines = output
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ type, threadId }) => threadId ?? type)).toEqual([
+      "start",
+      "2-dangling",
+      "3-orphan",
+      "summary",
+    ]);
+    expect(lines.at(-1)).toMatchObject({
+      outcome: "findings",
+      counts: { threads: 4, sound: 2, withFindings: 2 },
+    });
   });
 
   it.each([
@@ -171,7 +187,11 @@ describe("doctor", () => {
       { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] },
       { role: "user", content: "Hello?" },
     ];
-    const state = { values: { messages: [{ type: "human", content: "Hi" }] }, tasks: [], config: { configurable: { thread_id: "t1" } } };
+    const state = {
+      values: { messages: [{ type: "human", content: "Hi" }] },
+      tasks: [],
+      config: { configurable: { thread_id: "t1" } },
+    };
     const readInput = async () => `${JSON.stringify(broken)}\n${JSON.stringify(state)}\n`;
     const { code, output } = await run(["doctor", "--file", "-", "--format", "json"], { folder, readInput });
     expect(code).toBe(1);

@@ -29,12 +29,14 @@ describe("repair", () => {
     const receipt = "tether-receipt-20260131T120000Z.jsonl";
     expect(applied.output).toContain(`undo ${receipt}`);
     const { messages, todos } = await readState(path, "2-dangling");
-    expect([messages.map(({ type }) => type), todos]).toEqual([
+    expect([messages.map(({ type }: { type: string }) => type), todos]).toEqual([
       ["human", "ai", "tool", "human"],
       ["todo of 2-dangling"],
     ]);
     expect((await run(["doctor", ...target(file)], { folder })).output).toContain("4 threads are sound.");
-    const again = await run(["repair", ...target(file), "--apply", "--yes", "--receipt", "again.jsonl"], { folder });
+    const again = await run(["repair", ...target(file), "--apply", "--yes", "--receipt", "again.jsonl"], {
+      folder,
+    });
     expect([again.code, existsSync(join(folder, "again.jsonl"))]).toEqual([0, false]);
 
     const undone = await run(["undo", receipt, "--graph", GRAPH, "--yes"], { folder });
@@ -66,9 +68,14 @@ describe("repair", () => {
   it("never overwrites a receipt", async () => {
     const { folder, file } = await makeDatabase();
     writeFileSync(join(folder, "r.jsonl"), "mine");
-    const { code, errors } = await run(["repair", ...target(file), "--apply", "--yes", "--receipt", "r.jsonl"], { folder });
+    const { code, errors } = await run(
+      ["repair", ...target(file), "--apply", "--yes", "--receipt", "r.jsonl"],
+      { folder },
+    );
     expect([code, readFileSync(join(folder, "r.jsonl"), "utf8")]).toEqual([2, "mine"]);
-    expect(errors).toBe("The receipt r.jsonl exists already. A receipt is never overwritten: choose another name.\n");
+    expect(errors).toBe(
+      "The receipt r.jsonl exists already. A receipt is never overwritten: choose another name.\n",
+    );
   });
 
   it("prints JSON of a fixed shape, without any text of messages", async () => {
@@ -118,7 +125,10 @@ describe("repair", () => {
           ],
           unplaced: [],
         },
-        expect.objectContaining({ threadId: "3-orphan", unplaced: [expect.objectContaining({ callId: "c9" })] }),
+        expect.objectContaining({
+          threadId: "3-orphan",
+          unplaced: [expect.objectContaining({ callId: "c9" })],
+        }),
       ],
     });
   });
@@ -135,7 +145,9 @@ describe("explain", () => {
     const readInput = async () => JSON.stringify(list);
     const text = await run(["explain", "-", "--dialect", "anthropic"], { readInput });
     expect(text.code).toBe(1);
-    expect(text.output).toContain("`tool_use` ids were found without `tool_result` blocks immediately after: c1");
+    expect(text.output).toContain(
+      "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
+    );
     expect(text.output).not.toContain("fish");
     const json = await run(["explain", "-", "--dialect", "anthropic", "--format", "json"], { readInput });
     expect(JSON.parse(json.output)).toMatchObject({ schemaVersion: 1, dialect: "anthropic", refused: true });
@@ -155,7 +167,11 @@ describe("size", () => {
     expect(first).toMatchObject({ threadId: "1-sound", checkpoints: 3, messages: 4 });
     expect(first.messagesBytes).toBeGreaterThan(first.latestMessagesBytes);
     expect(first.totalBytes).toBeGreaterThan(first.messagesBytes);
-    expect(total.totalBytes).toBe(threads.reduce((sum: number, { totalBytes }: typeof first) => sum + totalBytes, 0));
-    expect((await run(["size", ...target(file)], { folder })).output).toMatch(/4 threads: [\d.]+ kB, of which/);
+    expect(total.totalBytes).toBe(
+      threads.reduce((sum: number, { totalBytes }: typeof first) => sum + totalBytes, 0),
+    );
+    expect((await run(["size", ...target(file)], { folder })).output).toMatch(
+      /4 threads: [\d.]+ kB, of which/,
+    );
   });
 });

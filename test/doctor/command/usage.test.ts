@@ -1,23 +1,35 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../../src/doctor/command/options.js";
+import { COMMANDS } from "../../../src/doctor/command/line/options.js";
 import { GRAPH, makeDatabase, makeFolder, run } from "./command-line.js";
 
 const SECRET = "hunter2secret";
 
 describe("a command line that cannot be run ends with 2, and says what is wrong", () => {
   it.each([
-    [["doctr"], "There is no command `doctr`. The commands are doctor, repair, undo, explain, size. Did you mean `doctor`?"],
+    [
+      ["doctr"],
+      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size. Did you mean `doctor`?",
+    ],
     [["--sqlite", "x"], "Expected a command first, got `--sqlite`. See langgraph-tether --help."],
-    [["doctor"], "Expected a target: one of --url ADDRESS, --postgres ADDRESS, --sqlite FILE or --file FILE."],
-    [["doctor", "--sqlit", "x"], "`doctor` has no option --sqlit. Did you mean `--sqlite`? See langgraph-tether doctor --help."],
+    [
+      ["doctor"],
+      "Expected a target: one of --url ADDRESS, --postgres ADDRESS, --sqlite FILE or --file FILE.",
+    ],
+    [
+      ["doctor", "--sqlit", "x"],
+      "`doctor` has no option --sqlit. Did you mean `--sqlite`? See langgraph-tether doctor --help.",
+    ],
     [["doctor", "--apply"], "`doctor` has no option --apply. It belongs to repair."],
     [["doctor", "--limit"], "--limit needs a value: --limit COUNT."],
     [["doctor", "--thread", "--quiet"], "--thread needs a value: --thread ID...."],
     [["doctor", "--limit", "many"], "Expected --limit to be an integer of 1 or more, got `many`."],
-    [["doctor", "--format", "jsn"], "Expected --format to be text, json or ndjson, got `jsn`. Did you mean `json`?"],
+    [
+      ["doctor", "--format", "jsn"],
+      "Expected --format to be text, json or ndjson, got `jsn`. Did you mean `json`?",
+    ],
     [["doctor", "--dialect", "antropic"], /Did you mean `anthropic`\?$/],
     [["doctor", "--fail-on", "info"], "Expected --fail-on to be error, warning or never, got `info`."],
     [["doctor", "--since", "yesterday"], /^Expected --since to be a span such as 30m/],
@@ -25,18 +37,27 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     [["doctor", "--redact", "--no-redact"], "Give --redact or --no-redact, and not both."],
     [["doctor", "--limit", "1", "--limit", "2"], "--limit was given twice."],
     [["doctor", "--quiet=no"], "--quiet takes no value."],
-    [["doctor", "threads.db"], "`doctor` takes no `threads.db`. Name the target with --url, --postgres, --sqlite or --file."],
+    [
+      ["doctor", "threads.db"],
+      "`doctor` takes no `threads.db`. Name the target with --url, --postgres, --sqlite or --file.",
+    ],
     [["doctor", "--sqlite", "a", "--file", "b"], "Expected one target, got --sqlite and --file."],
     [["doctor", "--sqlite", "a", "--schema", "b"], "--schema belongs to --postgres, not to --sqlite."],
     [["doctor", "--sqlite", "nobody.db"], "There is no file nobody.db."],
     [["doctor", "--file", "nobody.json"], "There is no file nobody.json."],
     [["doctor", "--url", "localhost"], "Expected --url to be an address such as http://localhost:2024."],
-    [["doctor", "--url", "http://127.0.0.1:9", "--api-key-env", "NOBODY"], "The environment variable NOBODY of --api-key-env is not set."],
+    [
+      ["doctor", "--url", "http://127.0.0.1:9", "--api-key-env", "NOBODY"],
+      "The environment variable NOBODY of --api-key-env is not set.",
+    ],
     [["doctor", "--url", "http://127.0.0.1:9"], /^http:\/\/127\.0\.0\.1:9: there is no server: /],
     [["doctor", "--postgres", "mysql://x"], /^Expected --postgres to be an address such as postgresql:/],
     [["repair", "--file", "x", "--apply", "--yes"], /^A file cannot be repaired in place\./],
     [["repair", "--sqlite", "x", "--apply"], "Nobody can be asked here, so --apply needs --yes."],
-    [["repair", "--sqlite", "x", "--receipt", "r"], "--receipt needs --apply: without it, nothing is written."],
+    [
+      ["repair", "--sqlite", "x", "--receipt", "r"],
+      "--receipt needs --apply: without it, nothing is written.",
+    ],
     [["undo"], /^Nobody can be asked|^Expected one receipt/],
     [["undo", "nobody.jsonl", "--yes"], "There is no file nobody.jsonl."],
     [["explain"], /^Expected one file, or - for standard input/],
@@ -54,7 +75,8 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     for (const address of [`postgresql://me:${SECRET}@127.0.0.1:9/x`, `postgres://${SECRET}`]) {
       const { code, errors } = await run(["doctor", "--postgres", address]);
       expect(code).toBe(2);
-      if (address.includes("@")) expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
+      if (address.includes("@"))
+        expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
       else continue;
       expect(errors).not.toContain(SECRET);
     }
@@ -63,7 +85,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   it("names a file that is no database, one without the tables, and a graph that is not there", async () => {
     const { folder, file } = await makeDatabase();
     writeFileSync(join(folder, "text.db"), "This is a text of some length.");
-    new Database(join(folder, "other.db")).exec("CREATE TABLE notes (text TEXT)").close();
+    SqliteSaver.fromConnString(join(folder, "other.db")).db.exec("CREATE TABLE notes (text TEXT)").close();
     const graphFile = GRAPH.slice(0, -":graph".length);
     const texts = [];
     for (const args of [
@@ -102,12 +124,15 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
 });
 
 describe("--help", () => {
-  it.each([undefined, ...COMMANDS])("of %s begins with an example, fits into 80 columns where it can, and ends with 0", async (command) => {
-    const { code, output } = await run([...(command === undefined ? [] : [command]), "--help"]);
-    expect(code).toBe(0);
-    const lines = output.split("\n");
-    expect(lines[2]).toMatch(/^ {2}npx langgraph-tether /);
-    expect(lines.filter((line) => line.length > 80 && !line.includes("npx langgraph-tether"))).toEqual([]);
-    expect(output).toMatch(command === "doctor" ? /never|only reads/ : /./);
-  });
+  it.each([undefined, ...COMMANDS])(
+    "of %s begins with an example, fits into 80 columns where it can, and ends with 0",
+    async (command) => {
+      const { code, output } = await run([...(command === undefined ? [] : [command]), "--help"]);
+      expect(code).toBe(0);
+      const lines = output.split("\n");
+      expect(lines[2]).toMatch(/^ {2}npx langgraph-tether /);
+      expect(lines.filter((line) => line.length > 80 && !line.includes("npx langgraph-tether"))).toEqual([]);
+      expect(output).toMatch(command === "doctor" ? /never|only reads/ : /./);
+    },
+  );
 });

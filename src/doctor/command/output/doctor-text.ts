@@ -1,6 +1,6 @@
 /** The report of `doctor` as text for people. */
 
-import type { Finding } from "../finding.js";
+import type { Finding } from "../../finding.js";
 import type { Counts, PrintedThread } from "./doctor-report.js";
 import { describeFindings, groupByCode } from "./finding-words.js";
 import { amount } from "./progress.js";

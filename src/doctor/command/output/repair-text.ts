@@ -1,7 +1,7 @@
 /** What `repair` planned and did, as counts, as JSON, and as text for people. */
 
-import type { RepairOutcome } from "../outcomes.js";
-import type { RepairPlan } from "../repair-plan.js";
+import type { RepairOutcome } from "../../outcomes.js";
+import type { RepairPlan } from "../../repair-plan.js";
 import { amount } from "./progress.js";
 import { wrapCommand, wrapText } from "./wrap-text.js";
 

@@ -1,6 +1,6 @@
 /** The options of the command line. `parse-options.ts` reads them, and `help.ts` prints them. */
 
-import { DIALECTS, type DialectName } from "../../providers/dialects/dialects.js";
+import { DIALECTS, type DialectName } from "../../../providers/dialects/dialects.js";
 import {
   oneOf,
   type ReadValue,

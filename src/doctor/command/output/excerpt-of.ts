@@ -1,6 +1,6 @@
-import { contentText } from "../../history/messages/content-text.js";
-import { coerceMessage } from "../../history/reading/coerce-message.js";
-import type { StoredThread } from "../stored-thread.js";
+import { contentText } from "../../../history/messages/content-text.js";
+import { coerceMessage } from "../../../history/reading/coerce-message.js";
+import type { StoredThread } from "../../stored-thread.js";
 
 const LONGEST = 120;
 

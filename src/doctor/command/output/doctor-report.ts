@@ -1,6 +1,6 @@
 /** What `doctor` found in a target: the counts, and the forms in which they are printed. */
 
-import type { Finding, Severity, ThreadReport } from "../finding.js";
+import type { Finding, Severity, ThreadReport } from "../../finding.js";
 
 /** How many threads and findings there are. */
 export interface Counts {

@@ -1,10 +1,10 @@
 /** The target and the selection that the options name. */
 
-import type { TargetPlace } from "../targets/open-target.js";
-import { safeAddress } from "../targets/safe-address.js";
-import { UsageError } from "../targets/usage-error.js";
-import type { ThreadSelection } from "../thread-store.js";
-import type { CommandIo } from "./command-io.js";
+import type { TargetPlace } from "../../targets/open-target.js";
+import { safeAddress } from "../../targets/safe-address.js";
+import { UsageError } from "../../targets/usage-error.js";
+import type { ThreadSelection } from "../../thread-store.js";
+import type { CommandIo } from "../command-io.js";
 import type { GivenOptions, OptionName } from "./options.js";
 
 const TARGETS = ["url", "postgres", "sqlite", "file"] as const;

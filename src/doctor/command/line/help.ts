@@ -1,7 +1,7 @@
 /** The help, made from the table of options. */
 
+import { wrapText } from "../output/wrap-text.js";
 import { COMMANDS, type CommandName, GROUPS, optionsOf } from "./options.js";
-import { wrapText } from "./wrap-text.js";
 
 interface About {
   readonly usage: string;

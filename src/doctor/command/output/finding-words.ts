@@ -1,6 +1,6 @@
 /** What the findings of one code are called, in the text for people. */
 
-import type { Finding, FindingCode } from "../finding.js";
+import type { Finding, FindingCode } from "../../finding.js";
 
 const WORDS: Readonly<Partial<Record<FindingCode, readonly [one: string, many: string]>>> = {
   "thread/bricked": ["bricked: every read of the thread throws", "bricked"],

@@ -1,4 +1,4 @@
-import type { CommandIo } from "./command-io.js";
+import type { CommandIo } from "../command-io.js";
 
 /** How often the line is written again. */
 const INTERVAL_MS = 200;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { didYouMean, nearestOf } from "../../shared/did-you-mean.js";
-import { UsageError } from "../targets/usage-error.js";
+import { didYouMean, nearestOf } from "../../../shared/did-you-mean.js";
+import { UsageError } from "../../targets/usage-error.js";
 import {
   COMMANDS,
   type CommandName,

@@ -1,8 +1,8 @@
 /** Reads the texts of options. Each function throws a {@link UsageError} that names the option and the text. */
 
-import { didYouMean } from "../../shared/did-you-mean.js";
-import { listWithOr } from "../../shared/list-with-or.js";
-import { UsageError } from "../targets/usage-error.js";
+import { didYouMean } from "../../../shared/did-you-mean.js";
+import { listWithOr } from "../../../shared/list-with-or.js";
+import { UsageError } from "../../targets/usage-error.js";
 
 /** Contract: returns the value of the option, or throws a {@link UsageError}. */
 export type ReadValue<Value> = (text: string, option: string) => Value;

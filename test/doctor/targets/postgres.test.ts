@@ -1,0 +1,72 @@
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { DATABASE_URL } from "../../support/savers.js";
+import { GRAPH, makeFolder, run, writeThreads } from "../command/command-line.js";
+
+describe.runIf(DATABASE_URL !== undefined)("a PostgreSQL database", () => {
+  const schema = `doctor_${process.pid}`;
+  const address = DATABASE_URL ?? "";
+  const target = ["--postgres", address, "--schema", schema, "--graph", GRAPH];
+
+  async function fill() {
+    const saver = PostgresSaver.fromConnString(address, { schema });
+    onTestFinished(() => saver.end());
+    await saver.setup();
+    await writeThreads(saver);
+    return saver;
+  }
+
+  it("finds the broken threads, changes nothing, repairs them, and takes it back", async () => {
+    const saver = await fill();
+    const { pool } = saver as unknown as { pool: { query(sql: string): Promise<{ rows: object[] }> } };
+    const content = async () => {
+      const tables = ["checkpoints", "checkpoint_blobs", "checkpoint_writes"];
+      return Promise.all(
+        tables.map((name) => pool.query(`SELECT * FROM "${schema}".${name} ORDER BY 1, 2, 3, 4`)),
+      );
+    };
+    const before = JSON.stringify((await content()).map(({ rows }) => rows));
+    const folder = makeFolder();
+    const found = await run(["doctor", ...target, "--format", "json"], { folder });
+    expect([found.code, found.errors]).toEqual([1, ""]);
+    expect(JSON.parse(found.output)).toMatchObject({
+      counts: { threads: 4, sound: 2, withFindings: 2, unreadable: 0 },
+    });
+    expect(found.output).not.toContain(new URL(address).password);
+    expect(
+      (await run(["doctor", ...target, "--format", "json", "--concurrency", "9"], { folder })).output,
+    ).toBe(found.output);
+    const sizes = JSON.parse((await run(["size", ...target, "--format", "json"], { folder })).output);
+    expect(sizes.total).toMatchObject({ threads: 4, unmeasured: 0, checkpoints: expect.any(Number) });
+    expect(sizes.total.messagesBytes).toBeGreaterThan(0);
+    expect(JSON.stringify((await content()).map(({ rows }) => rows))).toBe(before);
+
+    const repaired = await run(["repair", ...target, "--apply", "--yes", "--receipt", "r.jsonl"], { folder });
+    expect([repaired.code, repaired.output]).toEqual([
+      0,
+      expect.stringContaining("2 threads were repaired."),
+    ]);
+    expect((await run(["doctor", ...target], { folder })).code).toBe(0);
+    const undone = await run(["undo", "r.jsonl", ...target, "--yes"], { folder });
+    expect([undone.code, undone.errors]).toEqual([0, ""]);
+    const again = JSON.parse((await run(["doctor", ...target, "--format", "json"], { folder })).output);
+    expect(again.counts).toEqual(JSON.parse(found.output).counts);
+  });
+
+  it("names the schema that has the tables", async () => {
+    await fill();
+    const { code, errors } = await run([
+      "doctor",
+      "--postgres",
+      address,
+      "--schema",
+      "nobody",
+      "--graph",
+      GRAPH,
+    ]);
+    expect(code).toBe(2);
+    expect(errors).toMatch(
+      /^The schema nobody of postgresql:.* has no tables of a LangGraph checkpointer\. They are in .*doctor_/,
+    );
+  });
+});

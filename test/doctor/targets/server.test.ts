@@ -1,0 +1,119 @@
+import { createServer } from "node:http";
+import type { Message } from "@langchain/langgraph-sdk";
+import { describe, expect, it } from "vitest";
+import { serve } from "../../e2e/served.js";
+import { listen } from "../../support/listen.js";
+import { makeFolder, run } from "../command/command-line.js";
+
+const server = serve();
+
+const call = (id: string) => ({
+  type: "ai",
+  id: `ai-${id}`,
+  content: "",
+  tool_calls: [{ id, name: "weather", args: {} }],
+});
+const human = (id: string, content: string) => ({ type: "human", id, content });
+const DANGLING = [human("h1", "The weather?"), call("c1"), human("h2", "Hello?")] as unknown as Message[];
+
+async function makeThread(label: string): Promise<string> {
+  const { thread_id } = await server.client.threads.create({ graphId: "unpaired", metadata: { label } });
+  return thread_id;
+}
+
+const send = async (thread: string, content: string): Promise<unknown> =>
+  server.client.runs
+    .wait(thread, "unpaired", { input: { messages: [human("last", content)] } })
+    .catch(() => undefined);
+
+describe("a LangGraph server", () => {
+  it("finds broken, bricked, waiting and busy threads, mends what can be mended, and takes it back", async () => {
+    const { client, url } = server;
+    const label = `doctor-${process.pid}`;
+    const broken = await makeThread(label);
+    await client.threads.updateState(broken, { values: { messages: DANGLING, todos: ["x"] } });
+    const bricked = await makeThread(label);
+    await client.threads.updateState(bricked, { values: { messages: DANGLING.slice(0, 1) } });
+    await send(bricked, "brick");
+    const waiting = await makeThread(label);
+    await client.threads.updateState(waiting, { values: { messages: DANGLING.slice(0, 1) } });
+    await send(waiting, "ask");
+    const busy = await makeThread(label);
+    const busyRun = await client.runs.create(busy, "unpaired", { input: { messages: [human("b", "wait")] } });
+    await expect.poll(async () => (await client.threads.get(busy)).status).toBe("busy");
+    const folder = makeFolder();
+    const args = ["--url", url, "--metadata", `label=${label}`];
+
+    const found = await run(["doctor", ...args, "--format", "json"], { folder });
+    expect(found.errors).toBe("");
+    const { counts, threads } = JSON.parse(found.output);
+    const codesOf = Object.fromEntries(
+      threads.map(({ threadId, findings }: { threadId: string; findings: { code: string }[] }) => [
+        threadId,
+        findings.map(({ code }) => code),
+      ]),
+    );
+    expect(codesOf).toEqual({
+      [broken]: ["pairing/dangling-call"],
+      [bricked]: expect.arrayContaining(["thread/bricked"]),
+      [waiting]: expect.arrayContaining(["state/waiting-for-approval"]),
+      [busy]: ["state/busy"],
+    });
+    expect([found.code, counts.threads, counts.waiting, counts.skipped]).toEqual([1, 4, 1, 1]);
+    expect((await run(["doctor", ...args, "--format", "json"], { folder })).output).toBe(found.output);
+
+    const repaired = await run(
+      ["repair", ...args, "--apply", "--yes", "--receipt", "r.jsonl", "--format", "json"],
+      { folder },
+    );
+    expect(JSON.parse(repaired.output).counts).toMatchObject({
+      repaired: 2,
+      waiting: 1,
+      skipped: 1,
+      failed: 0,
+    });
+    // The busy thread is left.
+    expect(repaired.code).toBe(1);
+    const state = await client.threads.getState<{ messages: Message[]; todos: string[] }>(broken);
+    expect(state.values.messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
+    expect(state.values.todos).toEqual(["x"]);
+    expect((await client.threads.getState<{ messages: Message[] }>(bricked)).values.messages).toHaveLength(2);
+    const judged = await run(["doctor", ...args], { folder });
+    expect(judged.code).toBe(0);
+
+    const undone = await run(["undo", "r.jsonl", "--yes", "--thread", broken], { folder });
+    expect([undone.code, undone.errors]).toEqual([0, ""]);
+    const restored = await client.threads.getState<{ messages: Message[] }>(broken);
+    expect(restored.values.messages.map(({ id }) => id)).toEqual(["h1", "ai-c1", "h2"]);
+    await client.runs.cancel(busy, busyRun.run_id, true);
+  });
+
+  it("recognises a thread that is not there, and one by its id", async () => {
+    const thread = await makeThread("one");
+    const one = await run(["doctor", "--url", server.url, "--thread", thread]);
+    expect([one.code, one.errors]).toEqual([0, ""]);
+    const none = "00000000-0000-4000-8000-000000000000";
+    const missing = await run(["doctor", "--url", server.url, "--thread", none]);
+    expect([missing.code, missing.errors]).toEqual([2, `${server.url} has no thread ${none}.\n`]);
+  });
+
+  it.each([
+    [401, /the server refuses the request \(401\)\. Name the variable with the key: --api-key-env/],
+    [404, /no LangGraph server: it has no \/threads\/search \(404\)/],
+    [400, /the server answers 400: HTTP 400: your key \*\*\* is wrong/],
+  ])("explains the status %i, and does not print the key", async (status, expected) => {
+    const fake = createServer((_, response) =>
+      response.writeHead(status).end("your key key-of-nobody is wrong"),
+    );
+    const { url, stop } = await listen(fake);
+    try {
+      const environment = { MY_KEY: "key-of-nobody" };
+      const ran = await run(["doctor", "--url", url, "--api-key-env", "MY_KEY"], { environment });
+      expect(ran.code).toBe(2);
+      expect(ran.errors).toMatch(expected);
+      expect(ran.errors).not.toContain("key-of-nobody");
+    } finally {
+      await stop();
+    }
+  });
+});
