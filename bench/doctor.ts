@@ -56,11 +56,14 @@ async function writeDatabase(file: string, size: number): Promise<void> {
 /** In a process of its own, whose memory is measured. */
 async function scan(file: string): Promise<Scan> {
   let written = 0;
+  const write = async (text: string): Promise<void> => {
+    written += text.length;
+  };
   const begin = performance.now();
   const code = await runCommandLine(
     ["doctor", "--sqlite", file, "--graph", `${GRAPH}:langchain`, "--format", "ndjson"],
     {
-      output: { isTerminal: false, write: async (text) => void (written += text.length) },
+      output: { isTerminal: false, write },
       errors: { isTerminal: false, write: async (text) => void process.stderr.write(text) },
       readInput: async () => "",
       canAsk: false,

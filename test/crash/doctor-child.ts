@@ -38,7 +38,10 @@ async function work({ folder, agents, receipt: path, killAt }: RepairJob): Promi
       put: (...given) => around(() => saver.put(...given)),
       putWrites: (...given) => around(() => saver.putWrites(...given)),
     });
-    const store = storeOf({ threads: [], databases: new Map([[agent, { ...database, saver: watched }]]) }, agent);
+    const store = storeOf(
+      { threads: [], databases: new Map([[agent, { ...database, saver: watched }]]) },
+      agent,
+    );
     for await (const ref of store.threads({}))
       await applyRepair({ store, ref }, planRepair(await store.read(ref)), { receipt });
     await database.close();

@@ -19,7 +19,8 @@ it("A repair that is killed at a write loses nothing, and a second one completes
     const all = Array.from({ length: ward.writes }, (_, index) => index + 1);
     const told: string[] = [];
     for (const write of IS_SLOW ? all : [2, 3, 6])
-      for (const fault of await ward.kill({ write })) told.push(`killed at ${write} of ${ward.writes}: ${fault}`);
+      for (const fault of await ward.kill({ write }))
+        told.push(`killed at ${write} of ${ward.writes}: ${fault}`);
     expect(told).toEqual([]);
   } finally {
     ward.close();

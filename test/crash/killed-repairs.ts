@@ -42,7 +42,10 @@ export interface Ward {
   close(): void;
 }
 
-export async function openWard(agents: readonly AgentName[], size: { threads: number; broken: number }): Promise<Ward> {
+export async function openWard(
+  agents: readonly AgentName[],
+  size: { threads: number; broken: number },
+): Promise<Ward> {
   mkdirSync(BUNDLES, { recursive: true });
   const folder = mkdtempSync(join(BUNDLES, "tether-doctor-"));
   const bundle = join(folder, "doctor-child.mjs");
@@ -132,9 +135,11 @@ async function checkKilled(
   const killed = await keepAll(clinic);
   const reports = await diagnoseAll(clinic);
   for (const { threadId, kind } of clinic.threads) {
-    const isSame = JSON.stringify(killed.get(threadId)?.messages) === JSON.stringify(before.get(threadId)?.messages);
+    const isSame =
+      JSON.stringify(killed.get(threadId)?.messages) === JSON.stringify(before.get(threadId)?.messages);
     const isSound = reports.get(threadId)?.outcome === "sound";
-    if (!isSame && !(kind === "broken" && isSound)) told.push(`${threadId} is neither as it was nor repaired`);
+    if (!isSame && !(kind === "broken" && isSound))
+      told.push(`${threadId} is neither as it was nor repaired`);
   }
   // A second run completes. What the first one did is not done again.
   const repaired = await repairAll(clinic, receipt);

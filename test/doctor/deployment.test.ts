@@ -35,7 +35,11 @@ const SIZE =
     : { threads: 30, broken: 18, waiting: 6 };
 
 const DATABASES = [
-  { title: "SQLite", isThere: true, open: async (folder: string, agent: AgentName) => openSqlite(folder, agent) },
+  {
+    title: "SQLite",
+    isThere: true,
+    open: async (folder: string, agent: AgentName) => openSqlite(folder, agent),
+  },
   {
     title: "PostgreSQL",
     isThere: DATABASE_URL !== undefined,
@@ -74,7 +78,9 @@ describe.each(DATABASES)("a deployment in $title", ({ isThere, open }) => {
       const healed = await dumpAll(clinic);
       const third = join(folder, "third.jsonl");
       const { outcomes } = await repairAll(clinic, third);
-      expect([...outcomes.values()].filter(({ kind }) => kind !== "nothing" && kind !== "skipped")).toEqual([]);
+      expect([...outcomes.values()].filter(({ kind }) => kind !== "nothing" && kind !== "skipped")).toEqual(
+        [],
+      );
       expect(await readReceipt(third)).toEqual([]);
       expect((await dumpAll(clinic)) === healed).toBe(true);
 

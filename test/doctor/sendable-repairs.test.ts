@@ -4,7 +4,10 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
-import { type StrictProvider, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import {
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
 
 let strict: StrictProvider;
 beforeAll(async () => {
@@ -12,10 +15,17 @@ beforeAll(async () => {
 });
 afterAll(() => strict.stop());
 
-const cut = { id: "c1", name: "store", args: '{"label": "the e', error: "Unterminated", type: "invalid_tool_call" } as const;
+const cut = {
+  id: "c1",
+  name: "store",
+  args: '{"label": "the e',
+  error: "Unterminated",
+  type: "invalid_tool_call",
+} as const;
 const call = (id: string) => ({ id, name: "look", args: {}, type: "tool_call" as const });
 const human = (id: string) => new HumanMessage({ id, content: "Well?" });
-const result = (id: string, tool_call_id: string) => new ToolMessage({ id, tool_call_id, content: "seen", name: "look" });
+const result = (id: string, tool_call_id: string) =>
+  new ToolMessage({ id, tool_call_id, content: "seen", name: "look" });
 
 function nested(depth: number): object {
   let value: object = { end: true };
@@ -31,7 +41,11 @@ async function send(messages: readonly BaseMessage[]): Promise<string> {
 
 describe("after a repair, a client can send", () => {
   it.each([
-    ["a call whose arguments were cut off", new AIMessage({ id: "a", content: "", invalid_tool_calls: [cut] }), []],
+    [
+      "a call whose arguments were cut off",
+      new AIMessage({ id: "a", content: "", invalid_tool_calls: [cut] }),
+      [],
+    ],
     [
       "a call with arguments that are nested too deep",
       new AIMessage({ id: "a", content: "", tool_calls: [{ ...call("c1"), args: { value: nested(70) } }] }),

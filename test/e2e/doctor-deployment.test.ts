@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { startDevServer } from "../../scripts/dev-server.js";
+import { openTarget } from "../../src/doctor/targets/open-target.js";
 import {
   applyRepair,
   diagnoseThread,
@@ -18,7 +19,6 @@ import {
   type ThreadReport,
   undo,
 } from "../../src/doctor.js";
-import { openTarget } from "../../src/doctor/targets/open-target.js";
 import { deploy } from "../support/deployment/deploy.js";
 import { driveServer } from "../support/deployment/server-driver.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
@@ -87,7 +87,9 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
           : findings.filter(({ isFinished }) => isFinished !== true);
         const expected = shown.map(({ code, callId = "" }) => `${code} ${callId}`.trim()).sort();
         if (found.join() !== expected.join()) say(`found [${found}], expected [${expected}]`);
-        const outcome = isTooDeep(story) ? "unreadable" : { broken: "findings", busy: "skipped", waiting: "sound", sound: "sound" }[kind];
+        const outcome = isTooDeep(story)
+          ? "unreadable"
+          : { broken: "findings", busy: "skipped", waiting: "sound", sound: "sound" }[kind];
         if (report?.outcome !== outcome) say(`the outcome is ${report?.outcome}`);
       }
       expect.soft(told).toEqual([]);

@@ -132,7 +132,8 @@ function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[])
     for (let next = messages[end]; next !== undefined && isResult(next); next = messages[end]) end += 1;
     for (const result of results) {
       const place = result === undefined ? undefined : placeOf.get(result);
-      if (result !== undefined && place !== undefined && (place < start || place >= end)) misplaced.add(result);
+      if (result !== undefined && place !== undefined && (place < start || place >= end))
+        misplaced.add(result);
     }
   }
   return misplaced;

@@ -100,7 +100,9 @@ const SOUND: readonly Story[] = AGENT_NAMES.flatMap((agent) => [
 const BROKEN: readonly Story[] = AGENT_NAMES.flatMap((_, round) =>
   RECIPES.flatMap(({ name, agents, make }, index): Story[] => {
     const agent = agents[(index + round) % agents.length];
-    return agent === undefined || round >= agents.length ? [] : [{ agent, kind: "broken", story: name, make }];
+    return agent === undefined || round >= agents.length
+      ? []
+      : [{ agent, kind: "broken", story: name, make }];
   }),
 );
 
@@ -109,7 +111,10 @@ export async function deploy(options: DeployOptions): Promise<DeployedThread[]> 
   const { threads, broken, waiting, busy = 0, open, agents = AGENT_NAMES } = options;
   const take = (stories: readonly Story[], count: number): Story[] => {
     const own = stories.filter(({ agent }) => agents.includes(agent));
-    return Array.from({ length: own.length === 0 ? 0 : count }, (_, index) => own[index % own.length] as Story);
+    return Array.from(
+      { length: own.length === 0 ? 0 : count },
+      (_, index) => own[index % own.length] as Story,
+    );
   };
   const sound = threads - broken - waiting - busy;
   const stories = [

@@ -72,10 +72,7 @@ export function driveLocally(agent: AgentName, saver: BaseCheckpointSaver): (thr
 }
 
 /** Whether the latest message has calls, so that the tools have begun. */
-async function startedTools(
-  graph: ReturnType<typeof createDeployedAgent>,
-  config: object,
-): Promise<boolean> {
+async function startedTools(graph: ReturnType<typeof createDeployedAgent>, config: object): Promise<boolean> {
   const { values, next } = await graph.getState(config);
   const messages = values["messages"] as BaseMessage[] | undefined;
   return next.includes("tools") && messages?.some(({ type }) => type === "ai") === true;

@@ -68,10 +68,13 @@ export async function dumpAll({ databases }: Clinic): Promise<string> {
 /** Every fault is found, and none is invented. */
 export function checkReports(clinic: Clinic, reports: ReadonlyMap<string, ThreadReport>): Told {
   const told: string[] = [];
-  if (reports.size !== clinic.threads.length) told.push(`${reports.size} reports of ${clinic.threads.length} threads`);
+  if (reports.size !== clinic.threads.length)
+    told.push(`${reports.size} reports of ${clinic.threads.length} threads`);
   for (const thread of clinic.threads) {
     const report = reports.get(thread.threadId);
-    const found = (report?.findings ?? []).filter(isLoud).map(({ code, callId }) => `${code} ${callId ?? ""}`.trim());
+    const found = (report?.findings ?? [])
+      .filter(isLoud)
+      .map(({ code, callId }) => `${code} ${callId ?? ""}`.trim());
     const expected = thread.findings.map(({ code, callId = "" }) => `${code} ${callId}`.trim());
     const [have, want] = [found.sort().join(", "), expected.sort().join(", ")];
     if (have !== want) told.push(`${nameOf(thread)}: found [${have}], expected [${want}]`);
@@ -165,13 +168,15 @@ export async function checkRepair(
     }
     const left = reports.get(threadId)?.findings.filter(isLoud) ?? [];
     // An id that a model has used twice changes in the request, not in the store.
-    for (const { code, evidence } of left) if (code !== "pairing/reused-id") say(`left is ${code}: ${evidence}`);
+    for (const { code, evidence } of left)
+      if (code !== "pairing/reused-id") say(`left is ${code}: ${evidence}`);
     const texts = now.messages.map(textOf);
     for (const text of kept) if (!texts.includes(text)) say(`"${text}" is not in it`);
     const there = new Set(now.messages.map(contentsOf));
     const receipted = JSON.stringify(receipt.filter((entry) => entry.threadId === threadId));
     for (const message of old.messages)
-      if (!there.has(contentsOf(message)) && !receipted.includes(idOf(message))) say(`${idOf(message)} is lost`);
+      if (!there.has(contentsOf(message)) && !receipted.includes(idOf(message)))
+        say(`${idOf(message)} is lost`);
     for (const name of new Set([...Object.keys(old.channels), ...Object.keys(now.channels)])) {
       const [was, is] = [name in values ? values[name] : old.channels[name], now.channels[name]];
       if (JSON.stringify(was) !== JSON.stringify(is))
@@ -213,7 +218,8 @@ export async function checkGoingOn(clinic: Clinic): Promise<Told> {
     const driver = driveLocally(agent, database.saver)(threadId);
     const before = await messagesJson(agent, database, threadId);
     const said = await driver.say("Are you well?");
-    const worked = agent === "gated" ? undefined : await driver.work([{ id: `after-${threadId}`, name: "look" }]);
+    const worked =
+      agent === "gated" ? undefined : await driver.work([{ id: `after-${threadId}`, name: "look" }]);
     for (const error of [said, worked])
       if (error !== undefined) told.push(`${nameOf(thread)}: it does not go on: ${String(error)}`);
     const after = (await messagesJson(agent, database, threadId).catch(() => [])).map(contentsOf);

@@ -216,7 +216,10 @@ export const RECIPES: readonly Recipe[] = [
         new AIMessage({ id: `${prefix}end`, content: "It comes." }),
         result(`${prefix}1`, `${prefix}a`, `first ${prefix}`),
       ]);
-      return { findings: [misplaced(`${prefix}a`)], kept: [`first ${prefix}`, `second ${prefix}`, "And the first?"] };
+      return {
+        findings: [misplaced(`${prefix}a`)],
+        kept: [`first ${prefix}`, `second ${prefix}`, "And the first?"],
+      };
     },
   },
   {
@@ -224,7 +227,11 @@ export const RECIPES: readonly Recipe[] = [
     agents: PLAIN,
     make: async (driver, prefix) => {
       await driver.work([{ id: `${prefix}x`, name: "look", args: { label: `one ${prefix}` } }]);
-      await driver.edit([human(`${prefix}h`), ai(`${prefix}ai`, [`${prefix}x`, "read"]), human(`${prefix}i`, "Well?")]);
+      await driver.edit([
+        human(`${prefix}h`),
+        ai(`${prefix}ai`, [`${prefix}x`, "read"]),
+        human(`${prefix}i`, "Well?"),
+      ]);
       return { findings: [dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
     },
   },

@@ -49,7 +49,9 @@ export function openSqlite(folder: string, agent: AgentName): AgentDatabase {
         saver.db
           .prepare(`SELECT * FROM ${table} ${where} ORDER BY rowid`)
           .all(...values)
-          .map((row: unknown) => Object.values(Object(row)).map((value) => (Buffer.isBuffer(value) ? value.toString() : value))),
+          .map((row: unknown) =>
+            Object.values(Object(row)).map((value) => (Buffer.isBuffer(value) ? value.toString() : value)),
+          ),
       ),
     );
   return {
@@ -82,7 +84,10 @@ export async function openPostgres(url: string, schema: string): Promise<AgentDa
   const raw = new PostgresSaver(pool as never, asJson as never, { schema });
   const rows = async (where: string, values: unknown[]): Promise<string> => {
     const tables = ["checkpoints", "checkpoint_blobs", "checkpoint_writes"].map(async (table) => {
-      const found = await pool.query(`SELECT each::text FROM "${schema}".${table} AS each ${where} ORDER BY 1`, values);
+      const found = await pool.query(
+        `SELECT each::text FROM "${schema}".${table} AS each ${where} ORDER BY 1`,
+        values,
+      );
       return found.rows;
     });
     return JSON.stringify(await Promise.all(tables));
@@ -93,7 +98,10 @@ export async function openPostgres(url: string, schema: string): Promise<AgentDa
     dumpAll: () => rows("", []),
     channels: (threadId) => readChannels(raw, threadId),
     threadIds: async () => {
-      const found = await pool.query(`SELECT DISTINCT thread_id AS id FROM "${schema}".checkpoints ORDER BY 1`, []);
+      const found = await pool.query(
+        `SELECT DISTINCT thread_id AS id FROM "${schema}".checkpoints ORDER BY 1`,
+        [],
+      );
       return found.rows.map((row) => String(Reflect.get(row, "id")));
     },
     close: () => saver.end(),

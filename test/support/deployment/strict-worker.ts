@@ -53,10 +53,15 @@ export function refusalsOf(messages: readonly BaseMessage[]): string[] {
   for (const [index, message] of messages.entries()) {
     if (message.type === "tool" && index > 0) continue;
     const end = messages.findIndex(({ type }, place) => place > index && type !== "tool");
-    const results = messages.slice(index + 1, end < 0 ? undefined : end).map(answeredIdOf).sort().join();
+    const results = messages
+      .slice(index + 1, end < 0 ? undefined : end)
+      .map(answeredIdOf)
+      .sort()
+      .join();
     const calls = sentIdsOf(message).sort().join();
     if (message.type === "tool") refusals.push("The list begins with a result.");
-    else if (calls !== results) refusals.push(`[${index}] calls (${calls}) are followed by results of (${results})`);
+    else if (calls !== results)
+      refusals.push(`[${index}] calls (${calls}) are followed by results of (${results})`);
   }
   return refusals;
 }

@@ -24,11 +24,14 @@ const store = tool(async () => "store done", {
 });
 
 /** Returns a long text. */
-const read = tool(async ({ label }: z.infer<typeof labelled>) => `read done ${label} ${"lorem ipsum ".repeat(400)}`, {
-  name: "read",
-  description: "Reads a page.",
-  schema: labelled,
-});
+const read = tool(
+  async ({ label }: z.infer<typeof labelled>) => `read done ${label} ${"lorem ipsum ".repeat(400)}`,
+  {
+    name: "read",
+    description: "Reads a page.",
+    schema: labelled,
+  },
+);
 
 /** Ends when its run is cancelled. */
 const hold = tool(
@@ -41,12 +44,19 @@ const hold = tool(
 
 /** Writes a key of the state. */
 const count = tool(
-  async ({ value }: { value: number }, { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } }) =>
+  async (
+    { value }: { value: number },
+    { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
+  ) =>
     new Command({
       update: {
         counter: value,
         messages: [
-          new ToolMessage({ content: `counted ${value}`, tool_call_id: toolCallId ?? toolCall?.id ?? "", name: "count" }),
+          new ToolMessage({
+            content: `counted ${value}`,
+            tool_call_id: toolCallId ?? toolCall?.id ?? "",
+            name: "count",
+          }),
         ],
       },
     }),
@@ -55,11 +65,18 @@ const count = tool(
 
 /** Removes a message that is not there. Under LangGraph's reducer, nobody can read the thread after that. */
 const forget = tool(
-  async (_: z.infer<typeof labelled>, { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } }) =>
+  async (
+    _: z.infer<typeof labelled>,
+    { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
+  ) =>
     new Command({
       update: {
         messages: [
-          new ToolMessage({ content: "forgotten", tool_call_id: toolCallId ?? toolCall?.id ?? "", name: "forget" }),
+          new ToolMessage({
+            content: "forgotten",
+            tool_call_id: toolCallId ?? toolCall?.id ?? "",
+            name: "forget",
+          }),
           new RemoveMessage({ id: "no-such-message" }),
         ],
       },
