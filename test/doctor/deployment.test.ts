@@ -48,48 +48,52 @@ const DATABASES = [
 ];
 
 describe.each(DATABASES)("a deployment in $title", ({ isThere, open }) => {
-  it.skipIf(!isThere)("is found out, repaired, undone, and goes on", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tether-deployment-"));
-    const databases = new Map<AgentName, AgentDatabase>();
-    try {
-      for (const agent of AGENT_NAMES) databases.set(agent, await open(folder, agent));
-      const threads = await deploy({
-        ...SIZE,
-        open: (agent, threadId) => driveLocally(agent, saverOf(databases, agent))(threadId),
-      });
-      const clinic: Clinic = { threads, databases };
-      const before = await keepAll(clinic);
+  it.skipIf(!isThere)(
+    "is found out, repaired, undone, and goes on",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "tether-deployment-"));
+      const databases = new Map<AgentName, AgentDatabase>();
+      try {
+        for (const agent of AGENT_NAMES) databases.set(agent, await open(folder, agent));
+        const threads = await deploy({
+          ...SIZE,
+          open: (agent, threadId) => driveLocally(agent, saverOf(databases, agent))(threadId),
+        });
+        const clinic: Clinic = { threads, databases };
+        const before = await keepAll(clinic);
 
-      const dump = await dumpAll(clinic);
-      const reports = await diagnoseAll(clinic);
-      expect(checkReports(clinic, reports)).toEqual([]);
-      expect(JSON.stringify([...(await diagnoseAll(clinic))])).toBe(JSON.stringify([...reports]));
-      expect((await dumpAll(clinic)) === dump).toBe(true);
+        const dump = await dumpAll(clinic);
+        const reports = await diagnoseAll(clinic);
+        expect(checkReports(clinic, reports)).toEqual([]);
+        expect(JSON.stringify([...(await diagnoseAll(clinic))])).toBe(JSON.stringify([...reports]));
+        expect((await dumpAll(clinic)) === dump).toBe(true);
 
-      const first = join(folder, "first.jsonl");
-      const repaired = await repairAll(clinic, first);
-      expect(await checkRepair(clinic, before, repaired, await readReceipt(first))).toEqual([]);
+        const first = join(folder, "first.jsonl");
+        const repaired = await repairAll(clinic, first);
+        expect(await checkRepair(clinic, before, repaired, await readReceipt(first))).toEqual([]);
 
-      expect(await checkUndo(clinic, before, await undoAll(clinic, first))).toEqual([]);
-      const second = join(folder, "second.jsonl");
-      const again = await repairAll(clinic, second);
-      expect(await checkRepair(clinic, before, again, await readReceipt(second))).toEqual([]);
+        expect(await checkUndo(clinic, before, await undoAll(clinic, first))).toEqual([]);
+        const second = join(folder, "second.jsonl");
+        const again = await repairAll(clinic, second);
+        expect(await checkRepair(clinic, before, again, await readReceipt(second))).toEqual([]);
 
-      const healed = await dumpAll(clinic);
-      const third = join(folder, "third.jsonl");
-      const { outcomes } = await repairAll(clinic, third);
-      expect([...outcomes.values()].filter(({ kind }) => kind !== "nothing" && kind !== "skipped")).toEqual(
-        [],
-      );
-      expect(await readReceipt(third)).toEqual([]);
-      expect((await dumpAll(clinic)) === healed).toBe(true);
+        const healed = await dumpAll(clinic);
+        const third = join(folder, "third.jsonl");
+        const { outcomes } = await repairAll(clinic, third);
+        expect([...outcomes.values()].filter(({ kind }) => kind !== "nothing" && kind !== "skipped")).toEqual(
+          [],
+        );
+        expect(await readReceipt(third)).toEqual([]);
+        expect((await dumpAll(clinic)) === healed).toBe(true);
 
-      expect(await checkGoingOn(clinic)).toEqual([]);
-    } finally {
-      for (const database of databases.values()) await database.close();
-      rmSync(folder, { recursive: true });
-    }
-  });
+        expect(await checkGoingOn(clinic)).toEqual([]);
+      } finally {
+        for (const database of databases.values()) await database.close();
+        rmSync(folder, { recursive: true });
+      }
+    },
+    900_000,
+  );
 });
 
 function saverOf(databases: ReadonlyMap<AgentName, AgentDatabase>, agent: AgentName) {
