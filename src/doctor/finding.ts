@@ -8,7 +8,7 @@ import type { RuleName } from "../providers/dialects/rule.js";
  * - `thread/unreadable`: the thread cannot be read, so nothing is known about it.
  * - `pairing/dangling-call`: a tool call without a result.
  * - `pairing/orphan-result`: a result without a call before it.
- * - `pairing/misplaced-result`: a result that does not directly follow the message with its call, or out of call order.
+ * - `pairing/misplaced-result`: a result that is not among those directly after the message with its call.
  * - `pairing/duplicate-result`: a second result of one call.
  * - `pairing/reused-id`: a call that has the id of an earlier one. Some models do this by design.
  * - `pairing/open-call`: the last run ended on purpose with calls that the caller may answer.

@@ -109,6 +109,7 @@ describe("a plan", () => {
   it("prefers a real result to one that deepagents wrote in its place, and names what has no place", () => {
     const madeUp = new ToolMessage({
       id: "made-up",
+      name: "look",
       tool_call_id: "c",
       content:
         "Tool call look with id c was cancelled - another message came in before it could be completed.",

@@ -101,6 +101,8 @@ function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][numbe
  * answered. A client of the graph may be about to send their results.
  */
 function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
+  // A graph that cannot read its thread shows no tasks, although the thread has some.
+  if (thread.content.kind === "bricked") return false;
   if (group !== groups.at(-1) || thread.openTasks === undefined || thread.openTasks.length > 0) return false;
   if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
   return group.results.every((result) => result === undefined);
@@ -116,18 +118,21 @@ function isInList(result: ToolMessage, messages: readonly BaseMessage[]): boolea
   );
 }
 
+/**
+ * Results that stand among others, directly after the message with their calls, are in their place in any order.
+ * LangGraph's delta channel has them in the order in which their tools ended, and no provider is known to mind.
+ */
 function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<BaseMessage> {
   const placeOf = new Map(messages.map((message, index) => [message, index]));
   const misplaced = new Set<BaseMessage>();
   for (const { head, results } of groups) {
-    let last = placeOf.get(head) ?? -1;
+    const start = placeOf.get(head) ?? -1;
+    let end = start + 1;
+    for (let next = messages[end]; next !== undefined && isResult(next); next = messages[end]) end += 1;
     for (const result of results) {
-      if (result === undefined) continue;
-      const place = placeOf.get(result) ?? -1;
-      // Results between them can be duplicates, which have a finding of their own.
-      const between = messages.slice(last + 1, Math.max(place, last + 1));
-      if (place < last || between.some((message) => !isResult(message))) misplaced.add(result);
-      last = Math.max(last, place);
+      const place = result === undefined ? undefined : placeOf.get(result);
+      if (result !== undefined && place !== undefined && (place < start || place >= end))
+        misplaced.add(result);
     }
   }
   return misplaced;

@@ -6,6 +6,7 @@ import { convertMessage } from "../../history/reading/coerce-message.js";
 import { issueOfShape, type ShapeIssue } from "../../history/reading/message-issue.js";
 import { mendMessage } from "../../history/reading/message-shape.js";
 import { DEPTH_DEMAND, storageDemand } from "../../history/reading/storable.js";
+import { isRecord } from "../../shared/is-record.js";
 
 /** A message of a stored list. */
 export interface ReadMessage {
@@ -29,7 +30,7 @@ export function readList(values: readonly unknown[]): ReadList {
   const foreign: { readonly value: unknown; readonly index: number }[] = [];
   const byMessage = new Map<BaseMessage, ReadMessage>();
   for (const [index, value] of values.entries()) {
-    const converted = convertMessage(value);
+    const converted = convertMessage(withoutUndefined(value));
     if (converted === undefined || RemoveMessage.isInstance(converted)) {
       foreign.push({ value, index });
       continue;
@@ -43,6 +44,15 @@ export function readList(values: readonly unknown[]): ReadList {
     byMessage.set(message, read);
   }
   return { messages, foreign, byMessage };
+}
+
+/** LangGraph stores an undefined field as an object. It is still there in a message that LangChain refuses to read. */
+function withoutUndefined(value: unknown): unknown {
+  if (!isRecord(value) || value["lc"] !== 1 || !isRecord(value["kwargs"])) return value;
+  const fields = Object.entries(value["kwargs"]).filter(
+    ([, field]) => !(isRecord(field) && field["lc"] === 2 && field["type"] === "undefined"),
+  );
+  return { ...value, kwargs: Object.fromEntries(fields) };
 }
 
 /** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */

@@ -12,6 +12,7 @@ import type { StoredThread } from "../stored-thread.js";
 import { messageOf, stepsOf } from "./repair-steps.js";
 import { skipOf } from "./skip-of.js";
 import { unplacedOf } from "./unplaced-of.js";
+import { withUsableCalls } from "./usable-calls.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
@@ -35,7 +36,11 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const found = examineThread(thread, content.messages, options);
   const messages = withPendingWrites(arrange(found, thread), thread, found);
   const before = content.messages;
-  const after = messages.map((message) => storedValueOf(message, found.list));
+  const written = writtenHeads(found);
+  const after = messages.map((message) => {
+    const usable = written.has(message) ? withUsableCalls(message) : message;
+    return usable === message ? storedValueOf(message, found.list) : usable;
+  });
   const steps: RepairStep[] = stepsOf(found, messages);
   if (content.kind === "bricked") {
     const description = "The thread is written again, so that its own graph can read it.";
@@ -43,6 +48,13 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
+}
+
+/** Messages that get a result, or that are written anew. */
+function writtenHeads({ openCalls, list }: Examination): ReadonlySet<BaseMessage> {
+  const closed = openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map(({ group }) => group.head);
+  const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
+  return new Set<BaseMessage>([...closed, ...mended]);
 }
 
 /** The list with each message directly followed by its results, in call order. */

@@ -1,0 +1,152 @@
+/** Writes a deployment: threads of real agents, of which the caller knows what is wrong with each. */
+
+import { AGENT_NAMES, type AgentName } from "./agents.js";
+import type { Driver } from "./driver.js";
+import { type Made, RECIPES } from "./recipes.js";
+import type { WorkCall } from "./strict-worker.js";
+
+export interface DeployedThread extends Required<Pick<Made, "findings" | "kept">> {
+  readonly agent: AgentName;
+  readonly threadId: string;
+  readonly kind: "sound" | "broken" | "waiting" | "busy";
+  /** What happened to it. */
+  readonly story: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+export interface DeployOptions {
+  readonly threads: number;
+  /** How many of them are broken. At least one of each recipe and agent takes part if there are enough. */
+  readonly broken: number;
+  /** How many wait for a human, and how many have a run. */
+  readonly waiting: number;
+  readonly busy?: number;
+  /** Contract: gives the driver of a new thread. */
+  readonly open: (agent: AgentName, threadId: string) => Driver | Promise<Driver>;
+  /** @default all */
+  readonly agents?: readonly AgentName[];
+}
+
+interface Story {
+  readonly agent: AgentName;
+  readonly kind: DeployedThread["kind"];
+  readonly story: string;
+  readonly make: (driver: Driver, prefix: string) => Promise<Made>;
+}
+
+const nothing: Made = { findings: [] };
+
+/** Each way in which an agent waits for a human. */
+const WAITING: readonly Story[] = [
+  ...(["langchain", "delta", "deep", "ours"] as const).map((agent) => ({
+    agent,
+    kind: "waiting" as const,
+    story: "a call waits for an approval",
+    make: async (driver: Driver, prefix: string) => {
+      await driver.work([{ id: `${prefix}p`, name: "pay" }]);
+      return nothing;
+    },
+  })),
+  ...(["langchain", "react", "ours"] as const).map((agent) => ({
+    agent,
+    kind: "waiting" as const,
+    story: "a tool asks a human, and a call beside it has finished",
+    make: async (driver: Driver, prefix: string) => {
+      await driver.work([
+        { id: `${prefix}l`, name: "look" },
+        { id: `${prefix}q`, name: "ask" },
+      ]);
+      return nothing;
+    },
+  })),
+  {
+    agent: "gated",
+    kind: "waiting",
+    story: "the agent stopped before its tools",
+    make: async (driver, prefix) => {
+      await driver.work([{ id: `${prefix}l`, name: "look" }]);
+      return nothing;
+    },
+  },
+];
+
+const BUSY: readonly Story[] = (["langchain", "react", "deep", "ours"] as const).map((agent) => ({
+  agent,
+  kind: "busy",
+  story: "a run goes on",
+  make: async (driver, prefix) => {
+    await driver.leaveBusy?.([
+      { id: `${prefix}l`, name: "look" },
+      { id: `${prefix}h`, name: "hold" },
+    ]);
+    return nothing;
+  },
+}));
+
+const SOUND: readonly Story[] = AGENT_NAMES.flatMap((agent) => [
+  { agent, kind: "sound", story: "turns", make: async () => nothing },
+  {
+    agent,
+    kind: "sound",
+    story: "nobody has written to it since it was edited",
+    make: async (driver) => {
+      await driver.edit([{ role: "user", content: "A note." }]);
+      return nothing;
+    },
+  },
+]);
+
+/** Each recipe once, then each with its next agent, and so on. */
+const BROKEN: readonly Story[] = AGENT_NAMES.flatMap((_, round) =>
+  RECIPES.flatMap(({ name, agents, make }, index): Story[] => {
+    const agent = agents[(index + round) % agents.length];
+    return agent === undefined || round >= agents.length
+      ? []
+      : [{ agent, kind: "broken", story: name, make }];
+  }),
+);
+
+/** The same options write the same threads, apart from ids of messages and times. */
+export async function deploy(options: DeployOptions): Promise<DeployedThread[]> {
+  const { threads, broken, waiting, busy = 0, open, agents = AGENT_NAMES } = options;
+  const take = (stories: readonly Story[], count: number): Story[] => {
+    const own = stories.filter(({ agent }) => agents.includes(agent));
+    return Array.from(
+      { length: own.length === 0 ? 0 : count },
+      (_, index) => own[index % own.length] as Story,
+    );
+  };
+  const sound = threads - broken - waiting - busy;
+  const stories = [
+    ...take(BROKEN, broken),
+    ...take(WAITING, waiting),
+    ...take(BUSY, busy),
+    ...take(SOUND, sound),
+  ];
+  const deployed: DeployedThread[] = [];
+  for (const [index, { agent, kind, story, make }] of stories.entries()) {
+    const driver = await open(agent, `${agent}-${index}`);
+    const prefix = `t${index}_`;
+    const turns = (index % 3) + (kind === "sound" ? 1 : 0);
+    for (let turn = 0; turn < turns; turn += 1) await playTurn(driver, `${prefix}${turn}`, turn);
+    const { findings, kept = [], values = {} } = await make(driver, prefix);
+    deployed.push({ agent, threadId: driver.threadId, kind, story, findings, kept, values });
+  }
+  return deployed;
+}
+
+/** A sound turn with tools, which also writes what the agent keeps beside its messages. */
+async function playTurn(driver: Driver, id: string, turn: number): Promise<void> {
+  const { agent } = driver;
+  const todos = [{ content: `task ${id}`, status: "pending" }];
+  const calls: WorkCall[] = [{ id: `${id}look`, name: "look", args: { label: id } }];
+  if (agent === "deep") {
+    const args = { file_path: `/${id}.txt`, content: id };
+    calls.push({ id: `${id}file`, name: "write_file", args });
+  } else calls.push({ id: `${id}count`, name: "count", args: { value: turn + 1 } });
+  if (agent === "langchain" || agent === "delta" || agent === "deep")
+    calls.push({ id: `${id}todo`, name: "write_todos", args: { todos } });
+  // The gated agent would wait.
+  const error = agent === "gated" ? await driver.say("Hello.") : await driver.work(calls);
+  if (error !== undefined) throw new Error(`A sound turn of ${agent} failed.`, { cause: error });
+}

@@ -1,0 +1,104 @@
+/** The tools of the deployed agents. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import { Command, interrupt } from "@langchain/langgraph";
+import { z } from "zod";
+
+const labelled = z.object({ label: z.string().default("-") });
+const LONGEST_MS = 120_000;
+
+/** Returns at once. */
+const look = tool(async ({ label }: z.infer<typeof labelled>) => `look done ${label}`, {
+  name: "look",
+  description: "Looks.",
+  schema: labelled,
+});
+
+/** Returns at once, whatever it is given. */
+const store = tool(async () => "store done", {
+  name: "store",
+  description: "Stores a value.",
+  schema: z.object({ value: z.any() }),
+});
+
+/** Returns a long text. */
+const read = tool(
+  async ({ label }: z.infer<typeof labelled>) => `read done ${label} ${"lorem ipsum ".repeat(400)}`,
+  {
+    name: "read",
+    description: "Reads a page.",
+    schema: labelled,
+  },
+);
+
+/** Ends when its run is cancelled. */
+const hold = tool(
+  async (_: z.infer<typeof labelled>, { signal }: ToolRuntime) => {
+    await delay(LONGEST_MS, undefined, signal === undefined ? {} : { signal });
+    return "hold done";
+  },
+  { name: "hold", description: "Waits.", schema: labelled },
+);
+
+/** Writes a key of the state. */
+const count = tool(
+  async (
+    { value }: { value: number },
+    { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
+  ) =>
+    new Command({
+      update: {
+        counter: value,
+        messages: [
+          new ToolMessage({
+            content: `counted ${value}`,
+            tool_call_id: toolCallId ?? toolCall?.id ?? "",
+            name: "count",
+          }),
+        ],
+      },
+    }),
+  { name: "count", description: "Counts.", schema: z.object({ value: z.number() }) },
+);
+
+/** Removes a message that is not there. Under LangGraph's reducer, nobody can read the thread after that. */
+const forget = tool(
+  async (
+    _: z.infer<typeof labelled>,
+    { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
+  ) =>
+    new Command({
+      update: {
+        messages: [
+          new ToolMessage({
+            content: "forgotten",
+            tool_call_id: toolCallId ?? toolCall?.id ?? "",
+            name: "forget",
+          }),
+          new RemoveMessage({ id: "no-such-message" }),
+        ],
+      },
+    }),
+  { name: "forget", description: "Forgets a message.", schema: labelled },
+);
+
+/** Asks a human in the middle of its run. */
+const ask = tool(async ({ label }: z.infer<typeof labelled>) => `asked ${interrupt({ question: label })}`, {
+  name: "ask",
+  description: "Asks a human.",
+  schema: labelled,
+});
+
+/** Needs the approval of a human. */
+const pay = tool(async ({ label }: z.infer<typeof labelled>) => `paid ${label}`, {
+  name: "pay",
+  description: "Pays.",
+  schema: labelled,
+});
+
+/** The tools of every agent. `pay` needs the approval of a human, in the way of each agent. */
+export const TOOLS = [look, store, read, hold, forget, ask, pay];
+/** Needs the key `counter` in the state. */
+export const COUNT = count;
