@@ -102,6 +102,7 @@ export const TURN_SETTINGS = {
       read: readJson,
       expects: 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}',
     },
-    perRun: true,
+    // A number, as Studio's form has no field for either a number or an object.
+    perRun: countFrom(0),
   },
 } as const satisfies SettingsTable;
