@@ -28,14 +28,16 @@ const soakAt = (host: SoakHost, threadsAtOnce: number): Promise<Soak> =>
 async function soakServed(): Promise<Soak> {
   const server = await startDevServer({ config: AGENTS });
   try {
-    // As many at once as the server has workers.
-    return await soakAt(servedHost(server.client), 10);
+    // Twice as many at once as the server has workers, because threads are checked between their turns.
+    return await soakAt(servedHost(server.client), 20);
   } finally {
     await server.stop();
   }
 }
 
-const { kinds, faults, readings, ...counts } = await (form === "served" ? soakServed() : soakAt(libraryHost(), 4));
+const { kinds, faults, readings, ...counts } = await (form === "served"
+  ? soakServed()
+  : soakAt(libraryHost(), 4));
 console.table(kinds);
 console.table(counts);
 for (const fault of faults) console.log(fault);

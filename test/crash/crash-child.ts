@@ -6,8 +6,8 @@ import { AIMessageChunk, type BaseMessage, coerceMessageLikeToMessage } from "@l
 import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { coverageOf } from "../../src/history/messages/summary.js";
 import { isPlaceholder } from "../../src/history/messages/result.js";
+import { coverageOf } from "../../src/history/messages/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";

@@ -152,7 +152,9 @@ async function bringLateResult(thread: SoakThread, number: number): Promise<void
 }
 
 const textsOf = (messages: readonly BaseMessage[]) =>
-  messages.filter(({ type, text }) => type === "human" && /^(?:edited )?turn /.test(text)).map(({ text }) => text);
+  messages
+    .filter(({ type, text }) => type === "human" && /^(?:edited )?turn /.test(text))
+    .map(({ text }) => text);
 
 /** The faults of a thread between two runs. `read` fails for a state that is not in the form of a state. */
 async function check(thread: SoakThread, expected: readonly string[]): Promise<string[]> {

@@ -30,16 +30,25 @@ function openThread(client: Client, threadId: string): SoakThread {
         : await client.threads.getState(threadId, from)
       ).values,
     );
+  let hasFork = false;
+  /**
+   * Where a run begins. A development server begins every later run of a thread where its last fork began, so after a
+   * fork a run names the latest checkpoint, as the SDK's `useStream` always does.
+   */
+  const begin = async (from?: string) => {
+    if (from !== undefined) hasFork = true;
+    const latest = hasFork ? (await client.threads.getState(threadId)).checkpoint.checkpoint_id : undefined;
+    const checkpointId = from ?? latest;
+    return typeof checkpointId === "string" ? { checkpointId } : {};
+  };
   return {
     send: async (messages, from) => {
-      await client.runs.wait(threadId, GRAPH, {
-        input: { messages },
-        ...(from !== undefined && { checkpointId: from }),
-      });
+      await client.runs.wait(threadId, GRAPH, { input: { messages }, ...(await begin(from)) });
     },
     cancel: async (messages) => {
       let runId = "";
-      const stream = client.runs.stream(threadId, GRAPH, { input: { messages }, streamMode: "updates" });
+      const payload = { input: { messages }, streamMode: "updates", ...(await begin()) } as const;
+      const stream = client.runs.stream(threadId, GRAPH, payload);
       for await (const { event, data } of stream) {
         if (event === "metadata") runId = Reflect.get(data, "run_id");
         if (event !== "updates" || !("tools" in data)) continue;
