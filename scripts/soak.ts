@@ -17,10 +17,11 @@ const turns = Number(process.env["SOAK_TURNS"] ?? 1_000);
 const [form = "library"] = process.argv.slice(2);
 if (form !== "library" && form !== "served") throw new Error(`Expected library or served, got ${form}.`);
 
-const soakAt = (host: SoakHost, threadsAtOnce: number): Promise<Soak> =>
+const soakAt = (host: SoakHost, threadsAtOnce: number, turnsOfThread: number): Promise<Soak> =>
   runSoak({
     host,
     turns,
+    turnsOfThread,
     threadsAtOnce,
     onReading: (reading) => console.log(`${reading.turns} turns: a heap of ${reading.heapInMegabytes} MB`),
   });
@@ -28,8 +29,9 @@ const soakAt = (host: SoakHost, threadsAtOnce: number): Promise<Soak> =>
 async function soakServed(): Promise<Soak> {
   const server = await startDevServer({ config: AGENTS });
   try {
-    // Twice as many at once as the server has workers, because threads are checked between their turns.
-    return await soakAt(servedHost(server.client), 20);
+    // Twice as many threads at once as the server has workers, because threads are checked between their turns. They
+    // are short, because a development server writes all its threads to a file every few seconds.
+    return await soakAt(servedHost(server.client), 20, 20);
   } finally {
     await server.stop();
   }
@@ -37,7 +39,7 @@ async function soakServed(): Promise<Soak> {
 
 const { kinds, faults, readings, ...counts } = await (form === "served"
   ? soakServed()
-  : soakAt(libraryHost(), 4));
+  : soakAt(libraryHost(), 4, 50));
 console.table(kinds);
 console.table(counts);
 for (const fault of faults) console.log(fault);

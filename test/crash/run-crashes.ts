@@ -1,13 +1,8 @@
 /** Runs turns of one agent in child processes that are killed, and checks what the thread keeps. */
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { type Crashes, checkLedger } from "./check-ledger.js";
+import { type Children, readLedger, withChildren } from "./children.js";
 import {
   type Database,
   type Durability,
@@ -17,9 +12,6 @@ import {
   SUMMARY_OPERATIONS,
 } from "./job.js";
 
-const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
-/** Inside the repository, so that the child finds its packages. */
-const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 /** A new thread begins after this many kills. */
 const KILLS_A_THREAD = 10;
 const LONGEST_RUN_MS = 500;
@@ -37,61 +29,9 @@ export interface CrashOptions {
   readonly onFault?: (entries: readonly Entry[], crashes: Crashes) => void;
 }
 
-/** Loading takes longer than a turn, so the next process loads while one works. */
-class Children {
-  readonly #bundle: string;
-  #next: Promise<ChildProcess>;
-
-  constructor(bundle: string) {
-    this.#bundle = bundle;
-    this.#next = startChild(bundle);
-  }
-
-  async run(job: Job, killAfterMs: number | undefined): Promise<void> {
-    const child = await this.#next;
-    this.#next = startChild(this.#bundle);
-    const exited = once(child, "exit");
-    const started = once(child, "message");
-    child.send(job);
-    if (killAfterMs !== undefined) {
-      await Promise.race([started, exited]);
-      await Promise.race([delay(killAfterMs), exited]);
-      child.kill("SIGKILL");
-    }
-    await exited;
-  }
-
-  async close(): Promise<void> {
-    (await this.#next).kill("SIGKILL");
-  }
-}
-
-/** Packages that load binary files, or that are not there. */
-const EXTERNAL = ["better-sqlite3", "pg-native"];
-/** Packages in CommonJS need it. */
-const BANNER = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
-
-/** A process that compiles its own sources, or reads all files of its packages, takes several times as long to start. */
-async function bundleChild(folder: string): Promise<string> {
-  const outfile = join(folder, "crash-child.mjs");
-  const options = { bundle: true, format: "esm", platform: "node", logLevel: "error" } as const;
-  await build({ ...options, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [CHILD], outfile });
-  return outfile;
-}
-
-async function startChild(bundle: string): Promise<ChildProcess> {
-  // Without the loader of the parent, which would compile the bundle again.
-  const child = fork(bundle, { execArgv: [] });
-  await once(child, "message");
-  return child;
-}
-
 export async function runCrashes(options: CrashOptions): Promise<Crashes> {
-  mkdirSync(BUNDLES, { recursive: true });
-  const folder = mkdtempSync(join(BUNDLES, "tether-crash-"));
-  const children = new Children(await bundleChild(folder));
-  const all: Crashes[] = [];
-  try {
+  return withChildren(1, async (folder, [children]) => {
+    const all: Crashes[] = [];
     let kills = 0;
     for (let thread = 0; kills < options.kills; thread += 1) {
       const ledger = join(folder, `${thread}.jsonl`);
@@ -102,11 +42,8 @@ export async function runCrashes(options: CrashOptions): Promise<Crashes> {
       all.push(crashes);
       kills += crashes.kills;
     }
-  } finally {
-    await children.close();
-    rmSync(folder, { recursive: true });
-  }
-  return sum(all);
+    return sum(all);
+  });
 }
 
 interface ThreadJob {
@@ -121,11 +58,6 @@ async function crashThread(
   children: Children,
   { ledger, threadId, wanted, isSummarised }: ThreadJob,
 ): Promise<Crashes> {
-  const read = (): Entry[] =>
-    readFileSync(ledger, "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line));
   const upTo = (most: number) => Math.floor(random() * most);
   const operations = OPERATIONS.filter((name) => isSummarised || !SUMMARY_OPERATIONS.includes(name));
   const chooseMoment = () => {
@@ -148,11 +80,11 @@ async function crashThread(
       ledger,
     };
     await children.run(job, isTimed ? random() * LONGEST_RUN_MS : undefined);
-    crashes = checkLedger(read());
+    crashes = checkLedger(readLedger(ledger));
   }
   const end = { boot: 1_000, text: "the end", rounds: 1, killAt: undefined };
   await children.run({ database, durability, threadId, isSummarised, ledger, ...end }, undefined);
-  const entries = read();
+  const entries = readLedger(ledger);
   crashes = checkLedger(entries);
   if (crashes.faults.length > 0) onFault?.(entries, crashes);
   return crashes;
