@@ -45,7 +45,7 @@ describe.each(DATABASES)("Two processes at once on one thread of $title", ({ isT
     const errors = entries.filter((entry) => entry.kind === "error");
     expect(errors.filter(({ name }) => name !== "ThreadConflictError")).toEqual([]);
     expect(entries.flatMap((entry) => ("faults" in entry ? entry.faults : []))).toEqual([]);
-    const results = entries.filter((entry): entry is EntryOf<"result"> => entry.kind === "result");
+    const results = entries.filter((entry): entry is EntryOf<"state" | "result"> => entry.kind === "result");
     expect(results.length + errors.length).toBe(2 * TURNS + 1);
     const final = results.at(-1)?.messages.map(({ key }) => key) ?? [];
     const lost = results.filter(({ boot }) => boot < 1_000 && !final.includes(`human message ${boot}`));
