@@ -153,6 +153,13 @@ export const OPTIONS = {
     help: `Whose rules apply: auto (by the models that wrote the thread), ${DIALECT_NAMES.join(", ")}. Default: auto.`,
     commands: ["doctor", "repair", "explain"],
   },
+  "max-tokens": {
+    group: "rules",
+    value: "COUNT",
+    read: readCount,
+    help: "The window of your model. A thread with more tokens, by an estimate, is a finding. Default: not checked.",
+    commands: ["doctor"],
+  },
   "fail-on": {
     group: "rules",
     value: "SEVERITY",
