@@ -1,6 +1,7 @@
 /** Databases of several agents, and ids and names that a terminal or a shell must not obey. */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -184,5 +185,39 @@ describe("--format json", () => {
       "long",
       "size/window",
     ]);
+  });
+});
+
+describe("files of others", () => {
+  it("with tables of the same names are refused with a clear word", async () => {
+    const { folder, file } = await makeDatabase({});
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    saver.db.exec("DROP TABLE IF EXISTS checkpoints; DROP TABLE IF EXISTS writes");
+    saver.db.exec("CREATE TABLE checkpoints (place TEXT); CREATE TABLE writes (word TEXT)");
+    saver.db.close();
+    const { code, errors } = await run(["doctor", ...target(file)], { folder });
+    expect([code, errors]).toEqual([2, expect.stringContaining("cannot be read: no such column")]);
+  });
+
+  it("that print when they are loaded, such as a graph, print nothing into the report", async () => {
+    const { folder, file } = await makeDatabase();
+    const noisy = `process.stdout.write("noise\\n");\nconsole.log("noise");\nexport { graph } from ${JSON.stringify(GRAPH.replace(/:graph$/, ""))};\n`;
+    writeFileSync(join(folder, "noisy.mjs"), noisy);
+    const cli = join(import.meta.dirname, "../../../src/cli.ts");
+    const args = [
+      "--import",
+      "tsx",
+      cli,
+      "doctor",
+      "--sqlite",
+      join(folder, file),
+      "--graph",
+      `${join(folder, "noisy.mjs")}:graph`,
+    ];
+    const { stdout, stderr, status } = spawnSync(process.execPath, [...args, "--format", "json"], {
+      encoding: "utf8",
+    });
+    expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 4]);
+    expect(stderr).toContain("noise");
   });
 });
