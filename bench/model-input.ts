@@ -34,8 +34,13 @@ const turn = (index: number): BaseMessage[] => [
 const createHistory = (size: number) => Array.from({ length: size / 4 }, (_, index) => turn(index)).flat();
 
 function ask(history: readonly BaseMessage[]): void {
-  if (unansweredCalls(history).pending.length > 0 || isSummaryDue(history, POLICY)) throw new Error("Not sound.");
-  const { messages } = prepareModelInput(history, { dialect: "openai", systemPrompt: "Be brief.", maxTokens: 1e9 });
+  if (unansweredCalls(history).pending.length > 0 || isSummaryDue(history, POLICY))
+    throw new Error("Not sound.");
+  const { messages } = prepareModelInput(history, {
+    dialect: "openai",
+    systemPrompt: "Be brief.",
+    maxTokens: 1e9,
+  });
   if (messages.length !== history.length + 1) throw new Error(`Got ${messages.length} messages.`);
 }
 

@@ -57,7 +57,7 @@ function formSystem(system: BaseMessage | undefined, target: Target): BaseMessag
 
 function withFirst(first: readonly BaseMessage[], projection: Projection): Projected {
   return {
-    sent: () => first.concat(projection.sent()),
+    sent: () => projection.sent(first),
     size: () => first.reduce((sum, message) => sum + sizeOf(message), projection.size()),
     formed: () => first.concat(projection.formed()),
   };

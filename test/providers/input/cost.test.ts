@@ -36,10 +36,7 @@ const turn = (index: number): BaseMessage[] => [
 ];
 
 /** How many properties of messages are read while the thread gets one more turn, with a model call in its middle. */
-function readsOfTurn(
-  turns: number,
-  ask: (list: BaseMessage[]) => void,
-): number {
+function readsOfTurn(turns: number, ask: (list: BaseMessage[]) => void): number {
   let reads = 0;
   const counted = (message: BaseMessage): BaseMessage =>
     new Proxy(message, {

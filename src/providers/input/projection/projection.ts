@@ -103,9 +103,9 @@ export class Projection implements Follower {
     return this.#formed.slice();
   }
 
-  /** The messages in a sequence that the provider accepts. */
-  sent(): BaseMessage[] {
-    return this.#sent.concat(this.#end());
+  /** The messages in a sequence that the provider accepts, after those that are sent first. */
+  sent(first: readonly BaseMessage[]): BaseMessage[] {
+    return first.concat(this.#sent, this.#end());
   }
 
   /** The tokens of these messages, by our estimate. */
