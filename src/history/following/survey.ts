@@ -67,34 +67,21 @@ class Surveyor implements Follower {
 
 function surveyed(before: Place, message: BaseMessage, index: number): Place {
   if (!isMessage(message)) return { ...before, odd: before.odd + 1, isOrdered: false };
-  const { type } = message;
-  const counted = {
-    odd: before.odd + (COMMON_ROLES.has(type) ? 0 : 1),
-    summaries: before.summaries + (coverageOf(message) === undefined ? 0 : 1),
-  };
+  const odd = before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1);
+  const summaries = before.summaries + (coverageOf(message) === undefined ? 0 : 1);
   if (isResult(message)) {
     const { calls } = before;
-    const isNext = before.isOrdered && calls[before.answered]?.id === callIdOf(message);
+    const isOrdered = before.isOrdered && calls[before.answered]?.id === callIdOf(message);
     const answered = before.answered + 1;
-    return {
-      ...counted,
-      madeUp: before.madeUp + (isMadeUpResult(message) ? 1 : 0),
-      paired: isNext && answered === calls.length ? index + 1 : before.paired,
-      calls,
-      answered,
-      isOrdered: isNext,
-    };
+    const madeUp = before.madeUp + (isMadeUpResult(message) ? 1 : 0);
+    const paired = isOrdered && answered === calls.length ? index + 1 : before.paired;
+    return { paired, odd, summaries, madeUp, calls, answered, isOrdered };
   }
   const calls = callsOf(message);
+  const { madeUp } = before;
   const isOrdered = before.isOrdered && before.answered === before.calls.length;
-  return {
-    ...counted,
-    madeUp: before.madeUp,
-    paired: isOrdered && calls.length === 0 ? index + 1 : before.paired,
-    calls,
-    answered: 0,
-    isOrdered,
-  };
+  const paired = isOrdered && calls.length === 0 ? index + 1 : before.paired;
+  return { paired, odd, summaries, madeUp, calls, answered: 0, isOrdered };
 }
 
 const follow = createFollowing<Surveyor>();
