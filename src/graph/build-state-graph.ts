@@ -1,5 +1,6 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
+import { keepPartialSchema } from "../langgraph/partial-schema.js";
 import { withValueUntilNextStep } from "../langgraph/response-channel.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
@@ -59,7 +60,7 @@ function graphWith({
 }: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
   const keys = publicStateWith(ownState);
   const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
-  const graph = new StateGraph({ state, context: ownContext.graphSchema });
+  const graph = new StateGraph({ state: keepPartialSchema(state), context: ownContext.graphSchema });
   return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
 }
 
