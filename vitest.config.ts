@@ -12,7 +12,8 @@ const deltaByDefault = {
   transform(code: string, id: string) {
     if (!id.endsWith("/src/settings/service-settings.ts")) return undefined;
     const changed = code.replace('default: "full"', 'default: "delta"');
-    if (changed === code) throw new Error("Expected the table of settings to have a default for the channel.");
+    if (changed === code)
+      throw new Error("Expected the table of settings to have a default for the channel.");
     return changed;
   },
 };

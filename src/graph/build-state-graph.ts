@@ -35,7 +35,12 @@ export interface StoredAs {
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(
-  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions & OwnKeys & StoredAs,
+  options: ModelNodeOptions &
+    ApproveNodeOptions &
+    ToolsNodeOptions &
+    SummarizeNodeOptions &
+    OwnKeys &
+    StoredAs,
 ) {
   const { ownState } = options;
   const graph = graphWith(options);

@@ -1,6 +1,7 @@
 /** The archive of a thread: the store holds its covered messages. */
 
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
+import type { BaseStore } from "@langchain/langgraph";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
@@ -18,9 +19,10 @@ export interface ArchiveReader {
 }
 
 /** The part of a store that writes an archive. */
-export interface ArchiveWriter {
-  put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
-}
+export type ArchiveWriter = Pick<BaseStore, "batch">;
+
+/** How many messages one write has. A server limits the size of a request, and a database that of a statement. */
+const MESSAGES_PER_WRITE = 100;
 
 /** The namespace of a thread's archive. */
 export function archiveNamespace(threadId: string): string[] {
@@ -35,9 +37,13 @@ export async function archiveMessages(
 ): Promise<void> {
   const namespace = archiveNamespace(threadId);
   const stored = mapChatMessagesToStoredMessages([...messages]);
-  await Promise.all(
-    stored.map((value, index) => store.put(namespace, messages[index]?.id ?? "", { ...value })),
-  );
+  const writes = stored.map((value, index) => ({
+    namespace,
+    key: messages[index]?.id ?? "",
+    value: { ...value },
+  }));
+  for (let from = 0; from < writes.length; from += MESSAGES_PER_WRITE)
+    await store.batch(writes.slice(from, from + MESSAGES_PER_WRITE));
 }
 
 /** Whether a message with this id is archived. If so, no other message can have the id. */
