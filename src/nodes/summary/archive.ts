@@ -1,7 +1,6 @@
 /** The archive of a thread: the store holds its covered messages. */
 
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
-import type { BaseStore } from "@langchain/langgraph";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
@@ -19,17 +18,19 @@ export interface ArchiveReader {
 }
 
 /** The part of a store that writes an archive. */
-export type ArchiveWriter = Pick<BaseStore, "batch">;
-
-/** How many messages one write has. A server limits the size of a request, and a database that of a statement. */
-const MESSAGES_PER_WRITE = 100;
+export interface ArchiveWriter {
+  put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
+}
 
 /** The namespace of a thread's archive. */
 export function archiveNamespace(threadId: string): string[] {
   return threadNamespace("archive", threadId);
 }
 
-/** Writes messages under their ids, so that writing them twice makes no difference. */
+/**
+ * Writes messages under their ids, so that writing them twice makes no difference. All writes begin at once: in a run,
+ * LangGraph's store joins them into one batch. Its `batch` method itself is not there.
+ */
 export async function archiveMessages(
   store: ArchiveWriter,
   threadId: string,
@@ -37,13 +38,9 @@ export async function archiveMessages(
 ): Promise<void> {
   const namespace = archiveNamespace(threadId);
   const stored = mapChatMessagesToStoredMessages([...messages]);
-  const writes = stored.map((value, index) => ({
-    namespace,
-    key: messages[index]?.id ?? "",
-    value: { ...value },
-  }));
-  for (let from = 0; from < writes.length; from += MESSAGES_PER_WRITE)
-    await store.batch(writes.slice(from, from + MESSAGES_PER_WRITE));
+  await Promise.all(
+    stored.map((value, index) => store.put(namespace, messages[index]?.id ?? "", { ...value })),
+  );
 }
 
 /** Whether a message with this id is archived. If so, no other message can have the id. */
