@@ -79,7 +79,6 @@ const KINDS: Readonly<Record<string, { serde: Serde; create: (saver: BaseCheckpo
       }) as unknown as Agent,
   },
   full: { serde: langGraph(), create: own("full") },
-  "full + messageSerializer": { serde: messageSerializer(), create: own("full") },
   delta: { serde: langGraph(), create: own("delta") },
   "delta + messageSerializer": { serde: messageSerializer(), create: own("delta") },
 };

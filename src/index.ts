@@ -52,7 +52,6 @@ export type { ArchiveReader, MissingMessage } from "./nodes/summary/archive.js";
 export {
   type ReadHistoryOptions,
   type ReadPageOptions,
-  type ReadPageOptions,
   readFullHistory,
   restoreCovered,
 } from "./nodes/summary/full-history.js";
