@@ -49,7 +49,12 @@ export { MiddlewareTermination } from "./middleware/termination.js";
 export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
 export type { AgentEvent } from "./nodes/run/agent-event.js";
 export type { ArchiveReader, MissingMessage } from "./nodes/summary/archive.js";
-export { type ReadHistoryOptions, readFullHistory, restoreCovered } from "./nodes/summary/full-history.js";
+export {
+  type ReadHistoryOptions,
+  type ReadPageOptions,
+  readFullHistory,
+  restoreCovered,
+} from "./nodes/summary/full-history.js";
 export { dialectOf } from "./providers/dialects/dialect-of.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";

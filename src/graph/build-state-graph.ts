@@ -1,5 +1,6 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
+import { withHistoryChannel } from "../langgraph/history-channel.js";
 import { keepPartialSchema } from "../langgraph/partial-schema.js";
 import { withValueUntilNextStep } from "../langgraph/response-channel.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
@@ -20,6 +21,11 @@ export interface OwnKeys {
   readonly ownContext: OwnContext;
 }
 
+/** How checkpoints store the messages. */
+export interface StoredAs {
+  readonly messagesChannel: "full" | "delta";
+}
+
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
  *                                        ├─► approve ─► tools
@@ -30,13 +36,18 @@ export interface OwnKeys {
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(
-  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions & OwnKeys,
+  options: ModelNodeOptions &
+    ApproveNodeOptions &
+    ToolsNodeOptions &
+    SummarizeNodeOptions &
+    OwnKeys &
+    StoredAs,
 ) {
   const { ownState } = options;
   const graph = graphWith(options);
   // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
   Object.assign(graph.channels, ownState.channels);
-  return graph
+  const drawn = graph
     .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
@@ -50,6 +61,7 @@ export function buildStateGraph(
     .addConditionalEdges("patch", createPatchedRoute(options), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
+  return options.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;
 }
 
 /** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
