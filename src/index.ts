@@ -26,7 +26,7 @@ export { pairedMessagesReducer, REPAIR_CHANNEL } from "./history/reducer/paired-
 export { PairedMessagesValue } from "./history/reducer/paired-messages-value.js";
 export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
-export { PairedMessagesDeltaValue } from "./langgraph/paired-messages-delta.js";
+export { PairedMessagesDeltaValue } from "./langgraph/channels/paired-messages-delta.js";
 export { type MessageSerializer, messageSerializer } from "./langgraph/serializer/message-serializer.js";
 export type { AgentContext } from "./middleware/agent-context.js";
 export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";

@@ -1,8 +1,8 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
-import { withHistoryChannel } from "../langgraph/history-channel.js";
+import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
+import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";
 import { keepPartialSchema } from "../langgraph/partial-schema.js";
-import { withValueUntilNextStep } from "../langgraph/response-channel.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";

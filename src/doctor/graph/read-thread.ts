@@ -1,10 +1,10 @@
 /** Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left. */
 
 import type { CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
+import { pairedMessagesDeltaReducer } from "../../langgraph/channels/paired-messages-delta.js";
 import { hasFailedTask } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { pinMessages } from "../../langgraph/checkpoints/pin-messages.js";
 import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
-import { pairedMessagesDeltaReducer } from "../../langgraph/paired-messages-delta.js";
 import {
   isDeltaChannel,
   MESSAGES,

@@ -2,8 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type BaseChannel, DeltaChannel } from "@langchain/langgraph";
-import { isResult } from "../history/messages/result.js";
-import { coerceMessage } from "../history/reading/coerce-message.js";
+import { isResult } from "../../history/messages/result.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { pairedMessagesDeltaReducer } from "./paired-messages-delta.js";
 
 /** After this many updates a checkpoint holds the whole history again, so a reader never replays more of them. */

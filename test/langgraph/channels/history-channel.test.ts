@@ -5,7 +5,7 @@ import {
   HistoryChannel,
   UPDATES_BETWEEN_SNAPSHOTS,
   withHistoryChannel,
-} from "../../src/langgraph/history-channel.js";
+} from "../../../src/langgraph/channels/history-channel.js";
 
 const calling = new AIMessage({
   id: "a",
