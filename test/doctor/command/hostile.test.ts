@@ -7,7 +7,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { GRAPH, makeDatabase, run } from "./command-line.js";
+import { GRAPH, makeDatabase, onOneLine, run } from "./command-line.js";
 
 const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const broken = (name = "weather") => [
@@ -57,9 +57,8 @@ describe("a database of several agents", () => {
       ["5-values", ["state/other-graph", "pairing/dangling-call"], false],
       ["6-nodes", ["state/other-graph", "pairing/dangling-call"], false],
     ]);
-    expect((await run(["doctor", ...target(file)], { folder })).output).toContain(
-      "--thread 2-dangling 3-orphan\n",
-    );
+    const { output } = await run(["doctor", ...target(file)], { folder });
+    expect(onOneLine(output)).toContain("--thread 2-dangling 3-orphan\n");
 
     const applied = await run(["repair", ...target(file), "--apply", "--yes"], { folder });
     expect(applied.code).toBe(1);
