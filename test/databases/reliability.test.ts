@@ -21,34 +21,43 @@ import { inThread, messagesOf, pairedMessagesOf, pairedScript, script, user } fr
 const config = inThread("1");
 const isSlow = process.env["SLOW_TESTS"] === "1";
 
-const WAIT = { timeout: 60_000, interval: 20 };
-
 /** How the messages are stored. */
-const CHANNELS = [{ channel: "full", channelOptions: {} }] as const;
+const CHANNELS = ["full", "delta"] as const;
+type Channel = (typeof CHANNELS)[number];
 
-/** By default each durability is tested over one checkpointer, and the other ones with LangGraph's default. */
-const isChosen = (title: string, durability: Durability): boolean =>
-  isSlow || /^(?:Sqlite|Postgres)/.test(title) || (title === "MemorySaver" && durability === "async");
+/** Each durability with each channel. LangGraph's defaults, `async` and `full`, are tested everywhere else. */
+const BY_DEFAULT: readonly string[] = [
+  "SqliteSaver sync full",
+  "SqliteSaver async delta",
+  "SqliteSaver exit delta",
+  "MemorySaver sync delta",
+  "MemorySaver exit full",
+];
+/** PostgreSQL takes part whenever there is one. */
+const isChosen = (title: string, durability: Durability, channel: Channel): boolean =>
+  isSlow || title === "PostgresSaver" || BY_DEFAULT.includes(`${title} ${durability} ${channel}`);
 
-const CASES = SAVERS.flatMap((kind) =>
+const CASES = SAVERS.filter(({ isThere }) => isThere).flatMap((kind) =>
   DURABILITIES.flatMap((durability) =>
-    isChosen(kind.title, durability) ? CHANNELS.map((channel) => ({ ...kind, ...channel, durability })) : [],
+    CHANNELS.flatMap((messagesChannel) =>
+      isChosen(kind.title, durability, messagesChannel) ? [{ ...kind, durability, messagesChannel }] : [],
+    ),
   ),
-).filter(({ isThere }) => isThere);
+);
 
 interface Case extends SaverKind {
   readonly durability: Durability;
-  readonly channelOptions: object;
+  readonly messagesChannel: Channel;
 }
 
 /** Opens a database. `agent` and `soak` make the graph of another process. */
-async function openThread({ open, durability, channelOptions }: Case) {
+async function openThread({ open, durability, messagesChannel }: Case) {
   const { connect, connectStore } = await open();
   const options = { ...config, durability };
   const soak = async () =>
-    createSoakGraph({ checkpointer: connect(), store: await connectStore(), ...channelOptions });
+    createSoakGraph({ checkpointer: connect(), store: await connectStore(), messagesChannel });
   const agent = (more: Omit<Parameters<typeof createAgentGraph>[0], "checkpointer">, saver = connect()) =>
-    createAgentGraph({ ...more, ...channelOptions, checkpointer: saver });
+    createAgentGraph({ ...more, messagesChannel, checkpointer: saver });
   /** One turn in another process. */
   const turn = async (kind: TurnKind, number: number): Promise<BaseMessage[]> =>
     pairedMessagesOf(await (await soak()).invoke(user(turnText(kind, number)), options));
@@ -60,7 +69,7 @@ async function openThread({ open, durability, channelOptions }: Case) {
 
 const firstLine = (kind: TurnKind, number: number) => `human: ${turnText(kind, number)}`;
 
-describe.each(CASES)("With $title, $durability and the $channel channel, a thread", (kind) => {
+describe.each(CASES)("With $title, $durability and the $messagesChannel channel, a thread", (kind) => {
   it("has the result of a tool that finished before its run was cancelled", async () => {
     const { agent, connect, options, read } = await openThread(kind);
     const { heedful, fast } = createProbe();
