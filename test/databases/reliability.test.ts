@@ -7,6 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it, vi } from "vitest";
 import { coverageOf } from "../../src/history/messages/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import { createSoakGraph } from "../fixtures/soak/graph.js";
 import { type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { approve, asInput, askedLabels } from "../support/approval-graph.js";
@@ -134,6 +135,45 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
       "ai: the answer to plain",
     ]);
   });
+
+  // LangGraph saves such a run as writes beside the checkpoint before it, and then the checkpoint.
+  it.skipIf(kind.durability !== "exit" || kind.messagesChannel !== "delta").each(["first", "second"])(
+    "has the %s turn, of which everything but the last checkpoint was saved",
+    async (turns) => {
+      const { agent, connect, options, read } = await openThread(kind);
+      const { fast, runs } = createProbe();
+      const answer = () =>
+        new FunctionModel(({ messages, text }) =>
+          messages.at(-1)?.type === "tool" ? "done" : calls(["fast", {}, text], ["fast", {}, `${text}2`]),
+        );
+      const before =
+        turns === "second"
+          ? pairedScript(await agent({ model: answer(), tools: [fast] }).invoke(user("a"), options))
+          : [];
+      const saver = connect();
+      const killed = replaceMethods(saver, {
+        // A thread's first run saves an empty checkpoint before.
+        put: async (...given) => {
+          if (given[2].step === -2) return saver.put(...given);
+          throw new Error("The process has died.");
+        },
+      });
+      const doomed = agent({ model: answer(), tools: [fast] }, killed);
+      await expect(doomed.invoke(user("b"), options)).rejects.toThrow("died");
+      const next = agent({ model: answer(), tools: [fast] });
+      const lines = (text: string) => [
+        `human: ${text}`,
+        "ai> fast fast",
+        "tool: fast done -",
+        "tool: fast done -",
+        "ai: done",
+      ];
+      const expected = [...before, ...lines("b"), ...lines("c")];
+      expect(pairedScript(await next.invoke(user("c"), options))).toEqual(expected);
+      expect(script(await read())).toEqual(expected);
+      expect(runs).toHaveLength(expected.length * (2 / 5));
+    },
+  );
 
   it("waits for a human, who decides in another process or sends a message instead", async () => {
     const { agent, options } = await openThread(kind);
