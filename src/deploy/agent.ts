@@ -8,6 +8,7 @@ import { cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { withOwnedStore } from "./access/owned-store.js";
 import { access, serverSettings } from "./access/served-access.js";
 import { userLabel } from "./access/user-label.js";
+import { allowedTools } from "./mcp/allowed-tools.js";
 import { approvalNames } from "./mcp/approval-names.js";
 import { createMcpTools, type LoadedTools } from "./mcp/create-mcp-tools.js";
 import { readMcpServers } from "./mcp/read-mcp-file.js";
@@ -25,24 +26,21 @@ const mcp = createMcpTools(
   })),
 );
 
-const isAllowed = ({ name }: { readonly name: string }) =>
-  serverSettings.ALLOWED_TOOLS === undefined || serverSettings.ALLOWED_TOOLS.includes(name);
-
-function build({ tools, events }: LoadedTools): AgentGraph {
+function build(loaded: LoadedTools): AgentGraph {
   const own = createDeployTools(weather);
   const requireApproval = approvalNames(
     options.requireApproval,
     own.map(({ name }) => name),
-    { tools, events },
+    loaded,
   );
   return withStartEvents(
     createAgentGraph({
       ...options,
       requireApproval,
       createModel,
-      tools: [...own, ...tools.map(({ tool }) => tool)].filter(isAllowed),
+      tools: allowedTools(serverSettings.ALLOWED_TOOLS, own, loaded),
     }),
-    events,
+    loaded.events,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { InvalidSettingError } from "../errors.js";
+import { checkAllowedSettings } from "../settings/run-context.js";
 import type { Setting } from "../settings/setting.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../settings/settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
@@ -50,6 +51,8 @@ export function readSettings(environment: Environment): ServedSettings {
     if (!success) throw InvalidSettingError.expected(env.name, env.expects ?? expects, text);
     options.set(option, data);
   }
+  const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
+  checkAllowedSettings(read.allowedSettings, SETTINGS.allowedSettings.env.name);
   const weather = new Map<string, string>();
   for (const [option, variable] of Object.entries(OPEN_METEO)) {
     const url = textOf(variable);
@@ -59,7 +62,7 @@ export function readSettings(environment: Environment): ServedSettings {
     weather.set(option, url);
   }
   return {
-    options: Object.fromEntries(options) as unknown as EnvironmentOptions,
+    options: read,
     weather: Object.fromEntries(weather),
   };
 }

@@ -6,8 +6,9 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
+import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
-import { joinMiddleware, type MiddlewareByKind, sortMiddleware } from "../middleware/middleware.js";
+import { joinMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
 import { admitUpdates } from "./client/admit-messages.js";
@@ -15,7 +16,7 @@ import { admitValues } from "./client/admit-values.js";
 import { readStateUpdate } from "./client/client-command.js";
 import { steerThread } from "./client/steer.js";
 import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
-import { type RunRules, type RunStart, runAgent } from "./run-agent.js";
+import { type RunDefaults, type RunStart, runAgent } from "./run-agent.js";
 import type {
   AgentChunk,
   AgentInput,
@@ -29,25 +30,12 @@ import type {
 } from "./run-types.js";
 import { startEventsOf } from "./start-events.js";
 import { accessThread, watchThread } from "./thread-access.js";
-import type { ConcurrentRuns } from "./thread-queue.js";
 import { withBound } from "./with-bound.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;
 type Chunk = Awaited<ReturnType<Chunks["next"]>>["value"];
 type AnyOptions = RunConfigOf<BaseGraph>;
-
-export interface RunDefaults extends RunRules {
-  /** The default limit of supersteps for a run. */
-  readonly recursionLimit: number;
-  /** The graph's own middleware. It goes around that of a run. */
-  readonly middleware: MiddlewareByKind;
-  readonly concurrentRuns: ConcurrentRuns;
-  /** Whether the state has a structured response. */
-  readonly hasFormat: boolean;
-  /** Whether runs read the inbox of their thread. */
-  readonly steering: boolean;
-}
 
 /**
  * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
@@ -60,6 +48,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   readonly #defaults: RunDefaults;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #start: RunStart | undefined;
+  /** Set on that copy when its stream begins. */
+  #abort: Pick<HeldAbort<unknown>, "signal" | "end"> | undefined;
 
   /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
   constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
@@ -116,7 +106,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
   }
 
-  #stream<
+  async #stream<
     Mode extends StreamMode | StreamMode[] | undefined,
     Subgraphs extends boolean,
     Encoding extends "text/event-stream" | undefined,
@@ -124,7 +114,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     input: AgentInput<Update>,
     options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">,
   ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
-    return super.stream(input, options);
+    const abort = holdAbort(options);
+    this.#abort = abort;
+    return abort.attach(await super.stream(input, abort.options));
   }
 
   /**
@@ -195,10 +187,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { run, start } = this.#begin({});
-    const { bound, watched, checkpointer, stream } = watchThread(
-      run.checkpointer,
-      withBound(options, this.config),
-    );
+    const abort = this.#abort;
+    const given = withBound(options, this.config, abort?.signal);
+    const { bound, watched, checkpointer, stream } = watchThread(run.checkpointer, given);
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
     const { streamMode, signal } = bound;
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
@@ -217,9 +208,13 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
       }),
     );
-    for await (const chunk of chunks) {
-      if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
-      yield publicChunk(chunk, onlyMode);
+    try {
+      for await (const chunk of chunks) {
+        if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+        yield publicChunk(chunk, onlyMode);
+      }
+    } finally {
+      abort?.end();
     }
   }
 

@@ -25,6 +25,7 @@ import { admitValues } from "./client/admit-values.js";
 import { readRunInput } from "./client/client-command.js";
 import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
+import type { ConcurrentRuns } from "./thread-queue.js";
 
 export interface RunRules extends RunNeeds, ClientRules {
   /** Whether a decision must name its question if several wait. */
@@ -36,6 +37,19 @@ export interface RunRules extends RunNeeds, ClientRules {
   readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
   readonly ownState: OwnState;
   readonly ownContext: OwnContext;
+}
+
+/** What every run of a graph has, whatever its options say. */
+export interface RunDefaults extends RunRules {
+  /** The default limit of supersteps for a run. */
+  readonly recursionLimit: number;
+  /** The graph's own middleware. It goes around that of a run. */
+  readonly middleware: MiddlewareByKind;
+  readonly concurrentRuns: ConcurrentRuns;
+  /** Whether the state has a structured response. */
+  readonly hasFormat: boolean;
+  /** Whether runs read the inbox of their thread. */
+  readonly steering: boolean;
 }
 
 /** What is known about a run before it begins. */
@@ -124,7 +138,11 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   };
   // At the end of `chunks` LangGraph has saved every checkpoint.
   async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord) {
-    yield* chunks;
+    try {
+      yield* chunks;
+    } finally {
+      await watched.saved();
+    }
     await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
   }
   if (middleware.agent.length === 0) {

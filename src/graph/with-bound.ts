@@ -6,13 +6,21 @@ type AnyOptions = RunConfigOf<BaseGraph>;
 /**
  * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
  * are read before LangGraph starts: it merges all others itself.
+ *
+ * @param abort Aborts the run too.
  */
-export function withBound(options: AnyOptions, config: AnyOptions = {}): AnyOptions {
+export function withBound(
+  options: AnyOptions,
+  config: AnyOptions = {},
+  abort: AbortSignal | undefined = undefined,
+): AnyOptions {
   const { context, maxConcurrency, configurable } = config;
   const { context: chosen, configurable: own, ...rest } = options;
   const settings = chosen ?? context;
+  const signals = [rest.signal, abort].filter((signal) => signal !== undefined);
   return {
     ...rest,
+    ...(abort !== undefined && { signal: AbortSignal.any(signals) }),
     ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
     ...(settings !== undefined && { context: settings }),
     ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),

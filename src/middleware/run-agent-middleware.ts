@@ -47,6 +47,7 @@ export async function* runAgentMiddleware<Chunk>(
   context: AgentContext,
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
+  const { signal } = context;
   const handoff = new Handoff<Chunk>();
   /** The last chunk that was given. One is given at a time, in order. */
   let last: Promise<void> = Promise.resolve();
@@ -54,15 +55,22 @@ export async function* runAgentMiddleware<Chunk>(
     last = last.then(() => handoff.give(chunk));
     return last;
   };
-  const send = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
+  /** The run of the graph that goes on, without its error. */
+  let running: Promise<unknown> = Promise.resolve();
+  const send = (chunks: AsyncIterable<Chunk>): Promise<void> => {
+    const sending = giveAll(chunks);
+    running = sending.catch(() => {});
+    return sending;
+  };
+  const giveAll = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
+    signal?.throwIfAborted();
     for await (const chunk of chunks) await give(chunk);
   };
   runs.onWrite((chunk) => {
     // A caller who has left does not need it.
     give(chunk).catch(() => {});
   });
-  // After an abort, a middleware that ignores the signal is abandoned.
-  const { signal } = context;
+  // After an abort, a middleware that ignores the signal is abandoned. The graph is not: it saves its last writes.
   signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
@@ -76,7 +84,7 @@ export async function* runAgentMiddleware<Chunk>(
     yield* handoff.take();
   } finally {
     signal?.removeEventListener("abort", abort);
-    if (signal?.aborted !== true) await working;
+    await (signal?.aborted === true ? running : working);
   }
 }
 

@@ -83,16 +83,17 @@ function pickKnown(settings: object, isAllowed: (name: string) => boolean): obje
   return Object.fromEntries(known);
 }
 
-/** @throws InvalidSettingError for a name of no setting that a run can choose. */
-export function checkAllowedSettings(names: readonly string[] | undefined): void {
+/**
+ * @param setting The name of the option or the variable that has the names.
+ * @throws InvalidSettingError for a name of no setting that a run can choose.
+ */
+export function checkAllowedSettings(
+  names: readonly string[] | undefined,
+  setting = "allowedSettings",
+): void {
   for (const name of names ?? [])
     if (!Object.hasOwn(RUN_RULES, name)) {
       const expected = `names of settings that a run can choose (${Object.keys(RUN_RULES).join(", ")})`;
-      throw InvalidSettingError.expected(
-        "allowedSettings",
-        expected,
-        name,
-        didYouMean(name, Object.keys(RUN_RULES)),
-      );
+      throw InvalidSettingError.expected(setting, expected, name, didYouMean(name, Object.keys(RUN_RULES)));
     }
 }

@@ -49,6 +49,21 @@ describe("The check of a ledger", () => {
     });
   });
 
+  it("finds the messages of a delta channel in the writes before a checkpoint", () => {
+    const asked: Entry = { boot: 0, kind: "writes-end", checkpointId: "0", messages: [human] };
+    const delta = (checkpointId: string, parentId: string): Entry => ({
+      ...(saved(0, checkpointId, []) as Extract<Entry, { kind: "put-end" }>),
+      parentId,
+      messages: undefined,
+    });
+    const entries = [boot, delta("0", ""), asked, delta("1", "0"), ended, written, delta("2", "1"), again];
+    expect(checkLedger([...entries, returned([result])])).toMatchObject({
+      lost: 1,
+      resultsBesideCheckpoint: 0,
+    });
+    expect(checkLedger([...entries, returned([human, result])]).faults).toEqual([]);
+  });
+
   it("counts a result apart that was saved beside no checkpoint", () => {
     const entries = [boot, ended, { ...written, checkpointId: "2" }, again, returned([])];
     expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, faults: [] });

@@ -33,7 +33,6 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   );
   /** What a reader of the thread must find from now on. */
   const kept = new Map<string, number>();
-  const applied = new Set<string>();
   const written = new Set<string>();
   const finishedTools = new Set<string>();
   const lost = new Set<string>();
@@ -59,10 +58,7 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     }
     // A client has read what the state shows, also what LangGraph has saved only beside a checkpoint.
     if (entry.kind === "state") keep(entry.messages, entry.boot);
-    if (entry.kind === "put-end") {
-      keep(entry.messages, entry.boot);
-      for (const { key } of entry.messages) if (key !== undefined) applied.add(key);
-    }
+    if (entry.kind === "put-end") keep(entry.messages ?? writtenAt(entries, entry.parentId), entry.boot);
     if (entry.kind === "writes-end" && checkpoints.has(entry.checkpointId)) {
       const results = entry.messages.filter(({ key }) => key?.startsWith("result "));
       keep(results, entry.boot);
@@ -119,6 +115,13 @@ function appliedBefore(entries: readonly Entry[], key: string): boolean {
     (entry) =>
       entry.kind === "put-end" &&
       entry.boot === writer?.boot &&
-      entry.messages.some((message) => message.key === key),
+      (entry.messages ?? writtenAt(entries, entry.parentId)).some((message) => message.key === key),
+  );
+}
+
+/** What tasks wrote at a checkpoint. With a delta channel, LangGraph saves it before the next checkpoint. */
+function writtenAt(entries: readonly Entry[], checkpointId: string | undefined): readonly Noted[] {
+  return entries.flatMap((entry) =>
+    entry.kind === "writes-end" && entry.checkpointId === checkpointId ? entry.messages : [],
   );
 }

@@ -74,7 +74,7 @@ function noteAll(messages: unknown): Noted[] {
 }
 
 async function work(job: Job): Promise<void> {
-  const { boot, killAt, threadId, durability } = job;
+  const { boot, killAt, threadId, durability, messagesChannel } = job;
   type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
   const note = (entry: NewEntry) => appendFileSync(job.ledger, `${JSON.stringify({ ...entry, boot })}\n`);
   let count = 0;
@@ -118,6 +118,7 @@ async function work(job: Job): Promise<void> {
   const graph = createAgentGraph({
     model,
     tools,
+    messagesChannel,
     checkpointer: noted(saver, pass),
     ...(job.isSummarised
       ? { ...SUMMARIES, summaryModel, store: notedStore(store, pass) }
@@ -161,13 +162,14 @@ function noted(
           checkpointId: string;
           parentId: string | undefined;
           versions: Readonly<Record<string, unknown>>;
-          messages: readonly Noted[];
+          messages: readonly Noted[] | undefined;
         }
       | { kind: "writes-end"; checkpointId: string; messages: readonly Noted[] },
   ) => void,
 ): BaseCheckpointSaver {
   return replaceMethods(saver, {
     put: async (config, checkpoint, metadata, versions) => {
+      const { messages } = checkpoint.channel_values;
       pass({ kind: "put-start" });
       const saved = await saver.put(config, checkpoint, metadata, versions);
       pass({
@@ -175,7 +177,7 @@ function noted(
         checkpointId: checkpoint.id,
         parentId: config.configurable?.["checkpoint_id"],
         versions: checkpoint.channel_versions,
-        messages: noteAll(checkpoint.channel_values["messages"]),
+        messages: Array.isArray(messages) ? noteAll(messages) : undefined,
       });
       return saved;
     },

@@ -20,6 +20,8 @@ export type Operation = (typeof OPERATIONS)[number];
 export const SUMMARY_OPERATIONS: readonly Operation[] = ["summary", "store-start", "store-end"];
 
 export type Durability = "sync" | "async" | "exit";
+/** How the messages are stored. */
+export type Channel = "full" | "delta";
 
 /**
  * Where threads are saved: a file for SQLite, the URL of a PostgreSQL database and a schema, or a folder for the
@@ -33,6 +35,7 @@ export type Database =
 export interface Job {
   readonly database: Database;
   readonly durability: Durability;
+  readonly messagesChannel: Channel;
   readonly threadId: string;
   /** The number of this process in its thread. Ids of tool calls begin with it. */
   readonly boot: number;
@@ -70,7 +73,8 @@ export type Entry = { readonly boot: number } & (
       readonly checkpointId: string;
       readonly parentId: string | undefined;
       readonly versions: Readonly<Record<string, unknown>>;
-      readonly messages: readonly Noted[];
+      /** Undefined for a delta channel: the messages of a checkpoint are in the writes before it. */
+      readonly messages: readonly Noted[] | undefined;
     }
   | { readonly kind: "writes-end"; readonly checkpointId: string; readonly messages: readonly Noted[] }
   | { readonly kind: "error"; readonly name: string; readonly message: string }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Crashes, checkLedger } from "./check-ledger.js";
 import { type Children, readLedger, withChildren } from "./children.js";
 import {
+  type Channel,
   type Database,
   type Durability,
   type Entry,
@@ -22,6 +23,8 @@ const HIGHEST_SUMMARY_COUNT = 2;
 export interface CrashOptions {
   readonly database: Database;
   readonly durability: Durability;
+  /** @default "full" */
+  readonly messagesChannel?: Channel;
   readonly kills: number;
   /** Contract: returns a number from 0 to 1, without 1. */
   readonly random: () => number;
@@ -54,7 +57,7 @@ interface ThreadJob {
 }
 
 async function crashThread(
-  { database, durability, random, onFault }: CrashOptions,
+  { database, durability, messagesChannel = "full", random, onFault }: CrashOptions,
   children: Children,
   { ledger, threadId, wanted, isSummarised }: ThreadJob,
 ): Promise<Crashes> {
@@ -71,6 +74,7 @@ async function crashThread(
     const job: Job = {
       database,
       durability,
+      messagesChannel,
       threadId,
       boot,
       text: boot === 0 || random() < 0.65 ? `message ${boot}` : null,
@@ -83,7 +87,8 @@ async function crashThread(
     crashes = checkLedger(readLedger(ledger));
   }
   const end = { boot: 1_000, text: "the end", rounds: 1, killAt: undefined };
-  await children.run({ database, durability, threadId, isSummarised, ledger, ...end }, undefined);
+  const where = { database, durability, messagesChannel, threadId, isSummarised, ledger };
+  await children.run({ ...where, ...end }, undefined);
   const entries = readLedger(ledger);
   crashes = checkLedger(entries);
   if (crashes.faults.length > 0) onFault?.(entries, crashes);

@@ -29,7 +29,11 @@ describe.each(DATABASES)("Two processes at once on one thread of $title", ({ isT
     const entries = await withChildren(2, async (ledgers, children) => {
       const ledger = join(ledgers, "ledger.jsonl");
       const job = { database, ledger, threadId: "1", isSummarised: false, rounds: 1 } as const;
-      const more: Pick<Job, "durability" | "killAt"> = { durability: "sync", killAt: undefined };
+      const more: Pick<Job, "durability" | "messagesChannel" | "killAt"> = {
+        durability: "sync",
+        messagesChannel: "full",
+        killAt: undefined,
+      };
       await Promise.all(
         children.map(async (each, row) => {
           for (let turn = 0; turn < TURNS; turn += 1) {

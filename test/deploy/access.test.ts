@@ -109,6 +109,40 @@ describe("readAccess", () => {
   });
 });
 
+describe("readServerSettings", () => {
+  it.each([
+    [
+      "ALLOWED_ORIGINS",
+      "https://a.example,http://b.example:8080",
+      ["https://a.example", "http://b.example:8080"],
+    ],
+    [
+      "ALLOWED_WEBHOOKS",
+      "a.example, b.example:8080,127.0.0.1:1",
+      ["a.example", "b.example:8080", "127.0.0.1:1"],
+    ],
+  ] as const)("reads %s", (name, text, expected) => {
+    expect(readServerSettings({ [name]: text })[name]).toEqual(expected);
+  });
+
+  // Each of them would be compared with a part of a URL, and never be equal to it.
+  it.each([
+    ["ALLOWED_ORIGINS", "https://a.example,https://b.example/", " Did you mean `https://b.example`?"],
+    ["ALLOWED_ORIGINS", "HTTPS://B.example", " Did you mean `https://b.example`?"],
+    ["ALLOWED_ORIGINS", "b.example", "."],
+    ["ALLOWED_ORIGINS", "*", "."],
+    ["ALLOWED_WEBHOOKS", "https://b.example/hook", " Did you mean `b.example`?"],
+    ["ALLOWED_WEBHOOKS", "B.example", " Did you mean `b.example`?"],
+    ["ALLOWED_WEBHOOKS", "b.example:443", " Did you mean `b.example`?"],
+    ["ALLOWED_WEBHOOKS", "a b", "."],
+  ])("refuses %s=%s, and names what was meant", (name, text, end) => {
+    const read = () => readServerSettings({ [name]: text });
+    expect(read).toThrow(InvalidSettingError);
+    expect(read).toThrow(`Expected \`${name}\` to be `);
+    expect(read).toThrow(end);
+  });
+});
+
 describe("an open server", () => {
   const start = (environment: Record<string, string>, address: string | undefined, said: string[] = []) => {
     const settings = readServerSettings(environment);

@@ -78,7 +78,11 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   summaryPrompt: text("SUMMARY_PROMPT"),
   summaryHeading: text("SUMMARY_HEADING"),
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
-  allowedSettings: names("ALLOWED_SETTINGS"),
+  allowedSettings: {
+    name: "ALLOWED_SETTINGS",
+    text: "model, maxIterations",
+    value: ["model", "maxIterations"],
+  },
   steering: flag("STEERING", false),
   messagesChannel: oneOf("MESSAGES_CHANNEL", "delta", "full or delta"),
   coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
@@ -116,6 +120,13 @@ describe("readSettings", () => {
     const url = "http://127.0.0.1:1";
     expect(readSettings({ [name]: url })).toEqual({ options: SERVED_DEFAULTS, weather: { [option]: url } });
     expect(() => readSettings({ [name]: "ftp://x" })).toThrow(`Expected \`${name}\` to be an http(s) URL`);
+  });
+
+  it("refuses a setting in ALLOWED_SETTINGS that no run can choose, by the name of the variable", () => {
+    const read = () => readSettings({ ALLOWED_SETTINGS: "model,maxIteration" });
+    expect(read).toThrow(
+      /^Expected `ALLOWED_SETTINGS` to be names of settings .* Did you mean `maxIterations`\?$/,
+    );
   });
 
   it("takes a number as MAX_TOOL_CALLS_FROM_HISTORY", () => {

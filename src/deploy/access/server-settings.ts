@@ -25,6 +25,26 @@ const names = {
   expects: "names separated by commas",
   read: readNames,
 } as const;
+
+/** Names that a part of a URL is compared with. Another form would never be equal to it. */
+const partsOfUrls = (expects: string, partOf: (name: string) => string | undefined) => ({
+  ...names,
+  schema: z.array(z.string().refine((name) => partOf(name) === name)).readonly(),
+  expects: `${expects}, separated by commas`,
+  hint: (given: unknown) => {
+    const wrong = Array.isArray(given) ? given.find((name) => partOf(name) !== name) : undefined;
+    const meant = wrong === undefined ? undefined : partOf(wrong);
+    return meant === undefined ? "" : ` Did you mean \`${meant}\`?`;
+  },
+});
+const origins = partsOfUrls("origins such as `https://chat.example.com`", (name) => {
+  const origin = URL.canParse(name) ? new URL(name).origin : "null";
+  return origin === "null" ? undefined : origin;
+});
+const hosts = partsOfUrls("hosts such as `hooks.example.com`", (name) => {
+  const address = /^https?:/i.test(name) ? name : `https://${name}`;
+  return URL.canParse(address) ? new URL(address).host : undefined;
+});
 const url = {
   schema: z.url({ protocol: /^https?$/ }),
   expects: "an http(s) URL",
@@ -107,12 +127,12 @@ export const SERVER_SETTINGS = {
     default: false,
   },
   ALLOWED_ORIGINS: {
-    ...names,
+    ...origins,
     help: "The web pages that may use a server without keys and tokens, such as `https://chat.example.com`, besides pages of this machine and LangGraph Studio. Default: none.",
     default: [],
   },
   ALLOWED_WEBHOOKS: {
-    ...names,
+    ...hosts,
     help: "The hosts that the `webhook` of a run may name, such as `hooks.example.com`. Other webhooks are refused. Default: none.",
     default: [],
   },
@@ -154,9 +174,10 @@ export function readServerSettings(
   const entries = Object.entries<ServerSetting>(SERVER_SETTINGS).map(([name, row]) => {
     const given = environment[name]?.trim();
     if (given === undefined || given === "") return [name, row.default];
-    const { success, data } = row.schema.safeParse(row.read(given));
+    const value = row.read(given);
+    const { success, data } = row.schema.safeParse(value);
     // A key or a secret is any text, so it is never refused here and never quoted.
-    if (!success) throw InvalidSettingError.expected(name, row.expects, given);
+    if (!success) throw InvalidSettingError.expected(name, row.expects, given, row.hint?.(value));
     return [name, data];
   });
   return Object.fromEntries(entries);

@@ -23,6 +23,26 @@ export function writesByTask(
   return [...byTask.values()];
 }
 
+/**
+ * What a run wrote to a channel that began on this checkpoint and ended before it could save its own, in the order of its
+ * supersteps. LangGraph discards it. Empty if the next checkpoint has it.
+ *
+ * @param child The checkpoint that continues this one; undefined if none does.
+ */
+export function writesOfLostRun(
+  tuple: CheckpointTuple,
+  child: CheckpointTuple | undefined,
+  channel: string,
+): unknown[] {
+  // A checkpoint that does not apply these writes has a value of its own.
+  if (child !== undefined && child.checkpoint.channel_values[channel] === undefined) return [];
+  const isOfNextRun = belongsToNextRun(tuple);
+  return (tuple.pendingWrites ?? [])
+    .filter(([task, name]) => name === channel && isOfNextRun(task))
+    .toSorted(([one], [other]) => (one < other ? -1 : Number(one > other)))
+    .map(([, , value]) => value);
+}
+
 /** The values that the `Command` of the checkpoint's next run wrote to a channel. */
 export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
   return pendingWrites.flatMap(([task, name, value]) =>

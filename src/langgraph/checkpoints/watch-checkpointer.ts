@@ -28,6 +28,11 @@ export interface WatchedCheckpointer {
    */
   readonly restart: (resumeValue?: unknown) => void;
   readonly checkpoints: WatchedCheckpoints;
+  /**
+   * Contract: resolves when all writes have ended that were begun. LangGraph waits for those of a run, but not for those
+   * of its subgraphs when it is aborted, and not for the others when one has failed.
+   */
+  readonly saved: () => Promise<void>;
   /** Use it in place of the original checkpointer. Undefined if there is none. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
 }
@@ -45,7 +50,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
       read: undefined,
       readBefore: undefined,
     };
-    return { checkpoints, checkpointer: undefined, restart: () => {} };
+    return { checkpoints, checkpointer: undefined, restart: () => {}, saved: async () => {} };
   }
   const checkpoints: WatchedCheckpoints = {
     abandoned: undefined,
@@ -74,12 +79,23 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
       await saveResumeValue(saver, tuple, toSave);
     return tuple;
   };
+  const pending = new Set<Promise<unknown>>();
+  const track = <Result>(write: Promise<Result>): Promise<Result> => {
+    pending.add(write);
+    const end = (): void => void pending.delete(write);
+    write.then(end, end);
+    return write;
+  };
   const put: BaseCheckpointSaver["put"] = async (...given) => {
-    const config = await saver.put(...given);
+    const config = await track(saver.put(...given));
     checkpoints.saved = given[1].channel_values;
     return config;
   };
-  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put }), restart };
+  const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => track(saver.putWrites(...given));
+  const saved = async (): Promise<void> => {
+    while (pending.size > 0) await Promise.allSettled(pending);
+  };
+  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };
 }
 
 /** A client can name the thread's latest checkpoint too. */

@@ -15,6 +15,7 @@ import {
   waitsForNode,
   writesByTask,
   writesOfCommand,
+  writesOfLostRun,
 } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
 import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-checkpointer.js";
@@ -60,9 +61,10 @@ export type Fate =
   | "applied";
 
 /** Whether the route from START has to send the run to `patch`, to look for leftovers. */
-export function mayHaveLeftovers({ abandoned }: WatchedCheckpoints): boolean {
+export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boolean {
   if (abandoned === undefined) return false;
   return (
+    (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
     writesByTask(abandoned, ["messages"]).length > 0 ||
@@ -93,8 +95,12 @@ export async function findLeftovers(
   let child: CheckpointTuple | undefined;
   for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
     if (fate !== "applied") {
+      const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), fate, keys);
+      const isSuperseded = child === undefined && checkpoints.isFork;
+      const lost = isSuperseded ? [] : writesOfLostRun(checkpoint, child, "messages");
       const leftovers: Leftovers = {
-        ...readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), fate, keys),
+        ...own,
+        written: [...own.written, ...toMessages(lost)],
         removed: new Set(removed),
         rewritten: new Set(rewritten),
       };
@@ -203,12 +209,13 @@ interface FinishedTask extends Pick<Leftovers, "values"> {
 
 function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): FinishedTask[] {
   return writesByTask(checkpoint, ["messages", ...keys]).map((writes) => ({
-    messages: writes
-      .flatMap(([channel, value]) => (channel === "messages" ? value : []))
-      .flatMap((value) => coerceMessage(value) ?? []),
+    messages: toMessages(writes.flatMap(([channel, value]) => (channel === "messages" ? [value] : []))),
     values: writes.filter(([channel]) => channel !== "messages"),
   }));
 }
+
+const toMessages = (values: readonly unknown[]): BaseMessage[] =>
+  values.flat().flatMap((value) => coerceMessage(value) ?? []);
 
 /** Tasks of one batch finish in any order. */
 function inCallOrder(
