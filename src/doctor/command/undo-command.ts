@@ -53,7 +53,11 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
     }
     let restored = 0;
     let left = 0;
-    for await (const outcome of undo(store, entries, { threadIds, force: options.force === true })) {
+    for await (const outcome of undo(store, entries, {
+      threadIds,
+      force: options.force === true,
+      asNode: options["as-node"],
+    })) {
       if (outcome.kind === "restored") restored += 1;
       else if (outcome.kind !== "unchanged") left += 1;
       await output.write(outcomeText(outcome));

@@ -15,6 +15,8 @@ export interface UndoOptions {
    * thread whose repaired messages have changed since is refused anyway. @default false
    */
   readonly force?: boolean | undefined;
+  /** The node in whose name the state is written. @default the one that ran last */
+  readonly asNode?: string | undefined;
   /** Only these threads. @default all threads of the receipt */
   readonly threadIds?: readonly string[] | undefined;
 }
@@ -70,7 +72,7 @@ export async function* undo(
 async function undoOne(
   store: ThreadStore,
   intent: ReceiptIntent,
-  { force }: UndoOptions,
+  { force, asNode }: UndoOptions,
 ): Promise<UndoOutcome> {
   const { threadId, namespace, before, beforeHash } = intent;
   const base = { schemaVersion: 1, threadId, namespace } as const;
@@ -87,6 +89,7 @@ async function undoOne(
     const outcome = await store.write(ref, {
       expectedCheckpointId: thread.checkpointId,
       messages: [...before, ...since],
+      asNode,
     });
     if (outcome.kind === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
     if (outcome.kind === "busy")

@@ -97,6 +97,30 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
     .toReversed();
 }
 
+/**
+ * What finished tasks of a state wrote to other keys than `messages`. A key that several of them wrote is left out,
+ * because one update cannot repeat what its reducer made of them.
+ */
+export function otherWritesOf({ tasks = [] }: ServedState): Record<string, unknown> {
+  const written = tasks
+    .flatMap(({ result }) => (isRecord(result) ? Object.entries(result) : []))
+    .filter(([name]) => name !== "messages");
+  const names = written.map(([name]) => name);
+  return Object.fromEntries(written.filter(([name]) => names.indexOf(name) === names.lastIndexOf(name)));
+}
+
+/**
+ * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message without invalid
+ * calls an empty list of them, after its calls. A list that is sent comes before them.
+ */
+export function asSent(message: unknown): unknown {
+  if (!isRecord(message)) return message;
+  const { invalid_tool_calls, ...rest } = message;
+  const names = Object.keys(message);
+  const isAfter = names.indexOf("tool_calls") < names.indexOf("invalid_tool_calls");
+  return isAfter && Array.isArray(invalid_tool_calls) && invalid_tool_calls.length === 0 ? rest : message;
+}
+
 function messagesIn(values: unknown) {
   const messages: unknown = Object(values)["messages"];
   return Array.isArray(messages) ? messages.flatMap((value) => coerceMessage(value) ?? []) : [];

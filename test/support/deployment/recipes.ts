@@ -143,6 +143,19 @@ export const RECIPES: readonly Recipe[] = [
     },
   },
   {
+    name: "the same, and a call beside it wrote another key of the state",
+    agents: ["langchain", "react"],
+    make: async (driver, prefix) => {
+      const count = { id: `${prefix}c`, name: "count", args: { value: 55 } };
+      await driver.work([count, { id: `${prefix}f`, name: "forget" }]);
+      return {
+        findings: [{ code: "thread/bricked" }, dangling(`${prefix}c`), dangling(`${prefix}f`)],
+        kept: ["counted 55", "forgotten"],
+        values: { counter: 55 },
+      };
+    },
+  },
+  {
     name: "a summariser cut between calls and their results",
     agents: PLAIN,
     make: async (driver, prefix) => {
