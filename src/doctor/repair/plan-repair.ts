@@ -52,11 +52,11 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
 }
 
-/** Messages that get a result, or that are written anew. */
-function writtenHeads({ openCalls, list }: Examination): ReadonlySet<BaseMessage> {
+/** Messages that get a result, whose calls are not sent, or that are written anew. */
+function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
   const closed = openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map(({ group }) => group.head);
   const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
-  return new Set<BaseMessage>([...closed, ...mended]);
+  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
 }
 
 /** The list with each message directly followed by its results, in call order. */

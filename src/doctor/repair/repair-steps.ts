@@ -20,7 +20,7 @@ export function messageOf(
 
 /** @param after The list that the thread gets. */
 export function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[] {
-  const { list, openCalls, orphans, duplicates, misplaced } = found;
+  const { list, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
   const to = new Map(after.map((message, index) => [message, index]));
   const from = (message: BaseMessage): number | null => list.byMessage.get(message)?.index ?? null;
   const steps: RepairStep[] = [];
@@ -42,6 +42,16 @@ export function stepsOf(found: Examination, after: readonly BaseMessage[]): Repa
         to: to.get(message) ?? null,
         description: `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
       });
+  for (const { group, call } of unsentCalls)
+    steps.push({
+      kind: "mend",
+      messageId: group.head.id ?? null,
+      callId: call.id,
+      tool: call.name,
+      from: from(group.head),
+      to: to.get(group.head) ?? null,
+      description: `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
+    });
   for (const message of [...orphans, ...duplicates]) {
     const why = orphans.includes(message) ? "no call before it has its id" : "its call has another result";
     steps.push({

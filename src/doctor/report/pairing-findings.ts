@@ -21,7 +21,7 @@ export interface FindingContext {
 
 export function pairingFindings(context: FindingContext): Finding[] {
   const { found, sent, dialect, waits } = context;
-  const { list, groups, openCalls, orphans, duplicates, misplaced } = found;
+  const { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
   const violations = violationsOf(sent, dialect, list.messages.length);
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
   const says = (
@@ -56,6 +56,20 @@ export function pairingFindings(context: FindingContext): Finding[] {
         const index = list.byMessage.get(open.group.head)?.index ?? null;
         return openCallFindings(open, index, says(["missing-result"], [open.group.head]));
       }),
+    ...unsentCalls.map(({ group, call, isSentRaw }) =>
+      finding("content/arguments", isSentRaw ? "warning" : "error", {
+        index: list.byMessage.get(group.head)?.index ?? null,
+        messageId: group.head.id ?? null,
+        callId: call.id,
+        tool: call.name,
+        ...says(isSentRaw ? ["arguments"] : ["orphan-result"], [
+          group.head,
+          ...group.results.flatMap((result) => result ?? []),
+        ]),
+        evidence: `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${isSentRaw ? "send them as they are" : "send its result, and not the call"}.`,
+        fixes: [fix("mend")],
+      }),
+    ),
     ...orphans.map((message) =>
       ofResult("pairing/orphan-result", message, ["orphan-result"], "take-out", "has no call before it"),
     ),

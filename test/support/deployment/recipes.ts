@@ -1,6 +1,6 @@
 /**
  * The ways in which threads break, each as it happens in life: by a real run of the agent, or by a write that users,
- * user interfaces and middleware make. See the reports in `test/history/broken-histories.test.ts`.
+ * user interfaces and middleware make. See the reports in `test/support/broken-histories.ts`.
  */
 
 import {
