@@ -5,6 +5,7 @@ import { placeOfCall } from "../../history/calls/group.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { addToList } from "../../shared/add-to-list.js";
 import { type Examination, examineThread, type OpenCall } from "../examine/examine-thread.js";
 import { storedValueOf } from "../examine/read-list.js";
 import type { RepairPlan, RepairStep } from "../repair-plan.js";
@@ -61,10 +62,13 @@ function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySe
 
 /** The list with each message directly followed by its results, in call order. */
 function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
+  const openIn = new Map<unknown, OpenCall[]>();
+  for (const open of openCalls) addToList(openIn, open.group, open);
   return groups.flatMap((group, index) => {
     const next = groups[index + 1]?.head;
+    const openAt = new Map(openIn.get(group)?.map((open) => [open.place, open]));
     const results = group.calls.map((_, place) => {
-      const open = openCalls.find((one) => one.group === group && one.place === place);
+      const open = openAt.get(place);
       if (open === undefined) return group.results[place];
       if (open.recovered !== undefined) return open.recovered;
       return open.isLeftOpen ? undefined : closing(open, next, thread);

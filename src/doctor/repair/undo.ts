@@ -62,11 +62,18 @@ export async function* undo(
   entries: readonly ReceiptEntry[],
   options: UndoOptions = {},
 ): AsyncGenerator<UndoOutcome> {
+  const unwritten = new Set(entries.filter(isUnwritten).map(({ id }) => id));
   const intents = entries.filter((entry) => entry.kind === "intent");
   for (const intent of intents.toReversed()) {
+    if (unwritten.has(intent.id)) continue;
     if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
     yield await undoOne(store, intent, options);
   }
+}
+
+/** Somebody else was faster, so the repair has written nothing. */
+function isUnwritten(entry: ReceiptEntry): boolean {
+  return entry.kind === "result" && (entry.outcome === "moved" || entry.outcome === "busy");
 }
 
 async function undoOne(
@@ -78,6 +85,7 @@ async function undoOne(
   const base = { schemaVersion: 1, threadId, namespace } as const;
   const ref = { threadId, namespace };
   try {
+    if (hashList(before) !== beforeHash) return { ...base, kind: "failed", error: CHANGED };
     const thread = await store.read(ref);
     const skip = skipOf(thread);
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
@@ -102,6 +110,9 @@ async function undoOne(
     return { ...base, kind: "failed", error: errorText(error) };
   }
 }
+
+const CHANGED =
+  "The messages in the receipt are not those that the repair has written down, so they were not restored.";
 
 function messagesIn({ content }: StoredThread): readonly unknown[] {
   return content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];

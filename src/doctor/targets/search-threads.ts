@@ -5,7 +5,7 @@ import type { ThreadsClient } from "./served-state.js";
 
 const PAGE = 100;
 /** How often pages may move before another thread is found. */
-const MOST_RESTARTS = 100;
+const MOST_RESTARTS = 20;
 
 /** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
 export async function* searchThreads(

@@ -58,11 +58,13 @@ export async function openServer({
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
+  let found: unknown;
   try {
-    await threads.search({ limit: 1, select: ["thread_id"] });
+    found = await threads.search({ limit: 1, select: ["thread_id"] });
   } catch (error) {
     throw new UsageError(`${target}: ${explain(error, hide)}`);
   }
+  if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
   return {
     target,
     canWrite: true,
@@ -76,6 +78,9 @@ export async function openServer({
   };
 }
 
+const NO_LIST =
+  "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
+
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
 
 function explain(error: unknown, hide: (text: string) => string): string {
@@ -84,6 +89,7 @@ function explain(error: unknown, hide: (text: string) => string): string {
     return `the server refuses the request (${status}). Name the variable with the key: --api-key-env NAME, or add a header: --header authorization="Bearer …".`;
   if (status === 404)
     return "there is a server, but no LangGraph server: it has no /threads/search (404). Check the address.";
+  if (Object(error).name === "SyntaxError") return NO_LIST;
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
   // The SDK puts advice around the reason, which is known here.
   return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
