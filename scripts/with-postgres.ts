@@ -64,6 +64,8 @@ const server: Server = new EmbeddedPostgres({
   password: PASSWORD,
   createPostgresUser: process.getuid?.() === 0,
   persistent: false,
+  // The server itself never crashes here, and its data is deleted. Waiting for the disk only takes time.
+  postgresFlags: ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"],
   onLog: () => {},
   onError: () => {},
 });

@@ -46,6 +46,11 @@ async function main(): Promise<void> {
   // The user's graph is loaded into this process. What it prints must not get into the report.
   stdout.write = stderr.write.bind(stderr);
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+  // LangChain prints it for each stored message whose calls its client has not read. It is advice for the program that
+  // wrote the message.
+  console.warn = (...words) => {
+    if (!/^New LangChain packages are available/.test(String(words[0]))) console.error(...words);
+  };
   const interrupted = new AbortController();
   process.on("SIGINT", () => {
     // A second one does not wait.

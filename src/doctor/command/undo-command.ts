@@ -3,8 +3,7 @@
 import { resolve } from "node:path";
 import { TetherError } from "../../errors.js";
 import type { UndoOutcome } from "../outcomes.js";
-import type { ReceiptEntry } from "../receipt/receipt.js";
-import { readReceipt } from "../receipt/receipt-file.js";
+import { readReceiptLines } from "../receipt/receipt-file.js";
 import { undo } from "../repair/undo.js";
 import { openTarget, type TargetPlace } from "../targets/open-target.js";
 import { reasonOf } from "../targets/reason-of.js";
@@ -24,13 +23,19 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
   if (path === undefined || others.length > 0)
     throw new UsageError("Expected one receipt: langgraph-tether undo RECEIPT.");
   if (!options.yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
-  const entries = await readEntries(path, io);
+  const { entries, damaged } = await readEntries(path, io);
   const intents = entries.filter((entry) => entry.kind === "intent");
   const threadIds = options.thread ?? [...new Set(intents.map(({ threadId }) => threadId))];
   const unknown = threadIds.filter((id) => intents.every(({ threadId }) => threadId !== id));
   if (unknown.length > 0)
     throw new UsageError(`The receipt ${path} has no thread ${unknown.join(" and no thread ")}.`);
   const { output, errors } = io;
+  if (damaged.length > 0)
+    await errors.write(
+      printable(
+        `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${damaged.slice(0, 5).join(", ")}${damaged.length > 5 ? ", …" : ""}). Threads that only they name are not restored.\n`,
+      ),
+    );
   if (intents.length === 0) {
     await output.write("The receipt has no repairs.\n");
     return EXIT.sound;
@@ -53,7 +58,11 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
     }
     let restored = 0;
     let left = 0;
-    for await (const outcome of undo(store, entries, { threadIds, force: options.force === true })) {
+    for await (const outcome of undo(store, entries, {
+      threadIds,
+      force: options.force === true,
+      asNode: options["as-node"],
+    })) {
       if (outcome.kind === "restored") restored += 1;
       else if (outcome.kind !== "unchanged") left += 1;
       await output.write(outcomeText(outcome));
@@ -62,15 +71,15 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
     const stopped = io.signal.aborted ? " It was interrupted: run it again." : "";
     const rest = left === 0 ? "" : ` ${amount(left, "thread was", "threads were")} not.`;
     await output.write(`\n  ${amount(restored, "thread was", "threads were")} restored.${rest}${stopped}\n`);
-    return left > 0 || io.signal.aborted ? EXIT.findings : EXIT.sound;
+    return left + damaged.length > 0 || io.signal.aborted ? EXIT.findings : EXIT.sound;
   } finally {
     await store.close();
   }
 }
 
-async function readEntries(path: string, { folder }: CommandIo): Promise<readonly ReceiptEntry[]> {
+async function readEntries(path: string, { folder }: CommandIo): ReturnType<typeof readReceiptLines> {
   try {
-    return await readReceipt(resolve(folder, path));
+    return await readReceiptLines(resolve(folder, path));
   } catch (error) {
     if (Object(error).code === "ENOENT") throw new UsageError(`There is no file ${path}.`);
     if (TetherError.isInstance(error)) throw new UsageError(`The file ${path} is not a receipt of repair.`);

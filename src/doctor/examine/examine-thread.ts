@@ -11,6 +11,7 @@ import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { recoverCalls } from "../../nodes/recovery/recover-calls.js";
 import type { StoredThread } from "../stored-thread.js";
 import { type ReadList, readList } from "./read-list.js";
+import { type UnsentCall, unsentCallsIn } from "./unsent-calls.js";
 
 /** A call that no tool has answered. */
 export interface OpenCall extends UnansweredCall {
@@ -28,6 +29,7 @@ export interface Examination {
   readonly list: ReadList;
   readonly groups: readonly Group[];
   readonly openCalls: readonly OpenCall[];
+  readonly unsentCalls: readonly UnsentCall[];
   readonly orphans: readonly ToolMessage[];
   readonly duplicates: readonly ToolMessage[];
   /** Results that do not stand at their call, although they answer it. */
@@ -82,7 +84,16 @@ export function examineThread(
       (result) =>
         !used.has(result) && !isPlaceholder(result) && !known.has(result.id) && !isInList(result, messages),
     );
-  return { list, groups, openCalls, orphans, duplicates, misplaced: misplacedIn(messages, groups), unplaced };
+  return {
+    list,
+    groups,
+    openCalls,
+    unsentCalls: unsentCallsIn(groups),
+    orphans,
+    duplicates,
+    misplaced: misplacedIn(messages, groups),
+    unplaced,
+  };
 }
 
 /** A tool writes no id. The reducer gives one when a result enters the thread. */

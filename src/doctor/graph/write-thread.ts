@@ -30,7 +30,11 @@ export async function writeThread(
   if (foreign !== undefined) throw new Error(foreign);
   const list = messages.map(asInstance);
   let reason: unknown;
-  for (const node of asNode === undefined ? [undefined, ...candidates(head)] : [asNode]) {
+  const known = nodesOf(graph);
+  if (asNode !== undefined && !known.includes(asNode))
+    throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
+  const nodes = candidates(head).filter((name) => known.includes(name));
+  for (const node of asNode === undefined ? [undefined, ...nodes] : [asNode]) {
     const { saver: guarded } = guardHead(withUniqueVersions(reading), threadId);
     try {
       const written = await writeMessages(graph, guarded, config, list, node);
@@ -40,17 +44,23 @@ export async function writeThread(
         const latest = await saver.getTuple(config);
         return { kind: "moved", checkpointId: latest?.checkpoint.id };
       }
+      if (!isAboutNode(error)) throw error;
       reason ??= error;
-      if (!isAmbiguous(error)) break;
     }
   }
-  throw reason;
+  if (asNode !== undefined) throw reason;
+  throw new Error(
+    `${errorText(reason)}. Name the node that the thread is written as with --as-node (\`asNode\` in the library): ${known.join(", ")}.`,
+  );
 }
 
-/** LangGraph cannot tell which of several nodes ran last, or none ran. */
-function isAmbiguous(error: unknown): boolean {
-  return /Ambiguous update/.test(errorText(error));
+/** LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since. */
+function isAboutNode(error: unknown): boolean {
+  return /Ambiguous update|Node ".*" does not exist|No writers found for node/.test(errorText(error));
 }
+
+const nodesOf = ({ nodes }: OpenedGraph["graph"]): string[] =>
+  Object.keys(nodes).filter((name) => !name.startsWith("__"));
 
 /** The nodes that the latest superstep ran, or that wait to run. */
 function candidates(head: CheckpointTuple | undefined): string[] {

@@ -36,11 +36,16 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
   if (size > 0) await file.read(last, 0, 1, size - 1);
   if (size > 0 && last.toString() !== "\n") await file.appendFile("\n");
   let queue: Promise<unknown> = Promise.resolve();
+  let isTorn = false;
   return {
     path,
     append: (entry) => {
       const write = async (): Promise<void> => {
-        await file.appendFile(`${JSON.stringify(entry)}\n`);
+        // The disk can get full in the middle of a line.
+        const begin = isTorn ? "\n" : "";
+        isTorn = true;
+        await file.appendFile(`${begin}${JSON.stringify(entry)}\n`);
+        isTorn = false;
         await file.datasync();
       };
       const written = queue.then(write, write);
@@ -69,18 +74,28 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
  * ```
  */
 export async function readReceipt(path: string): Promise<ReceiptEntry[]> {
-  const lines = (await readFile(path, "utf8")).split("\n").filter((line) => line !== "");
-  const entries = lines.flatMap((line): ReceiptEntry[] => {
+  return (await readReceiptLines(path)).entries;
+}
+
+/** The same, with the numbers of the lines that are no entries. A torn last line is not among them. Not exported. */
+export async function readReceiptLines(
+  path: string,
+): Promise<{ readonly entries: ReceiptEntry[]; readonly damaged: readonly number[] }> {
+  const lines = (await readFile(path, "utf8")).split("\n");
+  const entries: ReceiptEntry[] = [];
+  const damaged: number[] = [];
+  for (const [index, line] of lines.entries()) {
     const entry = parsed(line);
-    return isEntry(entry) ? [entry] : [];
-  });
-  if (lines.length > 0 && entries.length === 0)
+    if (isEntry(entry)) entries.push(entry);
+    else if (line.trim() !== "" && index < lines.length - 1) damaged.push(index + 1);
+  }
+  if (entries.length === 0 && lines.some((line) => line.trim() !== ""))
     throw InvalidSettingError.expected(
       "receipt",
       "a receipt of `repair`, with one JSON object on each line",
       path,
     );
-  return entries;
+  return { entries, damaged };
 }
 
 function parsed(line: string): unknown {

@@ -5,6 +5,7 @@ import { placeOfCall } from "../../history/calls/group.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { addToList } from "../../shared/add-to-list.js";
 import { type Examination, examineThread, type OpenCall } from "../examine/examine-thread.js";
 import { storedValueOf } from "../examine/read-list.js";
 import type { RepairPlan, RepairStep } from "../repair-plan.js";
@@ -52,19 +53,22 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
 }
 
-/** Messages that get a result, or that are written anew. */
-function writtenHeads({ openCalls, list }: Examination): ReadonlySet<BaseMessage> {
+/** Messages that get a result, whose calls are not sent, or that are written anew. */
+function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
   const closed = openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map(({ group }) => group.head);
   const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
-  return new Set<BaseMessage>([...closed, ...mended]);
+  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
 }
 
 /** The list with each message directly followed by its results, in call order. */
 function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
+  const openIn = new Map<unknown, OpenCall[]>();
+  for (const open of openCalls) addToList(openIn, open.group, open);
   return groups.flatMap((group, index) => {
     const next = groups[index + 1]?.head;
+    const openAt = new Map(openIn.get(group)?.map((open) => [open.place, open]));
     const results = group.calls.map((_, place) => {
-      const open = openCalls.find((one) => one.group === group && one.place === place);
+      const open = openAt.get(place);
       if (open === undefined) return group.results[place];
       if (open.recovered !== undefined) return open.recovered;
       return open.isLeftOpen ? undefined : closing(open, next, thread);

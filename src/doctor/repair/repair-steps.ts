@@ -20,7 +20,7 @@ export function messageOf(
 
 /** @param after The list that the thread gets. */
 export function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[] {
-  const { list, openCalls, orphans, duplicates, misplaced } = found;
+  const { list, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
   const to = new Map(after.map((message, index) => [message, index]));
   const from = (message: BaseMessage): number | null => list.byMessage.get(message)?.index ?? null;
   const steps: RepairStep[] = [];
@@ -42,8 +42,19 @@ export function stepsOf(found: Examination, after: readonly BaseMessage[]): Repa
         to: to.get(message) ?? null,
         description: `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
       });
+  for (const { group, call } of unsentCalls)
+    steps.push({
+      kind: "mend",
+      messageId: group.head.id ?? null,
+      callId: call.id,
+      tool: call.name,
+      from: from(group.head),
+      to: to.get(group.head) ?? null,
+      description: `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
+    });
+  const withoutCall = new Set(orphans);
   for (const message of [...orphans, ...duplicates]) {
-    const why = orphans.includes(message) ? "no call before it has its id" : "its call has another result";
+    const why = withoutCall.has(message) ? "no call before it has its id" : "its call has another result";
     steps.push({
       ...messageOf(message),
       kind: "take-out",
@@ -60,7 +71,7 @@ export function stepsOf(found: Examination, after: readonly BaseMessage[]): Repa
       to: to.get(message) ?? null,
       description: `The result of ${nameOf(message.name)} is moved to its call.`,
     });
-  for (const open of openCalls) if (!open.isLeftOpen) steps.push(stepOf(open, after));
+  for (const open of openCalls) if (!open.isLeftOpen) steps.push(stepOf(open, to.get(open.group.head)));
   const told = new Set(openCalls.flatMap(({ recovered }) => recovered ?? []));
   for (const [index, message] of after.entries())
     if (!isResult(message) && !list.byMessage.has(message) && !told.has(message as never))
@@ -74,17 +85,13 @@ export function stepsOf(found: Examination, after: readonly BaseMessage[]): Repa
   return steps;
 }
 
-function stepOf(
-  { group, call, place, recovered, standIn }: OpenCall,
-  after: readonly BaseMessage[],
-): RepairStep {
-  const start = after.indexOf(group.head);
+function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
   const fields = {
     messageId: recovered?.id ?? null,
     callId: call.id,
     tool: call.name,
     from: null,
-    to: start < 0 ? null : start + 1 + place,
+    to: start === undefined ? null : start + 1 + place,
   };
   const name = nameOf(call.name);
   if (recovered === undefined)

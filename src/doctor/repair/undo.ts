@@ -15,6 +15,8 @@ export interface UndoOptions {
    * thread whose repaired messages have changed since is refused anyway. @default false
    */
   readonly force?: boolean | undefined;
+  /** The node in whose name the state is written. @default the one that ran last */
+  readonly asNode?: string | undefined;
   /** Only these threads. @default all threads of the receipt */
   readonly threadIds?: readonly string[] | undefined;
 }
@@ -60,22 +62,30 @@ export async function* undo(
   entries: readonly ReceiptEntry[],
   options: UndoOptions = {},
 ): AsyncGenerator<UndoOutcome> {
+  const unwritten = new Set(entries.filter(isUnwritten).map(({ id }) => id));
   const intents = entries.filter((entry) => entry.kind === "intent");
   for (const intent of intents.toReversed()) {
+    if (unwritten.has(intent.id)) continue;
     if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
     yield await undoOne(store, intent, options);
   }
 }
 
+/** Somebody else was faster, so the repair has written nothing. */
+function isUnwritten(entry: ReceiptEntry): boolean {
+  return entry.kind === "result" && (entry.outcome === "moved" || entry.outcome === "busy");
+}
+
 async function undoOne(
   store: ThreadStore,
   intent: ReceiptIntent,
-  { force }: UndoOptions,
+  { force, asNode }: UndoOptions,
 ): Promise<UndoOutcome> {
   const { threadId, namespace, before, beforeHash } = intent;
   const base = { schemaVersion: 1, threadId, namespace } as const;
   const ref = { threadId, namespace };
   try {
+    if (hashList(before) !== beforeHash) return { ...base, kind: "failed", error: CHANGED };
     const thread = await store.read(ref);
     const skip = skipOf(thread);
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
@@ -87,6 +97,7 @@ async function undoOne(
     const outcome = await store.write(ref, {
       expectedCheckpointId: thread.checkpointId,
       messages: [...before, ...since],
+      asNode,
     });
     if (outcome.kind === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
     if (outcome.kind === "busy")
@@ -99,6 +110,9 @@ async function undoOne(
     return { ...base, kind: "failed", error: errorText(error) };
   }
 }
+
+const CHANGED =
+  "The messages in the receipt are not those that the repair has written down, so they were not restored.";
 
 function messagesIn({ content }: StoredThread): readonly unknown[] {
   return content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];

@@ -22,11 +22,13 @@ const ORDER_RULES: ReadonlySet<RuleName> = new Set<RuleName>([
 
 /** The rules of the dialect that the messages break, besides those of pairing. */
 export function contentFindings({ found, sent, dialect }: FindingContext, severity: Severity): Finding[] {
-  const { list } = found;
+  const { list, unsentCalls } = found;
+  const told = new Set(unsentCalls.map(({ group }) => list.byMessage.get(group.head)?.index));
   const thinks = sent.some((message) => isAIMessage(message) && reasoningOf(message) !== undefined);
   return (
     violationsOf(sent, dialect, list.messages.length)
       .filter(({ rule, grade }) => !PAIRING_RULES.has(rule) && (severity === "error" || grade !== "inferred"))
+      .filter(({ rule, index }) => rule !== "arguments" || !told.has(list.messages[index]?.index))
       // Only a model that thinks demands its reasoning back, and this thread shows none.
       .filter(({ rule }) => rule !== "missing-reasoning" || thinks)
       .map(({ rule, index, message, grade }) => {

@@ -8,7 +8,7 @@ import type { RuleName } from "../../providers/dialects/rule.js";
 import type { Examination, OpenCall } from "../examine/examine-thread.js";
 import type { Finding, FindingCode, FixKind } from "../finding.js";
 import { finding, fix } from "./finding-of.js";
-import { violationsOf, wordsFor } from "./provider-words.js";
+import { violationsOf, wordsAt, wordsFor } from "./provider-words.js";
 
 export interface FindingContext {
   readonly found: Examination;
@@ -21,15 +21,18 @@ export interface FindingContext {
 
 export function pairingFindings(context: FindingContext): Finding[] {
   const { found, sent, dialect, waits } = context;
-  const { list, groups, openCalls, orphans, duplicates, misplaced } = found;
-  const violations = violationsOf(sent, dialect, list.messages.length);
+  const { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
+  const words = wordsAt(violationsOf(sent, dialect, list.messages.length));
+  const headOf = new Map(
+    groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
+  );
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
   const says = (
     rules: readonly RuleName[],
     messages: readonly BaseMessage[],
   ): Pick<Finding, "dialect" | "providerSays"> => {
     const places = messages.map((message) => placeIn.get(message) ?? -1);
-    const providerSays = wordsFor(violations, rules, places);
+    const providerSays = wordsFor(words, rules, places);
     return { dialect: providerSays === null ? null : dialect, providerSays };
   };
   const ofResult = (
@@ -44,7 +47,7 @@ export function pairingFindings(context: FindingContext): Finding[] {
       messageId: message.id ?? null,
       callId: callIdOf(message),
       tool: message.name ?? null,
-      ...says(rules, [message, ...headsOf(message, found)]),
+      ...says(rules, [message, headOf.get(message) ?? message]),
       evidence: `The result${of(message.name)} for the call \`${callIdOf(message)}\` ${what}.`,
       fixes: [fix(kind)],
     });
@@ -56,6 +59,20 @@ export function pairingFindings(context: FindingContext): Finding[] {
         const index = list.byMessage.get(open.group.head)?.index ?? null;
         return openCallFindings(open, index, says(["missing-result"], [open.group.head]));
       }),
+    ...unsentCalls.map(({ group, call, isSentRaw }) =>
+      finding("content/arguments", isSentRaw ? "warning" : "error", {
+        index: list.byMessage.get(group.head)?.index ?? null,
+        messageId: group.head.id ?? null,
+        callId: call.id,
+        tool: call.name,
+        ...says(isSentRaw ? ["arguments"] : ["orphan-result"], [
+          group.head,
+          ...group.results.flatMap((result) => result ?? []),
+        ]),
+        evidence: `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${isSentRaw ? "send them as they are" : "send its result, and not the call"}.`,
+        fixes: [fix("mend")],
+      }),
+    ),
     ...orphans.map((message) =>
       ofResult("pairing/orphan-result", message, ["orphan-result"], "take-out", "has no call before it"),
     ),
@@ -79,11 +96,6 @@ export function pairingFindings(context: FindingContext): Finding[] {
     ),
     ...reusedIds(context, (message) => says(["repeated-call-id"], [message])),
   ];
-}
-
-function headsOf(result: ToolMessage, { groups }: Examination): BaseMessage[] {
-  const own = groups.find(({ results }) => results.includes(result));
-  return own === undefined ? [] : [own.head];
 }
 
 function openCallFindings(

@@ -64,7 +64,8 @@ export async function readText({ file, folder, readInput }: FilePlace): Promise<
 /** The threads of a text. @throws UsageError for a text that is not JSON. */
 export function parseThreads(text: string, name: string): unknown[] {
   if (text.trim() === "") throw new UsageError(`Expected ${name} to be JSON, and it is empty.`);
-  const whole = parseJson(text);
+  // Some programs begin a file with a byte order mark.
+  const whole = parseJson(text.replace(/^\uFEFF/, ""));
   if (whole !== undefined)
     return Array.isArray(whole) && whole.length > 0 && whole.every(isState) ? whole : [whole];
   const lines = text.split("\n").map((line, index) => ({ line: line.trim(), number: index + 1 }));

@@ -4,6 +4,7 @@ import { unansweredCalls } from "../../history/calls/open-calls.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
+import { recordsIn } from "../../shared/records-in.js";
 import type { EndedRun, OpenTask } from "../stored-thread.js";
 
 export interface ServedThread {
@@ -41,19 +42,24 @@ export interface ThreadsClient {
   ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
 }
 
-export function openTasksOf({ tasks = [] }: ServedState): OpenTask[] {
-  return tasks
+export function openTasksOf(state: ServedState): OpenTask[] {
+  return tasksIn(state)
     .filter(({ result }) => result == null)
-    .map(({ id, name, error, interrupts = [] }) => ({
-      id,
-      node: name,
-      error: error ?? undefined,
-      interrupts: interrupts.map(({ value }) => value),
+    .map((task) => ({
+      id: task.id,
+      node: task.name,
+      error: task.error ?? undefined,
+      interrupts: recordsIn(task.interrupts).map(({ value }) => value),
     }));
 }
 
-export function waitsForHuman({ tasks = [] }: ServedState): boolean {
-  return tasks.some(({ interrupts = [] }) => interrupts.length > 0);
+export function waitsForHuman(state: ServedState): boolean {
+  return tasksIn(state).some(({ interrupts }) => Array.isArray(interrupts) && interrupts.length > 0);
+}
+
+/** A file can have anything. */
+function tasksIn({ tasks }: ServedState): readonly ServedTask[] {
+  return recordsIn(tasks) as unknown as readonly ServedTask[];
 }
 
 /** Whether the history may have results that the state does not have. */
@@ -80,7 +86,7 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
       const isDiscarded = states[index - 1]?.metadata?.["source"] === "input";
       const checkpointId = state.checkpoint?.checkpoint_id;
       if (checkpointId == null || (index > 0 && !isDiscarded)) return [];
-      const results = (state.tasks ?? []).flatMap(({ result }) => (isRecord(result) ? [result] : []));
+      const results = tasksIn(state).flatMap(({ result }) => (isRecord(result) ? [result] : []));
       const written = results.flatMap((result) => [result["messages"] ?? []].flat());
       const others = results.flatMap(Object.keys).filter((name) => name !== "messages");
       if (written.length + others.length === 0) return [];
@@ -95,6 +101,30 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
       ];
     })
     .toReversed();
+}
+
+/**
+ * What finished tasks of a state wrote to other keys than `messages`. A key that several of them wrote is left out,
+ * because one update cannot repeat what its reducer made of them.
+ */
+export function otherWritesOf(state: ServedState): Record<string, unknown> {
+  const written = tasksIn(state)
+    .flatMap(({ result }) => (isRecord(result) ? Object.entries(result) : []))
+    .filter(([name]) => name !== "messages");
+  const names = written.map(([name]) => name);
+  return Object.fromEntries(written.filter(([name]) => names.indexOf(name) === names.lastIndexOf(name)));
+}
+
+/**
+ * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message without invalid
+ * calls an empty list of them, after its calls. A list that is sent comes before them.
+ */
+export function asSent(message: unknown): unknown {
+  if (!isRecord(message)) return message;
+  const { invalid_tool_calls, ...rest } = message;
+  const names = Object.keys(message);
+  const isAfter = names.indexOf("tool_calls") < names.indexOf("invalid_tool_calls");
+  return isAfter && Array.isArray(invalid_tool_calls) && invalid_tool_calls.length === 0 ? rest : message;
 }
 
 function messagesIn(values: unknown) {

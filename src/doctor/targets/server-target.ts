@@ -1,16 +1,23 @@
 /** Threads of a LangGraph server, read and written through its SDK. */
 
 import type { StoredMessages, StoredThread, ThreadStatus } from "../stored-thread.js";
-import type { ThreadRef, ThreadSelection, ThreadStore, ThreadWrite, WriteOutcome } from "../thread-store.js";
+import type { ThreadRef, ThreadStore, ThreadWrite, WriteOutcome } from "../thread-store.js";
 import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { hideSecrets, safeAddress } from "./safe-address.js";
+import { searchThreads } from "./search-threads.js";
 import type { ServedState, ServedThread, ThreadsClient } from "./served-state.js";
-import { endedRunsOf, mayLackResults, openTasksOf, waitsForHuman } from "./served-state.js";
+import {
+  asSent,
+  endedRunsOf,
+  mayLackResults,
+  openTasksOf,
+  otherWritesOf,
+  waitsForHuman,
+} from "./served-state.js";
 import { UsageError } from "./usage-error.js";
 
 const SDK = "@langchain/langgraph-sdk";
-const PAGE = 100;
 /** How many states are read for the results of ended runs. */
 const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
@@ -51,20 +58,28 @@ export async function openServer({
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
+  let found: unknown;
   try {
-    await threads.search({ limit: 1, select: ["thread_id"] });
+    found = await threads.search({ limit: 1, select: ["thread_id"] });
   } catch (error) {
     throw new UsageError(`${target}: ${explain(error, hide)}`);
   }
+  if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
   return {
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    read: (ref) => readThread(threads, ref, hide),
-    write: (ref, write) => writeThread(threads, ref, write),
+    read: (ref) =>
+      readThread(threads, ref, hide).catch((error: unknown) => {
+        throw new Error(hide(reasonOf(error)));
+      }),
+    write: (ref, write) => writeThread(threads, ref, write, hide),
     close: async () => {},
   };
 }
+
+const NO_LIST =
+  "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
 
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
 
@@ -74,50 +89,10 @@ function explain(error: unknown, hide: (text: string) => string): string {
     return `the server refuses the request (${status}). Name the variable with the key: --api-key-env NAME, or add a header: --header authorization="Bearer …".`;
   if (status === 404)
     return "there is a server, but no LangGraph server: it has no /threads/search (404). Check the address.";
+  if (Object(error).name === "SyntaxError") return NO_LIST;
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
   // The SDK puts advice around the reason, which is known here.
   return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
-}
-
-/** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
-async function* searchThreads(
-  threads: ThreadsClient,
-  { threadIds, metadata, status, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
-): AsyncGenerator<ThreadRef> {
-  const seen = new Set<string>();
-  let count = 0;
-  let offset = 0;
-  let last: string | undefined;
-  for (;;) {
-    const page = await threads.search({
-      ...(threadIds !== undefined && { ids: [...threadIds] }),
-      ...(metadata !== undefined && { metadata }),
-      ...(status !== undefined && { status }),
-      sortBy: "created_at",
-      sortOrder: "asc",
-      limit: PAGE,
-      offset,
-      select: ["thread_id", "updated_at"],
-    });
-    // A page begins with the last thread of the page before. If it does not, a thread was deleted meanwhile, and
-    // others may have moved to an earlier page.
-    if (last !== undefined && page[0]?.thread_id !== last) {
-      offset = Math.max(0, offset - PAGE);
-      last = undefined;
-      continue;
-    }
-    for (const { thread_id, updated_at } of page) {
-      if (seen.has(thread_id)) continue;
-      seen.add(thread_id);
-      if (since !== undefined && Date.parse(updated_at) < since.getTime()) continue;
-      if (count === limit) return;
-      count += 1;
-      yield { threadId: thread_id, namespace: "" };
-    }
-    if (page.length < PAGE) return;
-    offset += page.length - 1;
-    last = page.at(-1)?.thread_id;
-  }
 }
 
 async function readThread(
@@ -125,7 +100,11 @@ async function readThread(
   ref: ThreadRef,
   hide: (text: string) => string,
 ): Promise<StoredThread> {
-  const thread = await threads.get(ref.threadId);
+  const thread = await threads.get(ref.threadId).catch((error: unknown) => {
+    if (statusCodeOf(error) !== 404) throw error;
+    return undefined;
+  });
+  if (thread === undefined) return { ...described(ref, DELETED), content: GONE };
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
@@ -153,7 +132,8 @@ async function historyOf(
 
 /**
  * LangGraph applies the writes of finished tasks when it reads the latest state. If one of them removes an unknown message,
- * that read fails, and the same checkpoint can still be read as a part of the history.
+ * that read fails, and the same checkpoint can still be read as a part of the history. The results of finished tasks
+ * are there too.
  */
 async function readFailing(
   threads: ThreadsClient,
@@ -161,20 +141,40 @@ async function readFailing(
   thread: ServedThread,
   reason: string,
 ): Promise<StoredThread> {
-  const [state] = await threads
-    .getHistory(ref.threadId, { limit: 1, select: FIELDS })
-    .catch((error: unknown) => {
-      if (statusCodeOf(error) !== 500) throw error;
-      return [];
-    });
+  const states = await failingHistory(threads, ref);
+  const [state] = states;
   if (state === undefined) {
     const kind = /removal|delet(?:e|ing) a message/i.test(reason) ? "bricked" : "unreadable";
     return { ...described(ref, thread), content: { kind, reason, messages: undefined } };
   }
   const { content, ...rest } = ofState(state);
   const messages = content.kind === "read" ? content.messages : undefined;
-  return { ...described(ref, thread), ...rest, content: { kind: "bricked", reason, messages } };
+  return {
+    ...described(ref, thread),
+    ...rest,
+    endedRuns: endedRunsOf(states),
+    content: { kind: "bricked", reason, messages },
+  };
 }
+
+/** If an earlier state cannot be read, the latest one may still be readable. Empty if nothing is. */
+async function failingHistory(
+  threads: ThreadsClient,
+  { threadId }: ThreadRef,
+): Promise<readonly ServedState[]> {
+  for (const limit of [STATES_TO_READ, 1]) {
+    try {
+      return await threads.getHistory(threadId, { limit, select: FIELDS });
+    } catch (error) {
+      if (statusCodeOf(error) !== 500) throw error;
+    }
+  }
+  return [];
+}
+
+/** A thread that was listed, and was deleted before it was read. */
+const DELETED = { thread_id: "", status: "error", updated_at: "" };
+const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 function described(
   { threadId }: ThreadRef,
@@ -184,7 +184,7 @@ function described(
     threadId,
     namespace: "",
     checkpointId: undefined,
-    updatedAt: updated_at,
+    updatedAt: updated_at || undefined,
     status: status as ThreadStatus,
     endedRuns: [],
     openTasks: undefined,
@@ -208,35 +208,40 @@ async function writeThread(
   threads: ThreadsClient,
   { threadId }: ThreadRef,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,
+  hide: (text: string) => string,
 ): Promise<WriteOutcome> {
   const { status } = await threads.get(threadId);
   if (status === "busy") return { kind: "busy" };
-  const { id: head, isReadable } = await headOf(threads, threadId);
+  const { id: head, failing } = await headOf(threads, threadId);
   if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
+  const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
   try {
     const { checkpoint } = await threads.updateState(threadId, {
-      values: { messages: [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages] },
+      values: { ...(failing && otherWritesOf(failing)), messages: list },
       // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
-      ...(!isReadable && head !== undefined && { checkpointId: head }),
+      ...(failing && head !== undefined && { checkpointId: head }),
       ...(asNode !== undefined && { asNode }),
     });
     return { kind: "written", checkpointId: checkpoint?.checkpoint_id ?? undefined };
   } catch (error) {
     if (statusCodeOf(error) === 409) return { kind: "busy" };
-    throw error;
+    if (typeof statusCodeOf(error) !== "number") throw error;
+    // A server does not say more of a node that it does not know, or cannot tell.
+    const about = asNode === undefined ? "Try to name a node" : `Check the node \`${asNode}\``;
+    throw new Error(`${hide(reasonOf(error))}. ${about} with --as-node (\`asNode\` in the library).`);
   }
 }
 
 async function headOf(
   threads: ThreadsClient,
   threadId: string,
-): Promise<{ readonly id: string | undefined; readonly isReadable: boolean }> {
+): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
+  const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
   try {
-    const { checkpoint } = await threads.getState(threadId, undefined, { select: ["checkpoint"] });
-    return { id: checkpoint?.checkpoint_id ?? undefined, isReadable: true };
+    return { id: idOf(await threads.getState(threadId, undefined, { select: ["checkpoint"] })) };
   } catch (error) {
     if (statusCodeOf(error) !== 500) throw error;
-    const [state] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint"] });
-    return { id: state?.checkpoint?.checkpoint_id ?? undefined, isReadable: false };
+    const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
+    return { id: idOf(failing), failing };
   }
 }

@@ -18,6 +18,11 @@ export function deriveId(message: BaseMessage, previousId: string, salt = 0): st
   return hashText(parts.join("\n")).slice(0, 32);
 }
 
+/** Whether this library has derived the id. Ids of LangGraph and of providers have another form. */
+export function isDerivedId(id: string | undefined): boolean {
+  return id !== undefined && /^[0-9a-f]{32}$/.test(id);
+}
+
 /** A derived id that is not yet taken. */
 export function deriveUnusedId(
   message: BaseMessage,

@@ -1,5 +1,6 @@
 /** Writes a deployment: threads of real agents, of which the caller knows what is wrong with each. */
 
+import { eachOf } from "../each-of.js";
 import { AGENT_NAMES, type AgentName } from "./agents.js";
 import type { Driver } from "./driver.js";
 import { type Made, RECIPES } from "./recipes.js";
@@ -25,6 +26,8 @@ export interface DeployOptions {
   readonly open: (agent: AgentName, threadId: string) => Driver | Promise<Driver>;
   /** @default all */
   readonly agents?: readonly AgentName[];
+  /** How many threads are written at once. @default 8 */
+  readonly concurrency?: number;
 }
 
 interface Story {
@@ -108,7 +111,7 @@ const BROKEN: readonly Story[] = AGENT_NAMES.flatMap((_, round) =>
 
 /** The same options write the same threads, apart from ids of messages and times. */
 export async function deploy(options: DeployOptions): Promise<DeployedThread[]> {
-  const { threads, broken, waiting, busy = 0, open, agents = AGENT_NAMES } = options;
+  const { threads, broken, waiting, busy = 0, open, agents = AGENT_NAMES, concurrency } = options;
   const take = (stories: readonly Story[], count: number): Story[] => {
     const own = stories.filter(({ agent }) => agents.includes(agent));
     return Array.from(
@@ -117,22 +120,25 @@ export async function deploy(options: DeployOptions): Promise<DeployedThread[]> 
     );
   };
   const sound = threads - broken - waiting - busy;
+  // A busy thread takes a worker of its server, so it comes last.
   const stories = [
     ...take(BROKEN, broken),
     ...take(WAITING, waiting),
-    ...take(BUSY, busy),
     ...take(SOUND, sound),
+    ...take(BUSY, busy),
   ];
-  const deployed: DeployedThread[] = [];
-  for (const [index, { agent, kind, story, make }] of stories.entries()) {
+  const deployThread = async (
+    { agent, kind, story, make }: Story,
+    index: number,
+  ): Promise<DeployedThread> => {
     const driver = await open(agent, `${agent}-${index}`);
     const prefix = `t${index}_`;
     const turns = (index % 3) + (kind === "sound" ? 1 : 0);
     for (let turn = 0; turn < turns; turn += 1) await playTurn(driver, `${prefix}${turn}`, turn);
     const { findings, kept = [], values = {} } = await make(driver, prefix);
-    deployed.push({ agent, threadId: driver.threadId, kind, story, findings, kept, values });
-  }
-  return deployed;
+    return { agent, threadId: driver.threadId, kind, story, findings, kept, values };
+  };
+  return eachOf(stories, deployThread, concurrency);
 }
 
 /** A sound turn with tools, which also writes what the agent keeps beside its messages. */

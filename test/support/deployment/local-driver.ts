@@ -4,13 +4,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { mortalSaver } from "../mortal-saver.js";
-import { type AgentName, createDeployedAgent } from "./agents.js";
+import { type AgentName, type AnyGraph, createDeployedAgent } from "./agents.js";
 import type { Driver } from "./driver.js";
 import { type WorkCall, workText } from "./strict-worker.js";
 
+const graphs = new WeakMap<BaseCheckpointSaver, Map<AgentName, AnyGraph>>();
+
+/** The agent over this saver. It is made once, which takes longer than a turn. */
+function graphOver(saver: BaseCheckpointSaver, agent: AgentName): AnyGraph {
+  const known = graphs.get(saver) ?? new Map<AgentName, AnyGraph>();
+  graphs.set(saver, known);
+  const graph = known.get(agent) ?? createDeployedAgent(agent, saver);
+  known.set(agent, graph);
+  return graph;
+}
+
 /** Makes the driver of each thread of one agent over one saver. */
 export function driveLocally(agent: AgentName, saver: BaseCheckpointSaver): (threadId: string) => Driver {
-  const graph = createDeployedAgent(agent, saver);
+  const graph = graphOver(saver, agent);
   return (threadId) => {
     const config = { configurable: { thread_id: threadId } };
     const say = async (content: string): Promise<unknown> => {
@@ -37,7 +48,7 @@ export function driveLocally(agent: AgentName, saver: BaseCheckpointSaver): (thr
       { over, end }: { over: BaseCheckpointSaver; end: () => void },
     ) => {
       const controller = new AbortController();
-      const running = createDeployedAgent(agent, over)
+      const running = graphOver(over, agent)
         .invoke(
           { messages: [{ role: "user", content: workText(calls) }] },
           { ...config, durability: "sync", signal: controller.signal },
@@ -72,7 +83,7 @@ export function driveLocally(agent: AgentName, saver: BaseCheckpointSaver): (thr
 }
 
 /** Whether the latest message has calls, so that the tools have begun. */
-async function startedTools(graph: ReturnType<typeof createDeployedAgent>, config: object): Promise<boolean> {
+async function startedTools(graph: AnyGraph, config: object): Promise<boolean> {
   const { values, next } = await graph.getState(config);
   const messages = values["messages"] as BaseMessage[] | undefined;
   return next.includes("tools") && messages?.some(({ type }) => type === "ai") === true;

@@ -18,6 +18,7 @@ import {
   readReceipt,
   undo,
 } from "../../../src/doctor.js";
+import { eachOf } from "../each-of.js";
 import { type AgentName, createDeployedAgent } from "./agents.js";
 import type { DeployedThread } from "./deploy.js";
 import { driveLocally } from "./local-driver.js";
@@ -55,8 +56,8 @@ export async function diagnoseAll(clinic: Clinic): Promise<Map<string, ThreadRep
   const reports = new Map<string, ThreadReport>();
   for (const agent of clinic.databases.keys()) {
     const store = storeOf(clinic, agent);
-    for await (const ref of store.threads({}))
-      reports.set(ref.threadId, diagnoseThread(await store.read(ref), { dialect: "auto" }));
+    const read = await eachOf(store.threads({}), (ref) => store.read(ref));
+    for (const thread of read) reports.set(thread.threadId, diagnoseThread(thread, { dialect: "auto" }));
   }
   return reports;
 }
@@ -98,11 +99,11 @@ export async function repairAll(clinic: Clinic, receiptPath: string): Promise<Re
   const receipt = await openReceipt(receiptPath);
   for (const agent of clinic.databases.keys()) {
     const store = storeOf(clinic, agent);
-    for await (const ref of store.threads({})) {
+    await eachOf(store.threads({}), async (ref) => {
       const plan = planRepair(await store.read(ref));
       plans.set(ref.threadId, plan);
       outcomes.set(ref.threadId, await applyRepair({ store, ref }, plan, { receipt }));
-    }
+    });
   }
   await receipt.close();
   return { plans, outcomes };
@@ -127,14 +128,14 @@ export interface Kept {
 /** What each thread has stored now. */
 export async function keepAll(clinic: Clinic): Promise<Map<string, Kept>> {
   const kept = new Map<string, Kept>();
-  for (const { agent, threadId, story } of clinic.threads) {
+  await eachOf(clinic.threads, async ({ agent, threadId, story }) => {
     const database = databaseOf(clinic, agent);
     const { messages: _, ...channels } = await database.channels(threadId);
     const messages = await messagesJson(agent, database, threadId).catch((cause: unknown) => {
       throw new Error(`${threadId} (${story}) cannot be read.`, { cause });
     });
     kept.set(threadId, { dump: await database.dump(threadId), messages, channels });
-  }
+  });
   return kept;
 }
 
@@ -193,27 +194,27 @@ export async function checkUndo(
   outcomes: ReadonlyMap<string, UndoOutcome>,
 ): Promise<Told> {
   const told: string[] = [];
-  for (const thread of clinic.threads) {
+  await eachOf(clinic.threads, async (thread) => {
     const { agent, threadId, kind } = thread;
     const outcome = outcomes.get(threadId);
     if (kind !== "broken") {
       if (outcome !== undefined) told.push(`${nameOf(thread)}: undo says ${outcome.kind}`);
-      continue;
+      return;
     }
     if (outcome?.kind !== "restored") told.push(`${nameOf(thread)}: undo says ${JSON.stringify(outcome)}`);
     const list = await messagesJson(agent, databaseOf(clinic, agent), threadId);
     const [was, is] = [JSON.stringify(before.get(threadId)?.messages), JSON.stringify(list)];
     if (was !== is) told.push(`${nameOf(thread)}: the messages were\n${was}\nand are\n${is}`);
-  }
+  });
   return told;
 }
 
 /** Each thread goes on in its own agent, with a strict model. What it had stays. */
 export async function checkGoingOn(clinic: Clinic): Promise<Told> {
   const told: string[] = [];
-  for (const thread of clinic.threads) {
+  await eachOf(clinic.threads, async (thread) => {
     const { agent, threadId, kind } = thread;
-    if (kind === "waiting" || kind === "busy") continue;
+    if (kind === "waiting" || kind === "busy") return;
     const database = databaseOf(clinic, agent);
     const driver = driveLocally(agent, database.saver)(threadId);
     const before = await messagesJson(agent, database, threadId);
@@ -225,7 +226,7 @@ export async function checkGoingOn(clinic: Clinic): Promise<Told> {
     const after = (await messagesJson(agent, database, threadId).catch(() => [])).map(contentsOf);
     const missing = before.filter((message) => !after.includes(contentsOf(message)));
     if (missing.length > 0) told.push(`${nameOf(thread)}: ${missing.map(idOf).join()} is gone`);
-  }
+  });
   return told;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The ways in which threads break, each as it happens in life: by a real run of the agent, or by a write that users,
- * user interfaces and middleware make. See the reports in `test/history/broken-histories.test.ts`.
+ * user interfaces and middleware make. See the reports in `test/support/broken-histories.ts`.
  */
 
 import {
@@ -140,6 +140,19 @@ export const RECIPES: readonly Recipe[] = [
     make: async (driver, prefix) => {
       await driver.work([{ id: `${prefix}f`, name: "forget" }]);
       return { findings: [{ code: "thread/bricked" }, dangling(`${prefix}f`)], kept: ["forgotten"] };
+    },
+  },
+  {
+    name: "the same, and a call beside it wrote another key of the state",
+    agents: ["langchain", "react"],
+    make: async (driver, prefix) => {
+      const count = { id: `${prefix}c`, name: "count", args: { value: 55 } };
+      await driver.work([count, { id: `${prefix}f`, name: "forget" }]);
+      return {
+        findings: [{ code: "thread/bricked" }, dangling(`${prefix}c`), dangling(`${prefix}f`)],
+        kept: ["counted 55", "forgotten"],
+        values: { counter: 55 },
+      };
     },
   },
   {

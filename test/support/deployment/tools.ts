@@ -7,7 +7,8 @@ import { Command, interrupt } from "@langchain/langgraph";
 import { z } from "zod";
 
 const labelled = z.object({ label: z.string().default("-") });
-const LONGEST_MS = 120_000;
+/** Longer than the tests of a whole deployment. */
+const LONGEST_MS = 1_800_000;
 
 /** Returns at once. */
 const look = tool(async ({ label }: z.infer<typeof labelled>) => `look done ${label}`, {

@@ -25,7 +25,7 @@ export const readCount: ReadValue<number> = (text, option) => {
 export const readSince: ReadValue<
   ({ readonly span: number } | { readonly time: number }) & { readonly text: string }
 > = (text, option) => {
-  const [, count, unit] = /^(\d+)([smhdw])$/.exec(text) ?? [];
+  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return { text, span: Number(count) * UNITS[unit as keyof typeof UNITS] };
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time))
@@ -41,7 +41,7 @@ export const readPair: ReadValue<readonly [key: string, value: string]> = (text,
 };
 
 export const readAddress: ReadValue<string> = (text, option) => {
-  if (!URL.canParse(text))
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new UsageError(`Expected --${option} to be an address such as http://localhost:2024.`);
   return text;
 };

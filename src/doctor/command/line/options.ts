@@ -185,8 +185,8 @@ export const OPTIONS = {
     group: "write",
     value: "NAME",
     read: readText,
-    help: "The node that the repair is written as. Default: the node that LangGraph finds itself.",
-    commands: ["repair"],
+    help: "The node that the thread is written as. Default: the node that LangGraph finds itself.",
+    commands: ["repair", "undo"],
   },
   format: {
     group: "output",
