@@ -26,7 +26,7 @@ import type { Origin } from "./lineage.js";
  * ];
  * const { stored, added } = explainInput(history, { dialect: "anthropic" });
  * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed call-id-renamed', 'sent ' ]
- * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '1 placeholder,call-id-renamed' ]
+ * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder,call-id-renamed' ]
  * ```
  */
 export function explainInput(
