@@ -41,6 +41,9 @@ export interface ThreadsClient {
   ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
 }
 
+/** What reads a thread. */
+export type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+
 export function openTasksOf({ tasks = [] }: ServedState): OpenTask[] {
   return tasks
     .filter(({ result }) => result == null)

@@ -5,7 +5,7 @@ import type { ThreadRef, ThreadSelection, ThreadStore, ThreadWrite, WriteOutcome
 import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { hideSecrets, safeAddress } from "./safe-address.js";
-import type { ServedState, ServedThread, ThreadsClient } from "./served-state.js";
+import type { ServedState, ServedThread, ThreadsClient, ThreadsReader } from "./served-state.js";
 import { endedRunsOf, mayLackResults, openTasksOf, waitsForHuman } from "./served-state.js";
 import { UsageError } from "./usage-error.js";
 
@@ -60,7 +60,7 @@ export async function openServer({
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    read: (ref) => readThread(threads, ref, hide),
+    read: (ref) => readServedThread(threads, ref, hide),
     write: (ref, write) => writeThread(threads, ref, write),
     close: async () => {},
   };
@@ -120,17 +120,19 @@ async function* searchThreads(
   }
 }
 
-async function readThread(
-  threads: ThreadsClient,
+/** @param statesToRead Contract: how many states are read for the results of ended runs, given the latest one. */
+export async function readServedThread(
+  threads: ThreadsReader,
   ref: ThreadRef,
   hide: (text: string) => string,
+  statesToRead: (latest: ServedState) => number = () => STATES_TO_READ,
 ): Promise<StoredThread> {
   const thread = await threads.get(ref.threadId);
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
     const state = await threads.getState(ref.threadId, undefined, { select: FIELDS });
-    const history = await historyOf(threads, ref, state);
+    const history = await historyOf(threads, ref, state, statesToRead(state));
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
     if (statusCodeOf(error) !== 500) throw error;
@@ -142,13 +144,14 @@ async function readThread(
  * The history is read only if a run has ended early, or if a result may be missing.
  */
 async function historyOf(
-  threads: ThreadsClient,
+  threads: ThreadsReader,
   { threadId }: ThreadRef,
   state: ServedState,
+  limit: number,
 ): Promise<readonly ServedState[]> {
-  if (!mayLackResults(state)) return [];
+  if (limit === 0 || !mayLackResults(state)) return [];
   // Without it there are fewer results to recover, and nothing else changes.
-  return threads.getHistory(threadId, { limit: STATES_TO_READ, select: FIELDS }).catch(() => []);
+  return threads.getHistory(threadId, { limit, select: FIELDS }).catch(() => []);
 }
 
 /**
@@ -156,7 +159,7 @@ async function historyOf(
  * that read fails, and the same checkpoint can still be read as a part of the history.
  */
 async function readFailing(
-  threads: ThreadsClient,
+  threads: ThreadsReader,
   ref: ThreadRef,
   thread: ServedThread,
   reason: string,
