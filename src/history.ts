@@ -12,4 +12,12 @@ export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-m
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";
+export { explainInput } from "./providers/input/explanation/explain-input.js";
+export type {
+  AddedMessageExplanation,
+  InputExplanation,
+  InputReason,
+  InputReasonCode,
+  StoredMessageExplanation,
+} from "./providers/input/explanation/explanation.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";

@@ -58,6 +58,14 @@ export {
 export { dialectOf } from "./providers/dialects/dialect-of.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";
+export { explainInput } from "./providers/input/explanation/explain-input.js";
+export type {
+  AddedMessageExplanation,
+  InputExplanation,
+  InputReason,
+  InputReasonCode,
+  StoredMessageExplanation,
+} from "./providers/input/explanation/explanation.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export { type CreateModel, cachedCreateModel } from "./providers/models/cached-create-model.js";
 export { type CreateModelOptions, createModel } from "./providers/models/create-model.js";

@@ -44,6 +44,15 @@ export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtL
  */
 export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
   const messages = soundMessages(given);
+  const left = filterEach(messages, max);
+  return (left === messages ? left : left.filter((message) => message !== undefined)) as BaseMessage[];
+}
+
+/** What is left of each message; undefined for one that is left out. The same array if nothing is removed. */
+export function filterEach(
+  messages: readonly BaseMessage[],
+  max: ToolCallsToKeep,
+): readonly (BaseMessage | undefined)[] {
   const { groups } = groupMessages(messages, callsOf);
   const turnStart = messages.findLastIndex(
     (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
@@ -64,10 +73,10 @@ export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToK
     replacements.set(group.head, withoutFirstCalls(group.head, cut));
     for (const result of resultsOf(group, cut)) dropped.add(result);
   }
-  if (replacements.size === 0) return messages as BaseMessage[];
-  return messages.flatMap((message) => {
-    if (dropped.has(message)) return [];
-    return replacements.has(message) ? (replacements.get(message) ?? []) : [message];
+  if (replacements.size === 0) return messages;
+  return messages.map((message) => {
+    if (dropped.has(message)) return undefined;
+    return replacements.has(message) ? replacements.get(message) : message;
   });
 }
 

@@ -17,7 +17,7 @@ export interface VisibleHistory {
 }
 
 export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory {
-  const covered = coveredIds(history);
+  const covered = coveringSummaries(history);
   const isVisible = (message: BaseMessage): boolean => message.id === undefined || !covered.has(message.id);
   const system: BaseMessage[] = [];
   const summaries: BaseMessage[] = [];
@@ -44,10 +44,11 @@ export function flattenVisible({ system, summaries, lateResults, rest }: Visible
   return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
 }
 
-/** Everything that the summaries of the history cover, including summaries that are covered themselves. */
-function coveredIds(history: readonly BaseMessage[]): ReadonlySet<string> {
-  const covered = new Set<string>();
-  for (const message of history) for (const id of coverageOf(message)?.messages ?? []) covered.add(id);
+/** The last summary that covers each message, by the message's id. A summary can be covered itself. */
+export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
+  const covered = new Map<string, BaseMessage>();
+  for (const message of history)
+    for (const id of coverageOf(message)?.messages ?? []) covered.set(id, message);
   return covered;
 }
 

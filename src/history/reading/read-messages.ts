@@ -11,23 +11,40 @@ import { mendMessage } from "./message-shape.js";
  * reported.
  */
 export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
+  return readEach(values, report).filter((message) => message !== undefined);
+}
+
+/** The message that each value becomes; undefined for a value that is not a message, or is removed. */
+export function readEach(
+  values: readonly unknown[],
+  report: (repair: Repair) => void,
+): (BaseMessage | undefined)[] {
   const messages: (BaseMessage | undefined)[] = [];
   const places = new Map<string | undefined, number[]>();
+  let removed = 0;
   for (const value of values) {
     const message = readMessage(value, report);
+    const place = messages.length;
+    if (message === undefined || RemoveMessage.isInstance(message)) messages.push(undefined);
+    else messages.push(message);
     if (message === undefined) continue;
     if (!RemoveMessage.isInstance(message)) {
-      addToList(places, message.id, messages.length);
-      messages.push(message);
+      addToList(places, message.id, place);
     } else if (message.id === REMOVE_ALL_MESSAGES) {
-      messages.length = 0;
+      removed = place;
       places.clear();
     } else {
-      for (const place of places.get(message.id) ?? []) messages[place] = undefined;
+      for (const earlier of places.get(message.id) ?? []) messages[earlier] = undefined;
       places.delete(message.id);
     }
   }
-  return messages.filter((message) => message !== undefined);
+  return messages.fill(undefined, 0, removed);
+}
+
+/** Whether all values are messages, and none of them is a removal. Chunks count, because the list is not stored. */
+export function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
+  for (const value of values) if (!isMessage(value) || RemoveMessage.isInstance(value)) return false;
+  return true;
 }
 
 /** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */

@@ -1,10 +1,9 @@
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { type Group, placeOfCall } from "../calls/group.js";
 import { callsOf } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { causeInHistory, createPlaceholder } from "../messages/result.js";
-import { isMessage } from "../reading/coerce-message.js";
-import { listOf, readMessages } from "../reading/read-messages.js";
+import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
 
 /** What `repairHistory` returns. */
@@ -46,12 +45,6 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const groups = arrangeMessages(given, callsOf, report);
   const repaired = groups.flatMap((group, index) => closeGroup(group, groups[index + 1], report));
   return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };
-}
-
-/** Chunks count as messages here, because the list is not stored. */
-function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
-  for (const value of values) if (!isMessage(value) || RemoveMessage.isInstance(value)) return false;
-  return true;
 }
 
 function closeGroup(group: Group, next: Group | undefined, report: (repair: Repair) => void): BaseMessage[] {

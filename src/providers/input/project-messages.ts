@@ -3,7 +3,7 @@ import { createFollowing } from "../../history/following/follow-list.js";
 import { DIALECTS, type DialectName } from "../dialects/dialects.js";
 import type { Target } from "../dialects/maker.js";
 import { sizeOf } from "./bounds/shorten-message.js";
-import { Projection } from "./projection/projection.js";
+import { Projection, type ProjectionLog } from "./projection/projection.js";
 
 /** Messages before their projection. */
 export interface Conversation {
@@ -23,7 +23,7 @@ export interface Projected {
   readonly formed: () => BaseMessage[];
 }
 
-type Project = (conversation: Conversation, target: Target) => Projected;
+type Project = (conversation: Conversation, target: Target, log?: ProjectionLog) => Projected;
 
 const follow = createFollowing<Projection>();
 
@@ -40,17 +40,17 @@ export const projectMessages: Project = ({ system, messages }, target) => {
   );
 };
 
-/** The same for messages of one request only, such as shortened copies. */
-export const projectOnce: Project = ({ system, messages }, target) => {
-  const first = formSystem(system, target);
-  const projection = new Projection(target, first.length);
+/** The same for messages of one request only, such as shortened copies, or if somebody learns what happens to them. */
+export const projectOnce: Project = ({ system, messages }, target, log) => {
+  const first = formSystem(system, target, log);
+  const projection = new Projection(target, first.length, log);
   for (const [index, message] of messages.entries()) projection.take(message, index);
   return withFirst(first, projection);
 };
 
-function formSystem(system: BaseMessage | undefined, target: Target): BaseMessage[] {
+function formSystem(system: BaseMessage | undefined, target: Target, log?: ProjectionLog): BaseMessage[] {
   if (system === undefined) return [];
-  const projection = new Projection(target);
+  const projection = new Projection(target, 0, log);
   projection.take(system, 0);
   return projection.formed();
 }

@@ -1,15 +1,15 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { type Survey, surveyOf } from "../../history/following/survey.js";
-import { filterToolCalls, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
+import { filterEach, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import { coverageOf } from "../../history/messages/summary.js";
-import { isMessage } from "../../history/reading/coerce-message.js";
-import { assertList, readMessages } from "../../history/reading/read-messages.js";
+import { assertList, isMessageList, readEach, soundMessages } from "../../history/reading/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
 import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds/fit-input.js";
+import type { InputTrace } from "./input-trace.js";
 import type { Conversation } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
 
@@ -58,10 +58,14 @@ export function toModelInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): BaseMessage[] {
-  const { maxTokens } = options;
+  checkMaxTokens(options);
+  return prepareModelInput(history, options).messages as BaseMessage[];
+}
+
+/** @throws InvalidSettingError for a `maxTokens` that is not a number of 0 or more. */
+export function checkMaxTokens({ maxTokens }: ModelInputOptions): void {
   if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
     throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
-  return prepareModelInput(history, options).messages as BaseMessage[];
 }
 
 export interface PreparedInputOptions extends ModelInputOptions {
@@ -69,7 +73,11 @@ export interface PreparedInputOptions extends ModelInputOptions {
   readonly budget?: number | undefined;
 }
 
-/** The messages of {@link toModelInput}, and what the bounds changed in them. */
+/**
+ * The messages of {@link toModelInput}, and what the bounds changed in them.
+ *
+ * @param trace Learns what each step did. With it, all messages are projected, and not only the new ones.
+ */
 export function prepareModelInput(
   history: readonly BaseMessage[],
   {
@@ -80,18 +88,20 @@ export function prepareModelInput(
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
+  trace?: InputTrace,
 ): FittedInput {
   assertList(history);
   const survey = surveyOf(history);
-  const paired = pairedHistory(history, survey);
+  const paired = pairedHistory(history, survey, trace);
   const filtered =
-    maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
+    maxToolCallsFromHistory === undefined ? paired : filteredCalls(paired, maxToolCallsFromHistory, trace);
   const input = withSystemFirst(filtered, survey, systemPrompt);
+  trace?.systemFirst(input, systemPrompt);
   const bounds: Bound[] = [
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
-  const fitted = fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
+  const fitted = fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds, trace);
   return isSame(fitted.messages, history) ? { ...fitted, messages: history } : fitted;
 }
 
@@ -106,11 +116,20 @@ function isSame(messages: readonly BaseMessage[], history: readonly BaseMessage[
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Survey,
+  trace: InputTrace | undefined,
 ): readonly BaseMessage[] {
-  if (odd === 0 && summaries === 0) return repairAfter(history, paired);
-  const messages = readable(history);
-  const visible = hasSummary(messages) ? flattenVisible(visibleHistory(messages)) : messages;
-  return repairHistory(plainRoles(visible)).messages;
+  if (odd === 0 && summaries === 0) {
+    const repaired = repairAfter(history, paired);
+    trace?.repaired(repaired);
+    return repaired;
+  }
+  const messages = readable(history, trace);
+  const visible = hasSummary(messages) ? visibleMessages(messages, trace) : messages;
+  const plain = plainRoles(visible);
+  trace?.plainRoles(plain);
+  const repaired = repairHistory(plain).messages;
+  trace?.repaired(repaired);
+  return repaired;
 }
 
 /** Repairs the messages after those that are paired, if that is the same as a repair of all. */
@@ -123,9 +142,33 @@ function repairAfter(history: readonly BaseMessage[], paired: number): readonly 
   return isAlone ? history.slice(0, paired).concat(messages) : repairHistory(history).messages;
 }
 
-/** Values that are not messages are left out. */
-function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
-  return [...history].every(isMessage) ? history : readMessages(history, () => {});
+/** Values that are not messages are left out, and removals are carried out. */
+function readable(history: readonly BaseMessage[], trace: InputTrace | undefined): readonly BaseMessage[] {
+  if (isMessageList(history)) return history;
+  const messages = readEach(history, () => {});
+  trace?.read(messages);
+  return messages.filter((message) => message !== undefined);
+}
+
+function visibleMessages(
+  messages: readonly BaseMessage[],
+  trace: InputTrace | undefined,
+): readonly BaseMessage[] {
+  const visible = visibleHistory(messages);
+  trace?.visible(visible);
+  return flattenVisible(visible);
+}
+
+function filteredCalls(
+  paired: readonly BaseMessage[],
+  max: ToolCallsToKeep,
+  trace: InputTrace | undefined,
+): readonly BaseMessage[] {
+  const messages = soundMessages(paired);
+  trace?.sound(messages);
+  const left = filterEach(messages, max);
+  trace?.filtered(left);
+  return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {

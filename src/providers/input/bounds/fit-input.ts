@@ -1,8 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Target } from "../../dialects/maker.js";
+import type { InputTrace } from "../input-trace.js";
 import { type Conversation, projectMessages, projectOnce } from "../project-messages.js";
 import type { BoundStep } from "./bound-steps.js";
-import { type BoundName, type InputChange, InputDraft } from "./input-draft.js";
+import { type BoundName, type CutInput, type InputChange, InputDraft } from "./input-draft.js";
 import { sizeOf } from "./shorten-message.js";
 
 /** An input in the form in which it is sent. */
@@ -25,39 +26,51 @@ export interface Bound {
 const ATTEMPTS = 5;
 
 /** Projects an input, and brings it under each of the bounds. The input is not changed. */
-export function fitInput(input: Conversation, target: Target, bounds: readonly Bound[]): FittedInput {
-  const projected = projectMessages(input, target);
+export function fitInput(
+  input: Conversation,
+  target: Target,
+  bounds: readonly Bound[],
+  trace?: InputTrace,
+): FittedInput {
+  const projected =
+    trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace.projection());
   const size = projected.size();
   if (bounds.every(({ tokens }) => size <= tokens)) return { messages: projected.sent(), size, changes: [] };
-  return shortened(input, target, bounds);
+  return shortened(input, target, bounds, trace);
 }
 
-function shortened(input: Conversation, target: Target, bounds: readonly Bound[]): FittedInput {
+function shortened(
+  input: Conversation,
+  target: Target,
+  bounds: readonly Bound[],
+  trace: InputTrace | undefined,
+): FittedInput {
   const kinds = new Map<string | undefined, InputChange>();
-  let conversation = input;
-  let projected = projectOnce(input, target);
+  let projected = projectOnce(input, target, trace?.projection());
   for (const { name, tokens, steps } of bounds) {
     let excess = projected.size() - tokens;
     if (excess <= 0) continue;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
     const formed = projected.formed();
+    trace?.formed();
     let draft = new InputDraft(formed, tokens, excess);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       draft = new InputDraft(formed, tokens, excess);
       for (const step of steps) if (draft.excess > 0) step(draft);
-      conversation = conversationOf(draft.messages());
-      projected = projectOnce(conversation, target);
+      projected = projectOnce(conversationOf(draft.cut()), target, trace?.projection());
       const left = projected.size() - tokens;
       if (left <= 0) break;
       excess += left;
     }
+    trace?.cut(draft.cut(), tokens);
     for (const change of draft.changes(name)) kinds.set(change.id, change);
   }
   return { messages: projected.sent(), size: projected.size(), changes: [...kinds.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */
-function conversationOf(messages: readonly BaseMessage[]): Conversation {
+function conversationOf({ kept, notes }: CutInput): Conversation {
+  const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
   const [first] = messages;
   return first?.type === "system"
     ? { system: first, messages: messages.slice(1) }

@@ -32,6 +32,14 @@ export interface InputChange {
   readonly bound: BoundName;
 }
 
+/** What is left of an input. */
+export interface CutInput {
+  /** For each message what is left of it; undefined if it is left out. */
+  readonly kept: readonly (BaseMessage | undefined)[];
+  /** What is sent in the place of a message that is left out. */
+  readonly notes: ReadonlyMap<number, BaseMessage>;
+}
+
 /** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
 export type BoundName = "budget" | "window";
 
@@ -93,7 +101,7 @@ export class InputDraft {
   }
 
   /** The messages that are left, with a note in place of each gap. */
-  messages(): BaseMessage[] {
+  cut(): CutInput {
     const { earlier, rounds } = this.parts;
     const notes = new Map<number, BaseMessage>();
     for (const groups of [earlier, rounds]) {
@@ -101,7 +109,7 @@ export class InputDraft {
       const [first] = gap;
       if (first !== undefined) notes.set(first, createSummaryNote(gapNote(gap.length)));
     }
-    return this.#kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
+    return { kept: this.#kept, notes };
   }
 
   changes(bound: BoundName): InputChange[] {

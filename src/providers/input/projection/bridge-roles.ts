@@ -8,32 +8,36 @@
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { createSummaryNote } from "../../../history/messages/summary.js";
-import type { Rules } from "../../dialects/rule.js";
+import type { RuleName, Rules } from "../../dialects/rule.js";
 
 const OPENING = "(The beginning of this conversation is not shown.)";
 const AFTER_RESULTS = "I have the results.";
 const CONTINUE = "Please continue.";
+
+/** A message that is missing, and the rule that demands it. */
+export interface Bridge {
+  readonly message: BaseMessage;
+  readonly rule: RuleName;
+}
 
 /**
  * The messages that must stand between two others, or before the first one.
  *
  * @param before The message before, without regard to system messages. Undefined if there is none.
  */
-export function bridgesBefore(
-  message: BaseMessage,
-  before: BaseMessage | undefined,
-  rules: Rules,
-): BaseMessage[] {
+export function bridgesBefore(message: BaseMessage, before: BaseMessage | undefined, rules: Rules): Bridge[] {
   if (message.type === "system") return [];
   if (before === undefined && message.type !== "human" && rules["first-user"] !== undefined)
-    return [createSummaryNote(OPENING)];
+    return [{ message: createSummaryNote(OPENING), rule: "first-user" }];
   if (before?.type === "tool" && message.type === "human" && rules["user-after-tool"] !== undefined)
-    return [new AIMessage(AFTER_RESULTS)];
+    return [{ message: new AIMessage(AFTER_RESULTS), rule: "user-after-tool" }];
   return [];
 }
 
 /** The messages that must stand at the end. */
-export function bridgesAfter(last: BaseMessage | undefined, rules: Rules): BaseMessage[] {
-  if (last === undefined) return [createSummaryNote(OPENING)];
-  return last.type === "ai" && rules["assistant-last"] !== undefined ? [createSummaryNote(CONTINUE)] : [];
+export function bridgesAfter(last: BaseMessage | undefined, rules: Rules): Bridge[] {
+  if (last === undefined) return [{ message: createSummaryNote(OPENING), rule: "empty-history" }];
+  return last.type === "ai" && rules["assistant-last"] !== undefined
+    ? [{ message: createSummaryNote(CONTINUE), rule: "assistant-last" }]
+    : [];
 }

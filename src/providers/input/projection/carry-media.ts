@@ -12,7 +12,7 @@ import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS, type MediaForm } from "../../dialects/media/media-forms.js";
 import { type Block, readMedia } from "../../dialects/media/read-media.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 export const carryMedia: Step = ({ dialect }) => {
   const form: MediaForm = MEDIA_FORMS[dialect.media];
@@ -35,3 +35,8 @@ function carried(block: Block, form: MediaForm): Block {
   if (media === undefined) return block;
   return (media.kind === "text" ? { type: "text", text: media.text } : form.write(media)) ?? block;
 }
+
+export const whyCarryMedia: StepReason = () => ({
+  code: "media-converted",
+  text: "Its pictures and files are sent in the form that the client of the provider takes.",
+});

@@ -15,7 +15,7 @@ import { MEDIA_FORMS } from "../../dialects/media/media-forms.js";
 import type { Block } from "../../dialects/media/read-media.js";
 import type { Dialect } from "../../dialects/rule.js";
 import { blockType, textOf } from "../../dialects/validation/sent-message.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 export const cleanContent: Step =
   ({ dialect }) =>
@@ -62,3 +62,25 @@ function textBlock(block: Block): Block[] {
   const text = contentText({ content: [block] } as BaseMessage);
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
+
+export const whyCleanContent: StepReason = ({ before, after }) => {
+  const content: unknown = before.content;
+  if (!Array.isArray(content)) {
+    const text = "Its content says nothing, so an empty text takes its place.";
+    return { code: "content-changed", text, rules: ["content-form", "blank-text"] };
+  }
+  const left: readonly unknown[] = Array.isArray(after?.content) ? after.content : [];
+  const gone = content.filter((block: Block) => !left.includes(block) && block?.type !== "text");
+  const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
+  if (types === "")
+    return {
+      code: "content-changed",
+      text: "Its texts are sent as one text, without blank ones.",
+      rules: ["content-form", "blank-text"],
+    };
+  return {
+    code: "content-changed",
+    text: `The provider does not accept these blocks here, so a text describes them if they say something: ${types}.`,
+    rules: ["foreign-block", "content-form"],
+  };
+};

@@ -12,7 +12,7 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { NO_OUTPUT } from "../../../history/messages/result.js";
 import type { Rules } from "../../dialects/rule.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 const EMPTY_MESSAGE = "(empty message)";
 
@@ -34,3 +34,14 @@ function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
     return copyMessage(message, { content: EMPTY_MESSAGE });
   return message;
 }
+
+export const whyFillBlanks: StepReason = ({ before, after }) => {
+  if (after === undefined)
+    return {
+      code: "blank",
+      text: "It says nothing.",
+      rules: before.type === "ai" ? ["empty-assistant"] : [],
+    };
+  const text = `It is empty, so "${after.content}" is sent.`;
+  return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
+};

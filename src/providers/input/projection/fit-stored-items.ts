@@ -18,7 +18,7 @@ import {
   storedOutput,
 } from "../../dialects/stored-items.js";
 import { addNoted } from "./journal.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 import { withoutFields } from "./without-fields.js";
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -60,3 +60,9 @@ function withForeignId<T extends BaseMessage>(message: T): T {
   const fields: Partial<BaseMessage> = { id: `tether_${message.id}` };
   return ITEM_ID.test(message.id ?? "") ? (copyMessage<BaseMessage>(message, fields) as T) : message;
 }
+
+export const whyFitStoredItems: StepReason = () => ({
+  code: "stored-items-removed",
+  text: "It does not refer to items that the provider stores, because they do not fit the message.",
+  rules: ["item-id", "foreign-state"],
+});

@@ -12,7 +12,7 @@ import { copyMessage } from "../../../history/messages/copy-message.js";
 import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects/dialects.js";
 import type { Target } from "../../dialects/maker.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 import { withoutFields } from "./without-fields.js";
 
 export const keepOwnState: Step = (target) => (message) => {
@@ -47,4 +47,20 @@ function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AI
 /** An empty text holds no state. */
 function isWritten(value: unknown): boolean {
   return value !== undefined && value !== "";
+}
+
+export const whyKeepOwnState: StepReason = ({ before, after }) => {
+  const kept = namesOfState(after);
+  const lost = namesOfState(before).filter((name) => !kept.includes(name));
+  return {
+    code: "state-removed",
+    text: `Only the model that wrote it can read this, so it is not sent: ${[...new Set(lost)].join(", ")}.`,
+    rules: ["foreign-state"],
+  };
+};
+
+function namesOfState(message: BaseMessage | undefined): string[] {
+  const { content, additional_kwargs, response_metadata } = message ?? {};
+  const blocks = Array.isArray(content) ? content.map((block) => String(block?.type)) : [];
+  return [...blocks, ...Object.keys(additional_kwargs ?? {}), ...Object.keys(response_metadata ?? {})];
 }

@@ -9,13 +9,20 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { argumentsIn, isAIMessage, readCall, unlistedBlocks } from "../../../history/messages/call.js";
+import {
+  argumentsIn,
+  argumentsOf,
+  callsOf,
+  isAIMessage,
+  readCall,
+  unlistedBlocks,
+} from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { parseJson } from "../../../shared/parse-json.js";
 import { recordsIn } from "../../../shared/records-in.js";
 import { toJson } from "../../../shared/to-json.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 export const listCalls: Step = () => (message) => (isAIMessage(message) ? withListedCalls(message) : message);
 
@@ -71,3 +78,16 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
 function isWritable(args: unknown): args is Fields {
   return isRecord(args) && toJson(args) !== undefined;
 }
+
+export const whyListCalls: StepReason = ({ before, after }) => {
+  const given = argumentsOf(before);
+  const unsound = callsOf(after ?? before).filter((_, index) => !isWritable(given[index]));
+  const names = unsound.map(({ id }) => id).join(", ");
+  if (names === "")
+    return { code: "calls-listed", text: "Its calls are sent in one list, and in no other field or block." };
+  return {
+    code: "calls-listed",
+    text: `The arguments of these calls are not a JSON object, so another object is sent: ${names}.`,
+    rules: ["arguments"],
+  };
+};

@@ -11,7 +11,7 @@ import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isResult } from "../../../history/messages/result.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 const LONGEST_NAME = 64;
 const NAMELESS = "unnamed_tool";
@@ -51,4 +51,21 @@ function hasName({ name }: BaseMessage): boolean {
 function withLegalName(message: BaseMessage): BaseMessage {
   if (!hasName(message) || MESSAGE_NAME.test(String(message.name))) return message;
   return copyMessage(message, { name: toLegalName(String(message.name), MESSAGE_NAME) });
+}
+
+export const whyNameTools: StepReason = ({ before, after }) => {
+  const pairs = namesOf(before).map((name, index) => [name, namesOf(after)[index]] as const);
+  const changed = pairs.filter(([name, legal]) => name !== legal);
+  const texts = changed.map(([name, legal]) => `"${name}" as "${legal}"`);
+  const rule = before.name === after?.name ? "tool-name" : "message-name";
+  return {
+    code: "name-changed",
+    text: `Names are sent in another form: ${[...new Set(texts)].join(", ")}.`,
+    rules: isResult(before) ? ["tool-name"] : [rule, "tool-name"],
+  };
+};
+
+function namesOf(message: BaseMessage | undefined): readonly (string | undefined)[] {
+  if (message === undefined) return [];
+  return [message.name, ...(isAIMessage(message) ? (message.tool_calls ?? []).map(({ name }) => name) : [])];
 }

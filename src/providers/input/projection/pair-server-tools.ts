@@ -8,7 +8,7 @@
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 export const pairServerTools: Step = () => (message) => {
   const { content } = message;
@@ -41,3 +41,8 @@ function answeredIdOf(block: unknown): string | undefined {
   const isAnswer = typeof block["type"] === "string" && block["type"].endsWith("_tool_result");
   return isAnswer ? String(block["tool_use_id"]) : undefined;
 }
+
+export const whyPairServerTools: StepReason = () => ({
+  code: "server-call-removed",
+  text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
+});

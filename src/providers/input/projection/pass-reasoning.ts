@@ -10,7 +10,7 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 export const passReasoning: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
@@ -20,4 +20,18 @@ export const passReasoning: Step = (target) => (message) => {
   const reasoning = mayHaveWritten(message, target) ? (reasoningOf(message) ?? "") : "";
   if (written === reasoning) return message;
   return copyMessage(message, { additional_kwargs: { ...others, [REASONING_FIELD]: reasoning } });
+};
+
+export const whyPassReasoning: StepReason = ({ after, target }) => {
+  if (target.dialect.rules["missing-reasoning"] === undefined)
+    return {
+      code: "reasoning-changed",
+      text: "The provider does not take reasoning back, so it is not sent.",
+    };
+  const isEmpty = after === undefined || reasoningOf(after) === "";
+  return {
+    code: "reasoning-changed",
+    text: `The provider demands reasoning${isEmpty ? ", and the model's own is not known, so an empty one is sent" : ""}.`,
+    rules: ["missing-reasoning"],
+  };
 };

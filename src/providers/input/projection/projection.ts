@@ -3,7 +3,7 @@ import type { Follower } from "../../../history/following/follow-list.js";
 import { isResult } from "../../../history/messages/result.js";
 import type { Target } from "../../dialects/maker.js";
 import { sizeOf } from "../bounds/shorten-message.js";
-import { bridgesAfter, bridgesBefore } from "./bridge-roles.js";
+import { type Bridge, bridgesAfter, bridgesBefore } from "./bridge-roles.js";
 import { carryMedia } from "./carry-media.js";
 import { cleanContent } from "./clean-content.js";
 import { fillBlanks } from "./fill-blanks.js";
@@ -19,7 +19,7 @@ import { renameCalls } from "./rename-calls.js";
 import type { Change, Step } from "./step.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
-const FORM_STEPS: readonly Step[] = [
+const FORM_STEPS = {
   listCalls,
   keepOwnState,
   pairServerTools,
@@ -30,7 +30,26 @@ const FORM_STEPS: readonly Step[] = [
   renameCalls,
   fitStoredItems,
   passReasoning,
-];
+} as const satisfies Readonly<Record<string, Step>>;
+
+export type StepName = keyof typeof FORM_STEPS;
+
+/**
+ * Learns where the messages that are sent come from.
+ *
+ * Contract: for each message that a projection takes, first `taken` is called, and then `changed` for each step that
+ * changed it, in order. A message that no step left out is formed. `sent` tells, from the first to the last, which formed
+ * messages were sent as one.
+ */
+export interface ProjectionLog {
+  taken(message: BaseMessage): void;
+  changed(step: StepName, before: BaseMessage, after: BaseMessage | undefined): void;
+  /**
+   * The next `count` formed messages are sent as the last of these messages. Before it there are bridges. If `count` is
+   * 0, all of them are bridges.
+   */
+  sent(count: number, messages: readonly BaseMessage[], bridges: readonly Bridge[]): void;
+}
 
 /** How far the projection was before a group. */
 interface Place {
@@ -53,6 +72,7 @@ export class Projection implements Follower {
   readonly #offset: number;
   readonly #changes: readonly Change[];
   readonly #passReasoning: Change;
+  readonly #log: ProjectionLog | undefined;
   readonly #journal = new Journal();
   readonly #places: Place[] = [];
   readonly #formed: BaseMessage[] = [];
@@ -65,10 +85,16 @@ export class Projection implements Follower {
   #before: BaseMessage | undefined;
 
   /** @param offset How many messages are sent before these. */
-  constructor(target: Target, offset = 0) {
+  constructor(target: Target, offset = 0, log?: ProjectionLog) {
     this.#target = target;
     this.#offset = offset;
-    this.#changes = FORM_STEPS.flatMap((step) => step(target, this.#journal) ?? []);
+    this.#log = log;
+    const changes = (Object.keys(FORM_STEPS) as StepName[]).flatMap((name) => {
+      const change = FORM_STEPS[name](target, this.#journal);
+      if (change === undefined) return [];
+      return log === undefined ? change : logged(change, name, log);
+    });
+    this.#changes = log === undefined ? changes : [taking(log), ...changes];
     this.#passReasoning = passReasoning(target, this.#journal) ?? ((message) => message);
   }
 
@@ -78,7 +104,7 @@ export class Projection implements Follower {
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
-      this.#sent.push(...this.#waiting());
+      this.#sent.push(...this.#waiting(this.#log));
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -105,7 +131,7 @@ export class Projection implements Follower {
 
   /** The messages in a sequence that the provider accepts, after those that are sent first. */
   sent(first: readonly BaseMessage[]): BaseMessage[] {
-    return first.concat(this.#sent, this.#end());
+    return first.concat(this.#sent, this.#end(this.#log));
   }
 
   /** The tokens of these messages, by our estimate. */
@@ -116,10 +142,14 @@ export class Projection implements Follower {
   }
 
   /** The messages that wait, and what must stand after them. */
-  #end(): BaseMessage[] {
+  #end(log?: ProjectionLog): BaseMessage[] {
     const run = this.#formed[this.#runStart];
     const last = run === undefined || run.type === "system" ? this.#before : run;
-    return [...this.#waiting(), ...bridgesAfter(last, this.#target.dialect.rules)];
+    const waiting = this.#waiting(log);
+    const bridges = bridgesAfter(last, this.#target.dialect.rules);
+    const messages = bridges.map(({ message }) => message);
+    log?.sent(0, messages, bridges);
+    return [...waiting, ...messages];
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
@@ -132,13 +162,16 @@ export class Projection implements Follower {
   }
 
   /** The messages that wait, as they are sent. */
-  #waiting(): BaseMessage[] {
+  #waiting(log?: ProjectionLog): BaseMessage[] {
     const { rules } = this.#target.dialect;
     const run = this.#formed.slice(this.#runStart);
     const [first] = run;
     if (first === undefined) return [];
-    const sent = [...bridgesBefore(first, this.#before, rules), ...mergeRun(run)];
-    return sent.flatMap((message) => this.#passReasoning(message, 0) ?? []);
+    const bridges = bridgesBefore(first, this.#before, rules);
+    const messages = [...bridges.map(({ message }) => message), ...mergeRun(run)];
+    const sent = messages.flatMap((message) => this.#passReasoning(message, 0) ?? []);
+    log?.sent(run.length, sent, bridges);
+    return sent;
   }
 
   #here(taken: number): Place {
@@ -151,6 +184,21 @@ export class Projection implements Follower {
       noted: this.#journal.length,
     };
   }
+}
+
+function taking(log: ProjectionLog): Change {
+  return (message) => {
+    log.taken(message);
+    return message;
+  };
+}
+
+function logged(change: Change, name: StepName, log: ProjectionLog): Change {
+  return (message, index) => {
+    const after = change(message, index);
+    if (after !== message) log.changed(name, message, after);
+    return after;
+  };
 }
 
 function sumOf(messages: readonly BaseMessage[]): number {

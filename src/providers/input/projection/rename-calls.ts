@@ -5,13 +5,13 @@
  * not used before is kept. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
-import type { AIMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { hashText } from "../../../shared/hash-text.js";
 import { addNoted, type Journal } from "./journal.js";
-import type { Step } from "./step.js";
+import type { Step, StepReason } from "./step.js";
 
 /** The longest id that all providers accept. Mistral demands exactly this length. */
 const ID_LENGTH = 9;
@@ -62,4 +62,24 @@ function callIdDeriver(used: ReadonlySet<string>, journal: Journal): (place: str
       return id;
     }
   };
+}
+
+export const whyRenameCalls: StepReason = ({ before, after, target }) => {
+  const ids = callIdsOf(after);
+  const renamed = callIdsOf(before).flatMap((id, index) =>
+    id === ids[index] ? [] : [[id, ids[index]] as const],
+  );
+  const texts = renamed.map(([id, other]) => `"${id}" as "${other}"`);
+  const isRepeated = renamed.every(([id]) => target.dialect.callId.test(id));
+  return {
+    code: "call-id-renamed",
+    text: `${isRepeated ? "An earlier call has the same id" : "The provider does not accept the id"}, so it is sent in another form: ${texts.join(", ")}.`,
+    rules: [isRepeated ? "repeated-call-id" : "call-id"],
+  };
+};
+
+function callIdsOf(message: BaseMessage | undefined): readonly string[] {
+  if (message === undefined) return [];
+  if (isResult(message)) return [callIdOf(message)];
+  return isAIMessage(message) ? (message.tool_calls ?? []).map(({ id = "" }) => id) : [];
 }

@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Target } from "../../dialects/maker.js";
+import type { RuleName } from "../../dialects/rule.js";
+import type { InputReasonCode } from "../explanation/explanation.js";
 import type { Journal } from "./journal.js";
 
 /**
@@ -19,3 +21,23 @@ export type Step = (target: Target, journal: Journal) => Change | undefined;
  * @param index How many messages before it are sent.
  */
 export type Change = (message: BaseMessage, index: number) => BaseMessage | undefined;
+
+/**
+ * Says what a step did to a message. Each step has one beside it. It reads the difference, and decides nothing.
+ *
+ * Contract: does not throw, and does not quote the text of messages.
+ */
+export type StepReason = (change: MadeChange) => {
+  readonly code: InputReasonCode;
+  /** One sentence. */
+  readonly text: string;
+  /** The rules that demand it. The first one that the dialect has is named as the source. */
+  readonly rules?: readonly RuleName[];
+};
+
+/** A change that a step has made. `after` is undefined if the message is left out. */
+export interface MadeChange {
+  readonly before: BaseMessage;
+  readonly after: BaseMessage | undefined;
+  readonly target: Target;
+}
