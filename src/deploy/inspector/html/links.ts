@@ -24,8 +24,10 @@ export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
 export const threadJsonLink = (threadId: string, query: ThreadLink = {}): string =>
   `${HOME}/threads/${encodeURIComponent(threadId)}.json${queryText(query)}`;
 
-function queryText(query: Readonly<Record<string, string | number | undefined>> | ThreadLink | ListLink): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+function queryText(query: object): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== "") parameters.set(name, String(value));
+  const text = parameters.toString();
   return text === "" ? "" : `?${text}`;
 }

@@ -1,8 +1,8 @@
 /** One message on the page. */
 
 import { html } from "hono/html";
-import type { CallView, MessageView, ShownText } from "../view/message-view.js";
 import type { Mark } from "../view/mark.js";
+import type { CallView, MessageView, ShownText } from "../view/message-view.js";
 import type { Html } from "./layout.js";
 import { chips, sourceLink } from "./parts.js";
 import { amount, count } from "./words.js";
@@ -10,7 +10,12 @@ import { amount, count } from "./words.js";
 /** The rest of a longer text is behind one line. */
 const SHOWN_AT_ONCE = 600;
 
-export function messageHead(position: number, message: MessageView, marks: readonly Mark[], more: Html | string = ""): Html {
+export function messageHead(
+  position: number,
+  message: MessageView,
+  marks: readonly Mark[],
+  more: Html | string = "",
+): Html {
   const { role, name, maker, tokens } = message;
   return html`<p class="head"><span class="at">${count(position)}</span><span class="role">${role}</span>${name === "" ? "" : html`<bdi class="name">${name}</bdi>`}${maker === "" ? "" : html`<bdi class="maker">${maker}</bdi>`}${chips(marks)}${more}<span class="tokens">${amount(tokens, "token")}</span></p>`;
 }

@@ -9,7 +9,8 @@ import { amount, timeText } from "./words.js";
 /** A word with a colour. The word says what the colour says. */
 export const chip = (word: string, tone = "neutral"): Html => html`<span class="chip ${tone}">${word}</span>`;
 
-export const chips = (marks: readonly Mark[]): readonly Html[] => marks.map(({ word, tone }) => chip(word, tone));
+export const chips = (marks: readonly Mark[]): readonly Html[] =>
+  marks.map(({ word, tone }) => chip(word, tone));
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
@@ -23,7 +24,11 @@ export function outcomeChip(outcome: string): Html {
   return chip(word, tone);
 }
 
-const STATUS_TONES: Readonly<Record<string, string>> = { error: "bad", interrupted: "warning", busy: "neutral" };
+const STATUS_TONES: Readonly<Record<string, string>> = {
+  error: "bad",
+  interrupted: "warning",
+  busy: "neutral",
+};
 
 export const statusChip = (status: string): Html => chip(status, STATUS_TONES[status] ?? "neutral");
 

@@ -1,8 +1,8 @@
 /** What is stored beside what is sent. */
 
 import { html } from "hono/html";
-import { excerptText } from "../view/message-view.js";
 import type { ShownRow } from "../view/fold-rows.js";
+import { excerptText } from "../view/message-view.js";
 import type { Row, SentCell, StoredCell } from "../view/rows.js";
 import type { Html } from "./layout.js";
 import { messageBody, messageHead, whys } from "./message-cell.js";
@@ -30,8 +30,14 @@ function storedCell({ position, message, marks }: StoredCell): Html {
 
 function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Html {
   const { position, message, marks, isAsStored, novelty } = cell;
-  const news = novelty === "new" || novelty === "changed" ? chip(novelty === "new" ? "new" : "changed since", "neutral") : "";
-  const from = row.storedElsewhere.length === 0 ? "" : html`<p class="small soft">With what is stored at ${places(row.storedElsewhere, "stored", link)}.</p>`;
+  const news =
+    novelty === "new" || novelty === "changed"
+      ? chip(novelty === "new" ? "new" : "changed since", "neutral")
+      : "";
+  const from =
+    row.storedElsewhere.length === 0
+      ? ""
+      : html`<p class="small soft">With what is stored at ${places(row.storedElsewhere, "stored", link)}.</p>`;
   const body = isAsStored
     ? html`<p class="same small">As stored: <bdi>${excerptText(message)}</bdi></p>`
     : html`${messageBody(message)}${whys(marks)}`;
@@ -39,7 +45,8 @@ function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Ht
 }
 
 function notStored({ storedElsewhere }: Row, link: (place: string) => string): Html {
-  const from = storedElsewhere.length === 0 ? "not stored" : html`stored at ${places(storedElsewhere, "stored", link)}`;
+  const from =
+    storedElsewhere.length === 0 ? "not stored" : html`stored at ${places(storedElsewhere, "stored", link)}`;
   return html`<div class="cell none${storedElsewhere.length === 0 ? " empty" : ""}" data-column="Stored"><p class="small">${from}</p></div>`;
 }
 
@@ -48,6 +55,13 @@ function notSent({ sentElsewhere }: Row, link: (place: string) => string): Html 
   return html`<div class="cell none" data-column="Sent"><p class="small">${to}</p></div>`;
 }
 
-function places(positions: readonly number[], column: string, link: (place: string) => string): readonly Html[] {
-  return positions.map((position, index) => html`${index === 0 ? "" : ", "}<a href="${link(`${column}-${position}`)}">${count(position)}</a>`);
+function places(
+  positions: readonly number[],
+  column: string,
+  link: (place: string) => string,
+): readonly Html[] {
+  return positions.map(
+    (position, index) =>
+      html`${index === 0 ? "" : ", "}<a href="${link(`${column}-${position}`)}">${count(position)}</a>`,
+  );
 }

@@ -3,7 +3,6 @@ import type { Finding } from "../../../doctor/finding.js";
 import { DIALECT_NAMES } from "../view/soundness.js";
 import type { Step } from "../view/steps.js";
 import type { MarkPlaces, StepDifference, ThreadView } from "../view/thread-view.js";
-import { ROWS_PER_PAGE } from "../view/thread-view.js";
 import { type Html, layout } from "./layout.js";
 import { type ThreadLink, threadJsonLink, threadLink } from "./links.js";
 import { messageBody, messageHead } from "./message-cell.js";
@@ -58,7 +57,13 @@ function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): H
     entries.length === 0 ? "" : html`<optgroup label="${label}">${entries.map(option)}</optgroup>`;
   const earlier = all.at(-1);
   return html`<form action="${threadLink(threadId)}" method="get">
-<label>Step<select name="step">${group("The model is asked", all.filter(({ asksModel }) => asksModel))}${group("Other checkpoints", all.filter(({ asksModel }) => !asksModel))}</select></label>
+<label>Step<select name="step">${group(
+    "The model is asked",
+    all.filter(({ asksModel }) => asksModel),
+  )}${group(
+    "Other checkpoints",
+    all.filter(({ asksModel }) => !asksModel),
+  )}</select></label>
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${form.options.dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
     (name) => html`<option value="${name}"${name === chosen.dialect ? html` selected` : ""}>${name}</option>`,
   )}</select></label>
@@ -107,35 +112,55 @@ function prefixText(difference: StepDifference | undefined): Html {
     : html`${chip("broken", "warning")} <span class="soft">after ${amount(prefix, "message")}</span>`;
 }
 
-function differencePanel({ to, counts, goneMessages, gone }: StepDifference, link: (more: ThreadLink) => string): Html {
-  const words = [`${count(counts.new)} new`, `${count(counts.changed)} changed`, `${count(counts.gone)} not sent any more`].join(", ");
+function differencePanel(
+  { to, counts, goneMessages, gone }: StepDifference,
+  link: (more: ThreadLink) => string,
+): Html {
+  const words = [
+    `${count(counts.new)} new`,
+    `${count(counts.changed)} changed`,
+    `${count(counts.gone)} not sent any more`,
+  ].join(", ");
   return html`<section class="panel"><h2>Since the request before</h2>
 <p>${words}, ${count(counts.same)} the same. <a href="${link({ step: to.checkpointId })}">Show ${to.number === null ? "it" : `step ${to.number}`}</a></p>
-${goneMessages.length === 0 ? "" : html`<details><summary>${amount(gone.length, "message")} not sent any more</summary><ul class="gone">${goneMessages.map(
-    ({ position, message }) => html`<li>${messageHead(position, message, [])}${messageBody(message)}</li>`,
-  )}</ul></details>`}</section>`;
+${
+  goneMessages.length === 0
+    ? ""
+    : html`<details><summary>${amount(gone.length, "message")} not sent any more</summary><ul class="gone">${goneMessages.map(
+        ({ position, message }) =>
+          html`<li>${messageHead(position, message, [])}${messageBody(message)}</li>`,
+      )}</ul></details>`
+}</section>`;
 }
 
 function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => string): Html | string {
   if (findings.length === 0) return "";
   const tones: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
-  return html`<section class="panel"><h2>What the doctor finds</h2><ul class="findings">${findings.slice(0, 50).map(
-    ({ code, severity, evidence, providerSays, fixes, index }) => html`<li><p>${chip(severity, tones[severity])} <code>${code}</code>${index === null ? "" : html` <a href="${linkOf(index)}">message ${count(index + 1)}</a>`}</p><p><bdi>${evidence}</bdi></p>${providerSays === null ? "" : html`<p class="small soft">The provider answers: <bdi>${providerSays}</bdi></p>`}${fixes.map(({ description }) => html`<p class="small soft">${description}</p>`)}</li>`,
-  )}</ul>${findings.length > 50 ? html`<p class="soft">And ${count(findings.length - 50)} more, in the JSON.</p>` : ""}</section>`;
+  return html`<section class="panel"><h2>What the doctor finds</h2><ul class="findings">${findings
+    .slice(0, 50)
+    .map(
+      ({ code, severity, evidence, providerSays, fixes, index }) =>
+        html`<li><p>${chip(severity, tones[severity])} <code>${code}</code>${index === null ? "" : html` <a href="${linkOf(index)}">message ${count(index + 1)}</a>`}</p><p><bdi>${evidence}</bdi></p>${providerSays === null ? "" : html`<p class="small soft">The provider answers: <bdi>${providerSays}</bdi></p>`}${fixes.map(({ description }) => html`<p class="small soft">${description}</p>`)}</li>`,
+    )}</ul>${findings.length > 50 ? html`<p class="soft">And ${count(findings.length - 50)} more, in the JSON.</p>` : ""}</section>`;
 }
 
 function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => string): Html {
   return html`<section class="panel"><h2 class="hidden">Marks</h2><ul class="marks">${marks.map(
-    ({ mark, count: total, places }) => html`<li>${chip(mark.word, mark.tone)}<span class="small">${places.map(
-      ({ page, anchor, label }, index) => html`${index === 0 ? "" : ", "}<a href="${link({ page })}#${anchor}">${label}</a>`,
-    )}${total > places.length ? html` <span class="soft">and ${count(total - places.length)} more</span>` : ""}</span></li>`,
+    ({ mark, count: total, places }) =>
+      html`<li>${chip(mark.word, mark.tone)}<span class="small">${places.map(
+        ({ page, anchor, label }, index) =>
+          html`${index === 0 ? "" : ", "}<a href="${link({ page })}#${anchor}">${label}</a>`,
+      )}${total > places.length ? html` <span class="soft">and ${count(total - places.length)} more</span>` : ""}</span></li>`,
   )}</ul></section>`;
 }
 
 function pages({ page, step }: ThreadView, link: (more: ThreadLink) => string): Html | string {
   if (page.count === 1) return "";
   const { number, count: total, start, end } = page;
-  const to = (wanted: number, text: string) => (wanted === number || wanted < 1 || wanted > total ? "" : html`<a href="${link({ page: wanted, step: step?.checkpointId })}">${text}</a>`);
+  const to = (wanted: number, text: string) =>
+    wanted === number || wanted < 1 || wanted > total
+      ? ""
+      : html`<a href="${link({ page: wanted, step: step?.checkpointId })}">${text}</a>`;
   return html`<nav class="pages" aria-label="Pages of messages"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`;
 }
 
@@ -145,4 +170,3 @@ const linkToRow = (view: ThreadView, link: (more: ThreadLink) => string, index: 
 function linkToPlace({ pageOfPlace }: ThreadView, link: (more: ThreadLink) => string, place: string): string {
   return `${link({ page: pageOfPlace(place) })}#${place}`;
 }
-void ROWS_PER_PAGE;

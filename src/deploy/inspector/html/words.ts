@@ -5,7 +5,8 @@ const numbers = new Intl.NumberFormat("en");
 export const count = (value: number): string => numbers.format(value);
 
 /** `1 message`, `2 messages`. */
-export const amount = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export const amount = (value: number, noun: string): string =>
+  `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** `2026-11-22 23:38:59 UTC`. */
 export function timeText(iso: string): string {

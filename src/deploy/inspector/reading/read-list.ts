@@ -33,7 +33,13 @@ export async function readList(threads: ThreadsOfCaller, question: ListQuestion)
   const listed = found.slice(0, THREADS_PER_PAGE).map((thread) =>
     limit(async () => {
       const ref = { threadId: thread.thread_id, namespace: "" };
-      const read = () => readServedThread(threads, ref, (text) => text, () => 0);
+      const read = () =>
+        readServedThread(
+          threads,
+          ref,
+          (text) => text,
+          () => 0,
+        );
       // Another client can delete a thread while the list is made.
       const stored = await read().catch((error: unknown) => {
         if (Object(error).status === 404) return undefined;
@@ -57,10 +63,7 @@ interface Found {
   readonly searched: number | null;
 }
 
-async function findThreads(
-  threads: ThreadsOfCaller,
-  { query, status, page }: ListQuestion,
-): Promise<Found> {
+async function findThreads(threads: ThreadsOfCaller, { query, status, page }: ListQuestion): Promise<Found> {
   const offset = (page - 1) * THREADS_PER_PAGE;
   const ofStatus = status === "" ? {} : { status };
   const list = async (filter: object): Promise<Found> => {
@@ -78,11 +81,14 @@ async function findThreads(
     const some = await threads.list({ ...ofStatus, limit: SEARCH_STEP, offset: start });
     found.push(...some.filter((thread) => textOf(thread).includes(wanted)));
     const isEnd = some.length < SEARCH_STEP;
-    if (isEnd || found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
+    if (isEnd || found.length > offset + THREADS_PER_PAGE)
+      return { found: found.slice(offset), searched: null };
   }
   return { found: found.slice(offset), searched: MOST_SEARCHED };
 }
 
 function textOf({ thread_id, metadata }: ListedThread): string {
-  return `${thread_id}\n${Object.values(metadata ?? {}).map(String).join("\n")}`.toLowerCase();
+  return `${thread_id}\n${Object.values(metadata ?? {})
+    .map(String)
+    .join("\n")}`.toLowerCase();
 }

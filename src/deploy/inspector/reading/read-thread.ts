@@ -40,7 +40,12 @@ export async function readThread(
 ): Promise<ThreadReading> {
   const ref = { threadId, namespace: "" };
   const thread = await threads.get(threadId);
-  const stored = await readServedThread(threads, ref, (text) => text, ({ values }) => statesFor(values));
+  const stored = await readServedThread(
+    threads,
+    ref,
+    (text) => text,
+    ({ values }) => statesFor(values),
+  );
   const steps = toldIn(await statesOf(threads, threadId, statesFor(Object(thread).values)));
   const { shown, older } = await shownStep(threads, threadId, steps, wanted);
   const options: DiagnoseOptions = { ...(dialect !== undefined && { dialect }) };

@@ -1,11 +1,7 @@
 /** What the inspector reads of the server, with the rights of the request that came in. */
 
 import type { Context } from "hono";
-import type {
-  ServedState,
-  ServedThread,
-  ThreadsReader,
-} from "../../../doctor/targets/served-state.js";
+import type { ServedState, ServedThread, ThreadsReader } from "../../../doctor/targets/served-state.js";
 import type { ServerFetch } from "../../../langgraph/server-fetch.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { credentialOf } from "../../access/credential.js";
@@ -71,10 +67,11 @@ export function threadsOfCaller({ req }: Context, serverFetch: ServerFetch): Thr
     get: (threadId) => send(at(threadId)),
     getState: (threadId) => send(`${at(threadId)}/state`),
     getHistory: (threadId, options) => send(`${at(threadId)}/history`, options),
-    stateAt: (threadId, checkpointId) =>
-      send(`${at(threadId)}/state/${encodeURIComponent(checkpointId)}`),
+    stateAt: (threadId, checkpointId) => send(`${at(threadId)}/state/${encodeURIComponent(checkpointId)}`),
     contextOfRun: async (threadId, runId) => {
-      const run: unknown = await send(`${at(threadId)}/runs/${encodeURIComponent(runId)}`).catch(() => undefined);
+      const run: unknown = await send(`${at(threadId)}/runs/${encodeURIComponent(runId)}`).catch(
+        () => undefined,
+      );
       const given = isRecord(run) && isRecord(run["kwargs"]) ? run["kwargs"]["context"] : undefined;
       return isRecord(given) ? given : undefined;
     },

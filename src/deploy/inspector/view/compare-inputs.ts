@@ -51,6 +51,7 @@ function sentForm(message: BaseMessage): string {
   const marks = new Set<string>(Object.values(MARKS));
   const fields = Object.entries(additional_kwargs).filter(([field]) => !marks.has(field));
   return (
-    toJson([type, content, name, tool_calls, invalid_tool_calls, tool_call_id, status, fields]) ?? String(content)
+    toJson([type, content, name, tool_calls, invalid_tool_calls, tool_call_id, status, fields]) ??
+    String(content)
   );
 }

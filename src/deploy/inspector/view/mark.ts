@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { MARKS } from "../../../history/messages/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../../history/messages/result.js";
 import { coverageOf } from "../../../history/messages/summary.js";
-import type { InputReason } from "../../../providers/input/explain-input.js";
+import type { InputReason, InputReasonCode } from "../../../providers/input/explanation/explanation.js";
 
 /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
 export type Tone = "good" | "warning" | "neutral";
@@ -21,7 +21,13 @@ export interface Mark {
   readonly source: string | null;
 }
 
-const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({ code, word, tone, text, source: null });
+const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({
+  code,
+  word,
+  tone,
+  text,
+  source: null,
+});
 
 /** What a stored message is, by its marks. */
 export function marksOfStored(message: BaseMessage): readonly Mark[] {
@@ -31,7 +37,14 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
   return [
     ...(given[MARKS.recovered] === undefined
       ? []
-      : [mark("recovered", "recovered", "good", "It was recovered from a run that ended before it could store it.")]),
+      : [
+          mark(
+            "recovered",
+            "recovered",
+            "good",
+            "It was recovered from a run that ended before it could store it.",
+          ),
+        ]),
     ...(cause === undefined
       ? []
       : [mark("placeholder", `placeholder: ${cause}`, "warning", "No tool returned this result.")]),
@@ -45,7 +58,9 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
             "summary",
             `summary of ${coverage.messages.length} messages`,
             "neutral",
-            coverage.kind === "archive" ? "These messages are in the archive." : "These messages are in the thread.",
+            coverage.kind === "archive"
+              ? "These messages are in the archive."
+              : "These messages are in the thread.",
           ),
         ]),
     ...(given[MARKS.steered] === undefined
@@ -55,7 +70,16 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
 }
 
 /** Reasons that say that something is missing. All others describe a change of form. */
-const WARNINGS: ReadonlySet<string> = new Set(["placeholder", "left-out", "shortened", "filtered"]);
+const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([
+  "not-a-message",
+  "orphan-result",
+  "duplicate-result",
+  "filtered",
+  "over-bound",
+  "shortened",
+  "placeholder",
+  "gap-note",
+]);
 
 /** What became of a message on its way into the request. */
 export function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
@@ -69,6 +93,3 @@ export function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[]
 }
 
 export const LEFT_OUT = mark("left-out", "left out", "warning");
-export const MOVED = mark("moved", "moved", "neutral", "It is sent at another place.");
-export const CHANGED = mark("changed", "changed", "neutral");
-export const ADDED = mark("added", "not stored", "neutral", "It is only in the request.");

@@ -62,7 +62,10 @@ export function viewMessage(message: BaseMessage): MessageView {
     type,
     id: nameIn(id),
     name: nameIn(name),
-    maker: [provider, model].map(nameIn).filter((part) => part !== "").join(" · "),
+    maker: [provider, model]
+      .map(nameIn)
+      .filter((part) => part !== "")
+      .join(" · "),
     content: cutText(contentText(message), LONGEST_TEXT),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
     calls: callsOf(message).map((call, index) => ({
@@ -79,7 +82,10 @@ export function viewMessage(message: BaseMessage): MessageView {
 
 /** The beginning of a message on one line. */
 export function excerptOf(message: BaseMessage, longest = 90): string {
-  const text = contentText(message).slice(0, longest * 4).replaceAll(/\s+/g, " ").trim();
+  const text = contentText(message)
+    .slice(0, longest * 4)
+    .replaceAll(/\s+/g, " ")
+    .trim();
   const names = callsOf(message).map(({ name }) => `${name}()`);
   return printableLine(cutLine(text === "" ? names.join(" ") : text, longest));
 }
@@ -114,7 +120,10 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
 
 /** The beginning of a message that is shown elsewhere in full. */
 export function excerptText({ content, calls }: MessageView, longest = 110): string {
-  const text = content.text.slice(0, longest * 4).replaceAll(/\s+/g, " ").trim();
+  const text = content.text
+    .slice(0, longest * 4)
+    .replaceAll(/\s+/g, " ")
+    .trim();
   const names = calls.map(({ name }) => `${name}()`).join(" ");
   return cutLine(text === "" ? names : text, longest);
 }

@@ -7,7 +7,8 @@ import type { ModelInputOptions } from "../../../providers/input/to-model-input.
 import type { Step } from "./steps.js";
 
 /** What the operator of the server has set. It is that of the served graph only. */
-export interface ServedForm extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
+export interface ServedForm
+  extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
   readonly systemPrompt: string | undefined;
   readonly dialect: DialectName;
 }

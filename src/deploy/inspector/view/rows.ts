@@ -1,10 +1,13 @@
 /** The rows of a thread's page. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { InputExplanation, StoredMessageExplanation } from "../../../providers/input/explain-input.js";
+import type {
+  InputExplanation,
+  StoredMessageExplanation,
+} from "../../../providers/input/explanation/explanation.js";
 import { type AlignedRow, alignRows } from "./align-rows.js";
 import type { Novelty } from "./compare-inputs.js";
-import { ADDED, CHANGED, LEFT_OUT, MOVED, type Mark, marksOfReasons, marksOfStored } from "./mark.js";
+import { LEFT_OUT, type Mark, marksOfReasons, marksOfStored } from "./mark.js";
 import { type MessageView, viewMessage } from "./message-view.js";
 
 /** A stored message. Positions count from 1. */
@@ -46,7 +49,7 @@ export const alignmentOf = ({ explanation: { stored, input } }: RowSource): read
 export function marksOfRow(row: AlignedRow, source: RowSource): readonly Mark[] {
   const message = row.stored === undefined ? undefined : source.history[row.stored];
   const told = row.stored === undefined ? undefined : source.explanation.stored[row.stored];
-  const stored = message === undefined ? [] : [...marksOfStored(message), ...marksOfFate(told, row)];
+  const stored = message === undefined ? [] : [...marksOfStored(message), ...marksOfFate(told)];
   return [...stored, ...row.sent.flatMap((place) => marksOfAdded(place, source))];
 }
 
@@ -61,13 +64,13 @@ export function viewRow(row: AlignedRow, source: RowSource): Row {
         : {
             position: row.stored + 1,
             message: viewMessage(message),
-            marks: [...marksOfStored(message), ...(row.sent.length > 0 ? [] : marksOfFate(told, row))],
+            marks: [...marksOfStored(message), ...(row.sent.length > 0 ? [] : marksOfFate(told))],
           },
     sent: row.sent.flatMap((place, index): SentCell[] => {
       const sent = explanation.input[place];
       if (sent === undefined) return [];
       const isAsStored = told?.fate === "sent" && row.sent.length === 1 && row.storedElsewhere.length === 0;
-      const fate = index === 0 && row.stored !== undefined ? marksOfFate(told, row) : [];
+      const fate = index === 0 && row.stored !== undefined ? marksOfFate(told) : [];
       return [
         {
           position: place + 1,
@@ -83,21 +86,22 @@ export function viewRow(row: AlignedRow, source: RowSource): Row {
   };
 }
 
-function marksOfFate(told: StoredMessageExplanation | undefined, row: AlignedRow): readonly Mark[] {
+function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
   if (told === undefined) return [];
   const marks = marksOfReasons(told.reasons);
-  const has = (code: string) => marks.some((mark) => mark.code === code);
-  if (told.fate === "left-out") return has("covered") || has("left-out") ? marks : [LEFT_OUT, ...marks];
-  const isElsewhere = row.sent.length === 0 && row.sentElsewhere.length > 0;
-  const moved = isElsewhere && !has("moved") && !has("merged") ? [MOVED] : [];
-  if (told.fate === "changed" && marks.length === 0) return [CHANGED, ...moved];
-  return [...marks, ...moved];
+  const isCovered = marks.some(({ code }) => code === "covered");
+  return told.fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
 }
 
+/** A placeholder says its cause by its own mark. */
 function marksOfAdded(place: number, { explanation }: RowSource): readonly Mark[] {
-  const added = addedIn(explanation).get(place);
-  if (added === undefined) return [];
-  return added.length === 0 ? [ADDED] : added;
+  const message = explanation.input[place];
+  const added = addedIn(explanation).get(place) ?? [];
+  const own = message === undefined ? [] : marksOfStored(message);
+  return added.map((mark) => {
+    const cause = own.find(({ code }) => code === mark.code);
+    return cause === undefined ? mark : { ...mark, word: cause.word };
+  });
 }
 
 const known = new WeakMap<InputExplanation, ReadonlyMap<number, readonly Mark[]>>();

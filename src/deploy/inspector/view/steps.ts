@@ -1,8 +1,8 @@
 /** The steps of a thread: its checkpoints, and what its model was asked at each. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import type { ServedState } from "../../../doctor/targets/served-state.js";
 import { dialectIn } from "../../../doctor/report/dialect-in.js";
+import type { ServedState } from "../../../doctor/targets/served-state.js";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { coerceMessage } from "../../../history/reading/coerce-message.js";
 import type { DialectName } from "../../../providers/dialects/dialects.js";
@@ -44,7 +44,14 @@ export interface Step {
 }
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
-const MODEL_NODES: ReadonlySet<string> = new Set(["model", "model_request", "agent", "call_model", "llm", "chatbot"]);
+const MODEL_NODES: ReadonlySet<string> = new Set([
+  "model",
+  "model_request",
+  "agent",
+  "call_model",
+  "llm",
+  "chatbot",
+]);
 
 /** @returns Undefined for a state without a checkpoint. */
 export function stepOf(state: TimedState): Step | undefined {

@@ -4,9 +4,11 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ThreadReport } from "../../../doctor/finding.js";
 import { countTokens } from "../../../history/long-threads/count-tokens.js";
 import { validateHistory } from "../../../providers/dialects/validate-history.js";
-import { explainInput, type InputExplanation } from "../../../providers/input/explain-input.js";
+import { explainInput } from "../../../providers/input/explanation/explain-input.js";
+import type { InputExplanation } from "../../../providers/input/explanation/explanation.js";
+import type { AlignedRow } from "./align-rows.js";
 import { compareInputs, type InputDifference } from "./compare-inputs.js";
-import { type ShownRow, foldRows } from "./fold-rows.js";
+import { foldRows, type ShownRow } from "./fold-rows.js";
 import type { Mark } from "./mark.js";
 import { type MessageView, viewMessage } from "./message-view.js";
 import { type Page, pageOf, pageWith } from "./pages.js";
@@ -52,11 +54,16 @@ export interface MarkPlaces {
 
 export interface StepDifference extends InputDifference {
   readonly to: Step;
-  readonly counts: { readonly same: number; readonly new: number; readonly changed: number; readonly gone: number };
+  readonly counts: {
+    readonly same: number;
+    readonly new: number;
+    readonly changed: number;
+    readonly gone: number;
+  };
   readonly goneMessages: readonly { readonly position: number; readonly message: MessageView }[];
 }
 
-export interface ThreadView extends Omit<ThreadReading, "history" | "before" | "metadata"> {
+export interface ThreadView extends Omit<ThreadReading, "before" | "metadata"> {
   readonly title: string;
   readonly explanation: InputExplanation;
   /** What each provider would refuse of the stored messages. */
@@ -76,6 +83,8 @@ export interface ThreadView extends Omit<ThreadReading, "history" | "before" | "
   readonly marks: readonly MarkPlaces[];
   readonly page: Page;
   readonly rows: readonly ShownRow[];
+  /** The page on which a message is, by its anchor: `stored-3`, `sent-2`. */
+  readonly pageOfPlace: (anchor: string) => number;
 }
 
 /** @param wantedPage The page of rows, from 1; undefined for the last one. */
@@ -89,6 +98,7 @@ export function viewThread(reading: ThreadReading, wantedPage: number | undefine
   const countFate = (fate: string) => explanation.stored.filter((told) => told.fate === fate).length;
   return {
     ...read,
+    history,
     title: titleOf(history, metadata),
     explanation,
     soundness: soundnessOf(history),
@@ -105,6 +115,7 @@ export function viewThread(reading: ThreadReading, wantedPage: number | undefine
     marks: placesOfMarks(aligned, source),
     page,
     rows: foldRows(aligned.slice(page.start, page.end).map((row) => viewRow(row, source))),
+    pageOfPlace: pagesOfPlaces(aligned),
   };
 }
 
@@ -131,7 +142,17 @@ function differenceTo(
   };
 }
 
-function placesOfMarks(aligned: ReturnType<typeof alignmentOf>, source: RowSource): readonly MarkPlaces[] {
+function pagesOfPlaces(aligned: readonly AlignedRow[]): ThreadView["pageOfPlace"] {
+  const pages = new Map<string, number>();
+  for (const [index, { stored, sent }] of aligned.entries()) {
+    const page = pageWith(index, ROWS_PER_PAGE);
+    if (stored !== undefined) pages.set(`stored-${stored + 1}`, page);
+    for (const place of sent) pages.set(`sent-${place + 1}`, page);
+  }
+  return (anchor) => pages.get(anchor) ?? 1;
+}
+
+function placesOfMarks(aligned: readonly AlignedRow[], source: RowSource): readonly MarkPlaces[] {
   const found = new Map<string, { mark: Mark; count: number; places: MarkPlaces["places"][number][] }>();
   for (const [index, row] of aligned.entries())
     for (const mark of marksOfRow(row, source)) {
