@@ -17,7 +17,7 @@ const TIMEOUT_MS = 60_000;
 const REMOVE_ALL = "__remove_all__";
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-const FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
+export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
 
 export interface ServerPlace {
   readonly url: string;
@@ -131,7 +131,7 @@ export async function readServedThread(
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
-    const state = await threads.getState(ref.threadId, undefined, { select: FIELDS });
+    const state = await threads.getState(ref.threadId, undefined, { select: STATE_FIELDS });
     const history = await historyOf(threads, ref, state, statesToRead(state));
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
@@ -151,7 +151,7 @@ async function historyOf(
 ): Promise<readonly ServedState[]> {
   if (limit === 0 || !mayLackResults(state)) return [];
   // Without it there are fewer results to recover, and nothing else changes.
-  return threads.getHistory(threadId, { limit, select: FIELDS }).catch(() => []);
+  return threads.getHistory(threadId, { limit, select: STATE_FIELDS }).catch(() => []);
 }
 
 /**
@@ -165,7 +165,7 @@ async function readFailing(
   reason: string,
 ): Promise<StoredThread> {
   const [state] = await threads
-    .getHistory(ref.threadId, { limit: 1, select: FIELDS })
+    .getHistory(ref.threadId, { limit: 1, select: STATE_FIELDS })
     .catch((error: unknown) => {
       if (statusCodeOf(error) !== 500) throw error;
       return [];

@@ -4,8 +4,8 @@ import { THREAD_STATUSES } from "../reading/read-list.js";
 import type { ListedView, ListView } from "../view/list-view.js";
 import { type Html, layout } from "./layout.js";
 import { listJsonLink, listLink, threadLink } from "./links.js";
-import { chip, outcomeChip, soundnessList, statusChip, time } from "./parts.js";
-import { amount, count } from "./words.js";
+import { chip, outcomeChip, soundnessList, statusChip, time, worthALook } from "./parts.js";
+import { count } from "./words.js";
 
 /** The page `/tether`. */
 export function listPage(view: ListView): Html {
@@ -37,20 +37,20 @@ ${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : "
 function table(threads: readonly ListedView[]): Html {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
-<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col">Sent as stored</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
+<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col">If sent as stored</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
 <tbody>${threads.map(line)}</tbody>
 </table>`;
 }
 
 function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, report }: ListedView): Html {
   const { threadId, status, outcome, messages, findings } = report;
-  const worth = findings.filter(({ severity }) => severity !== "info").length;
+  const worth = worthALook(findings);
   return html`<tr>
 <th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a><span class="mono">${threadId}</span><span class="small soft">${graph}</span></th>
 <td data-label="Status">${statusChip(status)}</td>
-<td data-label="Doctor">${outcomeChip(outcome)}${worth === 0 ? "" : html` <span class="small soft">${amount(worth, "finding")}</span>`}</td>
+<td data-label="Doctor">${outcomeChip(outcome, worth)}</td>
 <td data-label="Last repair">${lastRepair === null ? html`<span class="soft">none</span>` : html`${chip(lastRepair.mark.word, lastRepair.mark.tone)} <span class="small soft">message ${count(lastRepair.position)}</span>`}</td>
-<td data-label="Sent as stored">${soundnessList(soundness)}</td>
+<td data-label="If sent as stored">${soundnessList(soundness)}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
 <td data-label="Size" class="number">${size === null ? "unknown" : bytes(size)}</td>
 <td data-label="Changed" class="small">${time(updatedAt)}</td>

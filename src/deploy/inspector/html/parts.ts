@@ -1,6 +1,7 @@
 /** Small parts of the pages. */
 
 import { html } from "hono/html";
+import type { Finding } from "../../../doctor/finding.js";
 import type { Mark } from "../view/mark.js";
 import type { DialectSoundness } from "../view/soundness.js";
 import type { Html } from "./layout.js";
@@ -14,14 +15,15 @@ export const chips = (marks: readonly Mark[]): readonly Html[] =>
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
-  findings: ["has findings", "warning"],
+  findings: ["findings", "warning"],
   unreadable: ["unreadable", "bad"],
   skipped: ["not judged", "neutral"],
 };
 
-export function outcomeChip(outcome: string): Html {
+/** @param findings How many findings are worth a look. */
+export function outcomeChip(outcome: string, findings: number): Html {
   const [word, tone] = OUTCOMES[outcome] ?? [outcome, "neutral"];
-  return chip(word, tone);
+  return chip(outcome === "findings" ? amount(findings, "finding") : word, tone);
 }
 
 const STATUS_TONES: Readonly<Record<string, string>> = {
@@ -32,12 +34,16 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 
 export const statusChip = (status: string): Html => chip(status, STATUS_TONES[status] ?? "neutral");
 
+/** Which providers would take the messages, and which would not. */
 export function soundnessList(soundness: readonly DialectSoundness[]): Html {
   if (soundness.length === 0) return html`<span class="soft">not judged</span>`;
-  return html`<ul class="dialects">${soundness.map(
-    ({ dialect, broken }) =>
-      html`<li class="${broken === 0 ? "good" : "warning"}">${dialect} <b>${broken === 0 ? "sound" : amount(broken, "fault")}</b></li>`,
-  )}</ul>`;
+  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
+  const faulty = soundness.filter(({ broken }) => broken > 0);
+  return html`${sound.length === 0 ? "" : html`<p class="dialects">${chip("sound", "good")} ${sound.join(", ")}</p>`}${
+    faulty.length === 0
+      ? ""
+      : html`<p class="dialects">${chip("faults", "warning")} ${faulty.map(({ dialect, broken }) => `${dialect} ${broken}`).join(", ")}</p>`
+  }`;
 }
 
 export const time = (iso: string | null | undefined): Html =>
@@ -50,3 +56,8 @@ export const sourceLink = (source: string | null): Html | string =>
   source !== null && /^https?:\/\//.test(source)
     ? html` <a href="${source}" rel="noreferrer noopener">Source</a>`
     : "";
+
+/** How many of the findings are more than information. */
+export function worthALook(findings: readonly Finding[]): number {
+  return findings.filter(({ severity }) => severity !== "info").length;
+}

@@ -6,7 +6,7 @@ import { excerptText } from "../view/message-view.js";
 import type { Row, SentCell, StoredCell } from "../view/rows.js";
 import type { Html } from "./layout.js";
 import { messageBody, messageHead, whys } from "./message-cell.js";
-import { chip } from "./parts.js";
+import { chip, chips } from "./parts.js";
 import { amount, count } from "./words.js";
 
 export function rowsOf(rows: readonly ShownRow[], link: (place: string) => string): Html {
@@ -37,7 +37,7 @@ function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Ht
   const from =
     row.storedElsewhere.length === 0
       ? ""
-      : html`<p class="small soft">With what is stored at ${places(row.storedElsewhere, "stored", link)}.</p>`;
+      : html`<p class="small soft">${row.stored === undefined ? "Stored at" : "Joined with"} ${places(row.storedElsewhere, "stored", link)}</p>`;
   const body = isAsStored
     ? html`<p class="same small">As stored: <bdi>${excerptText(message)}</bdi></p>`
     : html`${messageBody(message)}${whys(marks)}`;
@@ -45,14 +45,14 @@ function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Ht
 }
 
 function notStored({ storedElsewhere }: Row, link: (place: string) => string): Html {
-  const from =
-    storedElsewhere.length === 0 ? "not stored" : html`stored at ${places(storedElsewhere, "stored", link)}`;
-  return html`<div class="cell none${storedElsewhere.length === 0 ? " empty" : ""}" data-column="Stored"><p class="small">${from}</p></div>`;
+  if (storedElsewhere.length > 0)
+    return html`<div class="cell none" data-column="Stored"><p class="small">stored at ${places(storedElsewhere, "stored", link)}</p></div>`;
+  return html`<div class="cell none empty" data-column="Stored"><p class="small">not stored</p></div>`;
 }
 
-function notSent({ sentElsewhere }: Row, link: (place: string) => string): Html {
+function notSent({ sentElsewhere, absence }: Row, link: (place: string) => string): Html {
   const to = sentElsewhere.length === 0 ? "not sent" : html`sent at ${places(sentElsewhere, "sent", link)}`;
-  return html`<div class="cell none" data-column="Sent"><p class="small">${to}</p></div>`;
+  return html`<div class="cell none" data-column="Sent"><p class="head">${chips(absence)}<span class="small">${to}</span></p>${sentElsewhere.length === 0 ? whys(absence) : ""}</div>`;
 }
 
 function places(

@@ -29,11 +29,10 @@ code,.mono{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 .top h1{min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .brand{font-weight:700;color:var(--ink);text-decoration:none}.brand::after{content:"/";margin-left:.75rem;color:var(--soft);font-weight:400}
 .panel{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:1rem 1.15rem;margin-bottom:1rem}
-.chip{display:inline-block;padding:.05rem .5rem;border-radius:99px;font-size:12.5px;line-height:1.5;overflow-wrap:anywhere}
-.chip,.dialects li{background:var(--neutral);color:var(--neutral-ink)}
-.good{background:var(--good);color:var(--good-ink)}.warning{background:var(--warning);color:var(--warning-ink)}.bad{background:var(--bad);color:var(--bad-ink)}
-.chip.good,.dialects li.good{background:var(--good);color:var(--good-ink)}.chip.warning,.dialects li.warning{background:var(--warning);color:var(--warning-ink)}.chip.bad{background:var(--bad);color:var(--bad-ink)}
-.dialects{display:flex;flex-wrap:wrap;gap:.3rem}.dialects li{padding:.05rem .5rem;border-radius:6px;font-size:12.5px;white-space:nowrap}.dialects b{font-weight:600}
+.chip{display:inline-block;padding:.05rem .5rem;border-radius:8px;font-size:12.5px;line-height:1.5;font-weight:400;overflow-wrap:anywhere}
+.chip{background:var(--neutral);color:var(--neutral-ink)}
+.chip.good{background:var(--good);color:var(--good-ink)}.chip.warning{background:var(--warning);color:var(--warning-ink)}.chip.bad{background:var(--bad);color:var(--bad-ink)}
+.dialects{font-size:13px;font-weight:400}.dialects+.dialects{margin-top:.3rem}
 form{display:flex;flex-wrap:wrap;gap:.75rem 1rem;align-items:end}
 label{display:grid;gap:.2rem;font-size:13px;color:var(--soft);min-width:0}
 input,select,button{font:inherit;font-size:14px;color:var(--ink);background:var(--panel);border:1px solid #8a8f98;border-radius:7px;padding:.4rem .6rem;max-width:100%;min-height:2.4rem}
@@ -47,7 +46,7 @@ const LIST = `
 .threads th,.threads td{padding:.7rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 .threads thead th{font-size:13px;font-weight:600;color:var(--soft)}.threads tbody th{font-weight:400;max-width:24rem}
 .threads tbody tr:last-child>*{border-bottom:0}.threads td.number,.threads th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
+.threads td .chip{white-space:nowrap}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 `;
 
 const THREAD = `
@@ -81,7 +80,9 @@ main{padding:1rem .9rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.9rem}
 .columns{display:none}.rows{border-top:1px solid var(--line);border-radius:10px}
 .row{grid-template-columns:minmax(0,1fr);border-bottom:6px solid var(--ground)}.cell+.cell{border-left:0;border-top:1px solid var(--line)}
 .cell::before{content:attr(data-column);display:block;font-size:12px;color:var(--soft);margin-bottom:.1rem}.cell.empty{display:none}
-.cell{padding:.6rem .9rem .7rem}form label{flex:1 1 9rem}
+.cell{padding:.6rem .9rem .7rem}
+form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form label:first-child,form p{grid-column:1/-1}input,select,button{width:100%}
+.threads .title{display:inline-block;margin-bottom:.1rem}
 }
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media print{.top,.columns{position:static}}

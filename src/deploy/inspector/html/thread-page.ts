@@ -1,12 +1,12 @@
 import { html } from "hono/html";
-import type { Finding } from "../../../doctor/finding.js";
 import { DIALECT_NAMES } from "../view/soundness.js";
 import type { Step } from "../view/steps.js";
 import type { MarkPlaces, StepDifference, ThreadView } from "../view/thread-view.js";
+import { findingsPanel } from "./findings.js";
 import { type Html, layout } from "./layout.js";
 import { type ThreadLink, threadJsonLink, threadLink } from "./links.js";
 import { messageBody, messageHead } from "./message-cell.js";
-import { chip, outcomeChip, soundnessList, statusChip } from "./parts.js";
+import { chip, outcomeChip, soundnessList, statusChip, worthALook } from "./parts.js";
 import { rowsOf } from "./rows.js";
 import { amount, count, timeText } from "./words.js";
 
@@ -69,7 +69,7 @@ function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): H
   )}</select></label>
 <label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens ?? ""}"></label>
 <button type="submit">Show</button>
-${earlier === undefined || steps.length < 2 ? "" : html`<a class="small" href="${threadLink(threadId, { ...chosen, step: earlier.checkpointId })}">Earliest step of this list</a>`}
+${earlier === undefined || steps.length < 2 ? "" : html`<a class="small" href="${threadLink(threadId, { ...chosen, step: earlier.checkpointId })}">Earlier steps</a>`}
 </form>`;
 }
 
@@ -95,9 +95,9 @@ ${fact(`What ${asked}`, html`${count(totals.sent)} of ${amount(totals.stored, "s
 ${fact("Tokens", html`about ${count(totals.tokens)}${response?.inputTokens == null ? "" : html` <span class="soft">the provider counted ${count(response.inputTokens)}${response.cachedTokens === null ? "" : `, ${count(response.cachedTokens)} of them from its cache`}</span>`}`)}
 ${fact("Prompt-cache prefix", prefixText(difference))}
 ${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} <span class="soft">for ${form.options.dialect}</span>` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} <span class="soft">of ${form.options.dialect}</span>`)}
-${fact("The thread", html`${outcomeChip(report.outcome)} <span class="soft">by the doctor</span>`)}
+${fact("The thread", html`${outcomeChip(report.outcome, worthALook(report.findings))} <span class="soft">by the doctor</span>`)}
 ${response === undefined ? "" : fact("Response by", html`<bdi>${[response.provider, response.model].filter((part) => part !== null).join(" · ") || "unknown"}</bdi>`)}
-${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">${hidesPrompt ? "the server's is not shown to users" : "none known"}</span>` : html`<span class="soft">shown as sent</span>`)}
+${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">${hidesPrompt ? "the server's is not shown to users" : "none"}</span>` : html`<span class="soft">shown as sent</span>`)}
 ${fact("If it were sent as stored", soundnessList(soundness))}
 </dl>`;
 }
@@ -131,17 +131,6 @@ ${
           html`<li>${messageHead(position, message, [])}${messageBody(message)}</li>`,
       )}</ul></details>`
 }</section>`;
-}
-
-function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => string): Html | string {
-  if (findings.length === 0) return "";
-  const tones: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
-  return html`<section class="panel"><h2>What the doctor finds</h2><ul class="findings">${findings
-    .slice(0, 50)
-    .map(
-      ({ code, severity, evidence, providerSays, fixes, index }) =>
-        html`<li><p>${chip(severity, tones[severity])} <code>${code}</code>${index === null ? "" : html` <a href="${linkOf(index)}">message ${count(index + 1)}</a>`}</p><p><bdi>${evidence}</bdi></p>${providerSays === null ? "" : html`<p class="small soft">The provider answers: <bdi>${providerSays}</bdi></p>`}${fixes.map(({ description }) => html`<p class="small soft">${description}</p>`)}</li>`,
-    )}</ul>${findings.length > 50 ? html`<p class="soft">And ${count(findings.length - 50)} more, in the JSON.</p>` : ""}</section>`;
 }
 
 function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => string): Html {

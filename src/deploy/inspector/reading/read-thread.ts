@@ -1,7 +1,7 @@
 /** Reads what the page of one thread needs. */
 
 import { type DiagnoseOptions, reportOn } from "../../../doctor/report/report-on.js";
-import { readServedThread } from "../../../doctor/targets/server-target.js";
+import { readServedThread, STATE_FIELDS } from "../../../doctor/targets/server-target.js";
 import type { DialectName } from "../../../providers/dialects/dialects.js";
 import { messagesIn, storedListOf } from "../view/messages-in.js";
 import { formOf, type ServedForm } from "../view/request-form.js";
@@ -10,8 +10,8 @@ import type { ThreadReading } from "../view/thread-view.js";
 import type { ThreadsOfCaller } from "./threads-of-caller.js";
 
 /** Each state has the whole history, so few states of a long thread are read. */
-const MESSAGES_TO_READ = 30_000;
-const LEAST_STATES = 4;
+const MESSAGES_TO_READ = 20_000;
+const LEAST_STATES = 2;
 const MOST_STATES = 40;
 
 /** What the reader asks for. */
@@ -40,13 +40,18 @@ export async function readThread(
 ): Promise<ThreadReading> {
   const ref = { threadId, namespace: "" };
   const thread = await threads.get(threadId);
+  // A run of a busy thread writes its states, and nobody knows how long they are.
+  let most = LEAST_STATES;
   const stored = await readServedThread(
     threads,
     ref,
     (text) => text,
-    ({ values }) => statesFor(values),
+    ({ values }) => {
+      most = statesFor(values);
+      return most;
+    },
   );
-  const steps = toldIn(await statesOf(threads, threadId, statesFor(Object(thread).values)));
+  const steps = toldIn(await statesOf(threads, threadId, most));
   const { shown, older } = await shownStep(threads, threadId, steps, wanted);
   const options: DiagnoseOptions = { ...(dialect !== undefined && { dialect }) };
   const graph = thread.metadata?.["graph_id"];
@@ -113,7 +118,7 @@ async function statesOf(
   limit: number,
   before?: string,
 ): Promise<readonly TimedState[]> {
-  const options = before === undefined ? { limit } : { limit, before };
+  const options = { limit, select: STATE_FIELDS, ...(before !== undefined && { before }) };
   return threads.getHistory(threadId, options).catch((error: unknown) => {
     if (Object(error).status !== 500) throw error;
     return [];

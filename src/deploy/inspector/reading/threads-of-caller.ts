@@ -52,6 +52,8 @@ export function threadsOfCaller({ req }: Context, serverFetch: ServerFetch): Thr
     if (!response.ok) throw await errorOf(response);
     return (await response.json()) as never;
   };
+  /** The steps of a page and the doctor read the same states. */
+  const histories = new Map<string, Promise<readonly ServedState[]>>();
   const at = (threadId: string) => `/threads/${encodeURIComponent(threadId)}`;
 
   return {
@@ -64,9 +66,23 @@ export function threadsOfCaller({ req }: Context, serverFetch: ServerFetch): Thr
         sort_order: "desc",
         select: LISTED,
       }),
-    get: (threadId) => send(at(threadId)),
+    get: async (threadId) => {
+      // The thread itself would come with all of its messages.
+      const [thread] = (await send("/threads/search", {
+        ids: [threadId],
+        limit: 1,
+        select: LISTED,
+      })) as ListedThread[];
+      if (thread !== undefined) return thread;
+      throw Object.assign(new Error("Thread not found"), { status: 404 });
+    },
     getState: (threadId) => send(`${at(threadId)}/state`),
-    getHistory: (threadId, options) => send(`${at(threadId)}/history`, options),
+    getHistory: (threadId, options) => {
+      const key = JSON.stringify([threadId, options]);
+      const states = histories.get(key) ?? send(`${at(threadId)}/history`, options);
+      histories.set(key, states);
+      return states;
+    },
     stateAt: (threadId, checkpointId) => send(`${at(threadId)}/state/${encodeURIComponent(checkpointId)}`),
     contextOfRun: async (threadId, runId) => {
       const run: unknown = await send(`${at(threadId)}/runs/${encodeURIComponent(runId)}`).catch(

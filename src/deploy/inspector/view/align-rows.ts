@@ -4,6 +4,7 @@
 interface StoredPlaces {
   /** Positions in the input, empty if the message is left out. */
   readonly inputIndexes: readonly number[];
+  readonly reasons: readonly { readonly code: string }[];
 }
 
 /** One row. Each stored message is on one row, and so is each message of the input. */
@@ -19,14 +20,16 @@ export interface AlignedRow {
 }
 
 /**
- * The rows, in the order of both lists. Messages that are sent in another order than they are stored in cannot all keep
- * both orders. As few of them as possible are on two rows, one for what is stored and one for what is sent.
+ * The rows, in the order of both lists. A message that was moved is on two rows, one for what is stored and one for what is
+ * sent. So are as few other messages as possible, if they are sent in another order than they are stored in.
  *
  * @param stored One entry for each stored message, in order.
  * @param inputLength How many messages are sent.
  */
 export function alignRows(stored: readonly StoredPlaces[], inputLength: number): readonly AlignedRow[] {
-  const firstOf = stored.map(({ inputIndexes }) => leastOf(inputIndexes));
+  const firstOf = stored.map(({ inputIndexes, reasons }) =>
+    reasons.some(({ code }) => code === "moved") ? undefined : leastOf(inputIndexes),
+  );
   const inOrder = longestRise(firstOf);
   const holders = holdersOf(stored, inputLength);
   const rows: AlignedRow[] = [];

@@ -8,7 +8,7 @@ export type ShownRow =
   | { readonly kind: "fold"; readonly word: string; readonly rows: readonly Row[] };
 
 /** Fewer rows than this are shown as they are. */
-const LEAST_ROWS = 4;
+const LEAST_ROWS = 3;
 
 /** Folds rows of stored messages that are left out. A repaired message is never hidden. */
 export function foldRows(rows: readonly Row[]): readonly ShownRow[] {
@@ -28,6 +28,5 @@ export function foldRows(rows: readonly Row[]): readonly ShownRow[] {
 /** What the row would be folded under; undefined for a row that must be seen. */
 function foldWord(row: Row | undefined): string | undefined {
   if (row?.stored === undefined || row.sent.length > 0 || row.sentElsewhere.length > 0) return undefined;
-  const words = row.stored.marks.map(({ word }) => word);
-  return words.length === 1 ? words[0] : undefined;
+  return row.stored.marks.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
 }

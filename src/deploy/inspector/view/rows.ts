@@ -33,6 +33,8 @@ export interface Row {
   readonly sent: readonly SentCell[];
   readonly sentElsewhere: readonly number[];
   readonly storedElsewhere: readonly number[];
+  /** Why the stored message is not sent on this row. */
+  readonly absence: readonly Mark[];
 }
 
 /** Everything that rows are made of. */
@@ -55,35 +57,32 @@ export function marksOfRow(row: AlignedRow, source: RowSource): readonly Mark[] 
 
 export function viewRow(row: AlignedRow, source: RowSource): Row {
   const { history, explanation, novelty } = source;
-  const message = row.stored === undefined ? undefined : history[row.stored];
-  const told = row.stored === undefined ? undefined : explanation.stored[row.stored];
+  const { stored: index, sent, sentElsewhere, storedElsewhere } = row;
+  const message = index === undefined ? undefined : history[index];
+  const told = index === undefined ? undefined : explanation.stored[index];
+  const isAsStored = told?.fate === "sent" && sent.length === 1 && storedElsewhere.length === 0;
+  const fates = [told, ...storedElsewhere.map((place) => explanation.stored[place])].flatMap(marksOfFate);
   return {
     stored:
-      message === undefined || row.stored === undefined
+      index === undefined || message === undefined
         ? undefined
-        : {
-            position: row.stored + 1,
-            message: viewMessage(message),
-            marks: [...marksOfStored(message), ...(row.sent.length > 0 ? [] : marksOfFate(told))],
-          },
-    sent: row.sent.flatMap((place, index): SentCell[] => {
-      const sent = explanation.input[place];
-      if (sent === undefined) return [];
-      const isAsStored = told?.fate === "sent" && row.sent.length === 1 && row.storedElsewhere.length === 0;
-      const fate = index === 0 && row.stored !== undefined ? marksOfFate(told) : [];
-      return [
-        {
-          position: place + 1,
-          message: viewMessage(sent),
-          marks: [...fate, ...marksOfAdded(place, source)],
-          isAsStored,
-          novelty: novelty?.[place] ?? null,
-        },
-      ];
+        : { position: index + 1, message: viewMessage(message), marks: marksOfStored(message) },
+    sent: sent.flatMap((place, order): SentCell[] => {
+      const one = explanation.input[place];
+      if (one === undefined) return [];
+      const marks = [...(order === 0 ? distinct(fates) : []), ...marksOfAdded(place, source)];
+      const cell = { position: place + 1, message: viewMessage(one), marks, isAsStored };
+      return [{ ...cell, novelty: novelty?.[place] ?? null }];
     }),
-    sentElsewhere: row.sentElsewhere.map((place) => place + 1),
-    storedElsewhere: row.storedElsewhere.map((place) => place + 1),
+    sentElsewhere: sentElsewhere.map((place) => place + 1),
+    storedElsewhere: storedElsewhere.map((place) => place + 1),
+    absence: sent.length > 0 ? [] : marksOfFate(told),
   };
+}
+
+/** Two messages that are joined can have the same reason. */
+function distinct(marks: readonly Mark[]): readonly Mark[] {
+  return [...new Map(marks.map((mark) => [`${mark.code} ${mark.text}`, mark])).values()];
 }
 
 function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
