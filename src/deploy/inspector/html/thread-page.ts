@@ -51,25 +51,23 @@ const stepName = ({ number, at, next, messages }: Step): string =>
 function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): Html {
   const option = (entry: Step) =>
     html`<option value="${entry.checkpointId}"${entry.checkpointId === step?.checkpointId ? html` selected` : ""}>${stepName(entry)}</option>`;
-  const listed = step === undefined || steps.some(({ checkpointId }) => checkpointId === step.checkpointId);
-  const all = listed ? steps : [...steps, step];
   const group = (label: string, entries: readonly Step[]) =>
     entries.length === 0 ? "" : html`<optgroup label="${label}">${entries.map(option)}</optgroup>`;
-  const earlier = all.at(-1);
+  const earliest = steps.at(-1);
   return html`<form action="${threadLink(threadId)}" method="get">
 <label>Step<select name="step">${group(
     "The model is asked",
-    all.filter(({ asksModel }) => asksModel),
+    steps.filter(({ asksModel }) => asksModel),
   )}${group(
     "Other checkpoints",
-    all.filter(({ asksModel }) => !asksModel),
+    steps.filter(({ asksModel }) => !asksModel),
   )}</select></label>
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${form.options.dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
     (name) => html`<option value="${name}"${name === chosen.dialect ? html` selected` : ""}>${name}</option>`,
   )}</select></label>
 <label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens ?? ""}"></label>
 <button type="submit">Show</button>
-${earlier === undefined || steps.length < 2 ? "" : html`<a class="small" href="${threadLink(threadId, { ...chosen, step: earlier.checkpointId })}">Earlier steps</a>`}
+${earliest === undefined || earliest.checkpointId === step?.checkpointId ? "" : html`<a class="small" href="${threadLink(threadId, { ...chosen, step: earliest.checkpointId })}">Earlier steps</a>`}
 </form>`;
 }
 

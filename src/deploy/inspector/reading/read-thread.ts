@@ -78,7 +78,7 @@ export async function readThread(
     updatedAt: thread.updated_at,
     metadata: thread.metadata,
     report: reportOn(stored, options),
-    steps: steps.map(({ step }) => step),
+    steps: distinctSteps([...steps, ...(shown === undefined ? [] : [shown]), ...older]),
     step: shown?.step,
     isLatest: shown?.step.checkpointId === steps[0]?.step.checkpointId,
     ...(await ask(shown)),
@@ -101,7 +101,17 @@ async function shownStep(
   if (wanted === undefined) return { shown: undefined, older: [] };
   const state = shown?.state ?? (await threads.stateAt(threadId, wanted));
   const [told] = toldIn([state]);
+  if (told?.step.checkpointId !== wanted || storedListOf(state.values) === undefined) throw notFound();
   return { shown: told, older: toldIn(await statesOf(threads, threadId, statesFor(state.values), wanted)) };
+}
+
+/** The server has an empty state for each id that is not a checkpoint. */
+function notFound(): Error {
+  return Object.assign(new Error("Step not found"), { status: 404 });
+}
+
+function distinctSteps(told: readonly Told[]): readonly Step[] {
+  return [...new Map(told.map(({ step }) => [step.checkpointId, step])).values()];
 }
 
 function toldIn(states: readonly TimedState[]): readonly Told[] {

@@ -81,11 +81,14 @@ const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([
   "gap-note",
 ]);
 
+/** Codes that say less than a reader needs. */
+const WORDS: Readonly<Partial<Record<InputReasonCode, string>>> = { "over-bound": "too long" };
+
 /** What became of a message on its way into the request. */
 export function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
   return reasons.map(({ code, text, source }) => ({
     code,
-    word: code.replaceAll("-", " "),
+    word: WORDS[code] ?? code.replaceAll("-", " "),
     tone: WARNINGS.has(code) ? "warning" : "neutral",
     text,
     source: source ?? null,
