@@ -51,7 +51,7 @@ const PRIVATE_TO_LANGGRAPH =
 
 /** Fields of the server's HTTP API, which is documented. The code that guards its routes reads them. */
 const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];
-const GUARDS_ROUTES = /^deploy\/(?:access|http)\//;
+const GUARDS_ROUTES = /^deploy\/(?:access|http|inspector)\//;
 
 /** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
 const ASKS_FOR_IDENTITY =

@@ -4,6 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../history/calls/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/calls/open-calls.js";
 import { callsOf, isAIMessage } from "../history/messages/call.js";
+import { markRecoveredResult } from "../history/messages/recovered.js";
 import { createRepair } from "../history/messages/repair.js";
 import { causeInHistory, createPlaceholder, type PlaceholderCause } from "../history/messages/result.js";
 import { toPlain } from "../history/messages/to-plain.js";
@@ -85,7 +86,7 @@ export async function closeCalls(
     const remains = found[index];
     if (remains?.kind === "result") {
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
-      return remains.result;
+      return markRecoveredResult(remains.result);
     }
     const cause = causeOf(unanswered);
     const placeholder = createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call)));

@@ -4,6 +4,7 @@ import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { isRecord } from "../../shared/is-record.js";
 import type { Access } from "./access.js";
 import { userOfKey } from "./api-keys.js";
+import { credentialOf, isPageRequest } from "./credential.js";
 import { hostnameOf, isThisMachine } from "./this-machine.js";
 import type { VerifyToken } from "./tokens.js";
 
@@ -37,13 +38,14 @@ export function authenticateUsers({
   return async function authenticate(request) {
     if (admitPath(request) === "health") return userNamed(HEALTH_CHECK);
     const credential = credentialOf(request);
+    const refuse = (message: string) => refusal(message, isPageRequest(request));
     if (credential === undefined)
-      throw refusal("Send an API key as `x-api-key`, or a key or token as `Authorization: Bearer …`.");
+      throw refuse("Send an API key as `x-api-key`, or a key or token as `Authorization: Bearer …`.");
     const user = isToken(credential)
-      ? await userOfToken(credential, verifyToken)
+      ? await userOfToken(credential, verifyToken, refuse)
       : userOfKey(keys, credential);
-    if (user === undefined) throw refusal("The API key is not known.");
-    if (user === STUDIO_USER || user === HEALTH_CHECK) throw refusal("The name of the user is reserved.");
+    if (user === undefined) throw refuse("The API key is not known.");
+    if (user === STUDIO_USER || user === HEALTH_CHECK) throw refuse("The name of the user is reserved.");
     return userNamed(user);
   };
 }
@@ -94,27 +96,25 @@ function isStudio(origin: string, hostname: string): boolean {
   return origin.startsWith("https://") && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
 }
 
-/** The SDK's clients send a key of LangSmith on their own if the environment has one, so `Authorization` comes first. */
-function credentialOf({ headers }: Request): string | undefined {
-  const [, bearer] = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "") ?? [];
-  return bearer ?? (headers.get("x-api-key")?.trim() || undefined);
-}
-
 function isToken(credential: string): boolean {
   return credential.split(".").length === 3;
 }
 
-async function userOfToken(token: string, verifyToken: VerifyToken | undefined): Promise<string> {
-  if (verifyToken === undefined) throw refusal("This server takes API keys, not tokens.");
+async function userOfToken(
+  token: string,
+  verifyToken: VerifyToken | undefined,
+  refuse: (message: string) => HTTPException,
+): Promise<string> {
+  if (verifyToken === undefined) throw refuse("This server takes API keys, not tokens.");
   try {
     return await verifyToken(token);
   } catch (error) {
     const code = isRecord(error) ? String(error["code"] ?? "") : "";
-    if (code === "ERR_JWT_EXPIRED") throw refusal("The token has expired.");
+    if (code === "ERR_JWT_EXPIRED") throw refuse("The token has expired.");
     // The keys of the issuer could not be fetched: the token may be good.
     if (!/^ERR_(?:JW[ST]|JOSE_(?:ALG|NOT)|JWKS_(?:NO|MULTIPLE))/.test(code))
       throw new HTTPException(503, { message: "The keys for tokens cannot be fetched now." });
-    throw refusal("The token is not valid.");
+    throw refuse("The token is not valid.");
   }
 }
 
@@ -122,8 +122,10 @@ function userNamed(identity: string): AuthenticatedUser {
   return { identity, display_name: identity, is_authenticated: true, permissions: [] };
 }
 
-function refusal(message: string): HTTPException {
-  return new HTTPException(401, { message, headers: { "WWW-Authenticate": "Bearer" } });
+/** @param asksBrowser Whether a browser asks its user for the key. */
+function refusal(message: string, asksBrowser: boolean): HTTPException {
+  const scheme = asksBrowser ? 'Basic realm="langgraph-tether", charset="UTF-8"' : "Bearer";
+  return new HTTPException(401, { message, headers: { "WWW-Authenticate": scheme } });
 }
 
 function forbidden(message: string): HTTPException {

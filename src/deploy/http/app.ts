@@ -3,6 +3,8 @@
 import { Hono } from "hono";
 import { serverFetch } from "../../langgraph/server-fetch.js";
 import { access, runOwners, serverSettings } from "../access/served-access.js";
+import { createInspector } from "../inspector/routes.js";
+import { servedFormOf } from "../inspector/served-form.js";
 import {
   guardAssistants,
   guardProtocol,
@@ -34,3 +36,5 @@ if (MAX_RUNS_PER_USER !== undefined) {
   const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
   for (const route of RUN_ROUTES) app.use(route, fewRuns);
 }
+const servedForm = servedFormOf(process.env);
+app.route("/", createInspector({ serverFetch, hasUsers: access.kind === "users", servedForm }));

@@ -6,6 +6,7 @@ import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveId } from "../../history/messages/message-id.js";
+import { markRecoveredResult } from "../../history/messages/recovered.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { recoverCalls } from "../../nodes/recovery/recover-calls.js";
@@ -97,9 +98,9 @@ export function examineThread(
 }
 
 /** A tool writes no id. The reducer gives one when a result enters the thread. */
-function withId(result: ToolMessage, { group, place }: Pick<OpenCall, "group" | "place">): ToolMessage {
-  const id = result.id || deriveId(result, placeOfCall(group, place));
-  return id === result.id ? result : copyMessage(result, { id });
+function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "place">): ToolMessage {
+  const result = markRecoveredResult(found);
+  return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
 }
 
 function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {

@@ -42,6 +42,9 @@ export interface ThreadsClient {
   ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
 }
 
+/** What reads a thread. */
+export type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+
 export function openTasksOf(state: ServedState): OpenTask[] {
   return tasksIn(state)
     .filter(({ result }) => result == null)

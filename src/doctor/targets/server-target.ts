@@ -6,7 +6,7 @@ import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { hideSecrets, safeAddress } from "./safe-address.js";
 import { searchThreads } from "./search-threads.js";
-import type { ServedState, ServedThread, ThreadsClient } from "./served-state.js";
+import type { ServedState, ServedThread, ThreadsClient, ThreadsReader } from "./served-state.js";
 import {
   asSent,
   endedRunsOf,
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 60_000;
 const REMOVE_ALL = "__remove_all__";
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-const FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
+export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
 
 export interface ServerPlace {
   readonly url: string;
@@ -70,7 +70,7 @@ export async function openServer({
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
     read: (ref) =>
-      readThread(threads, ref, hide).catch((error: unknown) => {
+      readServedThread(threads, ref, hide).catch((error: unknown) => {
         throw new Error(hide(reasonOf(error)));
       }),
     write: (ref, write) => writeThread(threads, ref, write, hide),
@@ -95,10 +95,12 @@ function explain(error: unknown, hide: (text: string) => string): string {
   return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
 }
 
-async function readThread(
-  threads: ThreadsClient,
+/** @param statesToRead Contract: how many states are read for the results of ended runs, given the latest one. */
+export async function readServedThread(
+  threads: ThreadsReader,
   ref: ThreadRef,
   hide: (text: string) => string,
+  statesToRead: (latest: ServedState) => number = () => STATES_TO_READ,
 ): Promise<StoredThread> {
   const thread = await threads.get(ref.threadId).catch((error: unknown) => {
     if (statusCodeOf(error) !== 404) throw error;
@@ -108,8 +110,8 @@ async function readThread(
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
-    const state = await threads.getState(ref.threadId, undefined, { select: FIELDS });
-    const history = await historyOf(threads, ref, state);
+    const state = await threads.getState(ref.threadId, undefined, { select: STATE_FIELDS });
+    const history = await historyOf(threads, ref, state, statesToRead(state));
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
     if (statusCodeOf(error) !== 500) throw error;
@@ -121,13 +123,14 @@ async function readThread(
  * The history is read only if a run has ended early, or if a result may be missing.
  */
 async function historyOf(
-  threads: ThreadsClient,
+  threads: ThreadsReader,
   { threadId }: ThreadRef,
   state: ServedState,
+  limit: number,
 ): Promise<readonly ServedState[]> {
-  if (!mayLackResults(state)) return [];
+  if (limit === 0 || !mayLackResults(state)) return [];
   // Without it there are fewer results to recover, and nothing else changes.
-  return threads.getHistory(threadId, { limit: STATES_TO_READ, select: FIELDS }).catch(() => []);
+  return threads.getHistory(threadId, { limit, select: STATE_FIELDS }).catch(() => []);
 }
 
 /**
@@ -136,7 +139,7 @@ async function historyOf(
  * are there too.
  */
 async function readFailing(
-  threads: ThreadsClient,
+  threads: ThreadsReader,
   ref: ThreadRef,
   thread: ServedThread,
   reason: string,
@@ -159,12 +162,12 @@ async function readFailing(
 
 /** If an earlier state cannot be read, the latest one may still be readable. Empty if nothing is. */
 async function failingHistory(
-  threads: ThreadsClient,
+  threads: ThreadsReader,
   { threadId }: ThreadRef,
 ): Promise<readonly ServedState[]> {
   for (const limit of [STATES_TO_READ, 1]) {
     try {
-      return await threads.getHistory(threadId, { limit, select: FIELDS });
+      return await threads.getHistory(threadId, { limit, select: STATE_FIELDS });
     } catch (error) {
       if (statusCodeOf(error) !== 500) throw error;
     }

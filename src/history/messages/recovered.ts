@@ -1,6 +1,6 @@
 /** The mark of a message that was recovered from a run that ended before it could store it. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { copyMessage } from "./copy-message.js";
 import { MARKS } from "./marks.js";
@@ -13,6 +13,11 @@ import { MARKS } from "./marks.js";
 export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
   const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: { after } };
   return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}
+
+/** A copy of a recovered result with the mark. It names no place, because a result stands at its call. */
+export function markRecoveredResult(result: ToolMessage): ToolMessage {
+  return copyMessage(result, { additional_kwargs: { ...result.additional_kwargs, [MARKS.recovered]: {} } });
 }
 
 /** The id of the message that a recovered message follows. Undefined for every other message. */

@@ -3,6 +3,7 @@ import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgrap
 import { placeOfCall } from "../../history/calls/group.js";
 import { type UnansweredCall, unansweredCalls } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
+import { markRecoveredResult } from "../../history/messages/recovered.js";
 import { causeInHistory, createPlaceholder } from "../../history/messages/result.js";
 import { toPlain } from "../../history/messages/to-plain.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -56,7 +57,7 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
       const { call, group } = unanswered;
       const remains = found[index];
       if (remains?.kind === "result") {
-        closing.push(remains.result);
+        closing.push(markRecoveredResult(remains.result));
         emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
       } else if (isClosed(index, unanswered, remains)) {
         const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);

@@ -1,0 +1,51 @@
+/** The list of threads as data. Pure. */
+
+import type { ThreadReport } from "../../../doctor/finding.js";
+import { bytesOf } from "../../../doctor/graph/measure-thread.js";
+import { reportOn } from "../../../doctor/report/report-on.js";
+import type { StoredThread } from "../../../doctor/stored-thread.js";
+import { messagesIn } from "./messages-in.js";
+import { type DialectSoundness, soundnessOf } from "./soundness.js";
+import { type LastRepair, lastRepairIn, titleOf } from "./thread-parts.js";
+
+/** A thread of the list. */
+export interface ListedView {
+  readonly title: string;
+  readonly graph: string;
+  readonly updatedAt: string | null;
+  readonly lastRepair: LastRepair | null;
+  /** Empty for a thread whose messages were not judged. */
+  readonly soundness: readonly DialectSoundness[];
+  /** The size of the messages as JSON; null if they were not read. */
+  readonly bytes: number | null;
+  readonly report: ThreadReport;
+}
+
+export interface ListView {
+  readonly threads: readonly ListedView[];
+  readonly query: string;
+  readonly status: string;
+  readonly page: number;
+  readonly hasNext: boolean;
+  /** Set if not all threads were searched: how many were. */
+  readonly searched: number | null;
+}
+
+export function viewListed(
+  thread: StoredThread,
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): ListedView {
+  const { content, updatedAt = null } = thread;
+  const values = "messages" in content ? content.messages : undefined;
+  const messages = messagesIn({ messages: values });
+  const graph = metadata?.["graph_id"];
+  return {
+    title: titleOf(messages, metadata),
+    graph: typeof graph === "string" ? graph : "",
+    updatedAt,
+    lastRepair: lastRepairIn(messages),
+    soundness: values === undefined ? [] : soundnessOf(messages),
+    bytes: values === undefined ? null : bytesOf(values),
+    report: reportOn(thread),
+  };
+}

@@ -1,0 +1,189 @@
+/** The pages of the inspector in a real browser, over the shared server, which has no users. */
+
+import { request } from "node:http";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
+import { user } from "../../support/thread.js";
+import { serve } from "../served.js";
+import { HOSTILE_TEXT, hostileMessages, hostileMetadata } from "./hostile-thread.js";
+
+const served = serve();
+
+/** A thread of a graph that stores messages as they are. */
+async function storedThread(
+  messages: readonly object[],
+  metadata: Record<string, unknown> = {},
+): Promise<string> {
+  const { thread_id } = await served.client.threads.create({ metadata });
+  await served.client.runs.wait(thread_id, "unpaired", { input: user("Where is it warm?", "first") });
+  await served.client.threads.updateState(thread_id, { values: { messages } });
+  return thread_id;
+}
+
+/** The fields of both kinds of JSON that tests read. */
+interface Inspected {
+  readonly stored: readonly { readonly fate: string }[];
+  readonly steps: readonly {
+    readonly checkpointId: string;
+    readonly asksModel: boolean;
+    readonly messages: number;
+  }[];
+  readonly input: readonly object[];
+  readonly added: readonly object[];
+  readonly threads: readonly { readonly threadId: string; readonly soundness: readonly object[] }[];
+}
+
+const getJson = async (path: string): Promise<Inspected> => {
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Inspected;
+};
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${served.url}${path}`, { headers });
+
+/** Node's `fetch` does not set `host`. */
+async function statusFor(path: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${served.url}${path}`, { headers }, (response) =>
+      resolve(response.resume().statusCode),
+    );
+    sent.on("error", reject).end();
+  });
+}
+
+describe("the routes of the inspector", () => {
+  it("are the pages of a thread as HTML and as the doctor's JSON, and read only", async () => {
+    const thread = await served.thread("agent");
+    await thread.send("what is 20+22");
+    const page = await get(`/tether/threads/${thread.id}`);
+    expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(await page.text()).toContain("20+22 = 42");
+
+    const found = await getJson(`/tether/threads/${thread.id}.json`);
+    expect(found).toMatchObject({
+      schemaVersion: 1,
+      threadId: thread.id,
+      outcome: "sound",
+      messages: 4,
+      findings: [],
+    });
+    expect(found.stored.map(({ fate }) => fate)).toEqual(["sent", "sent", "sent", "sent"]);
+    const asked = found.steps.filter(({ asksModel }) => asksModel);
+    expect(asked.map(({ messages }) => messages)).toEqual([3, 1]);
+
+    const query = `step=${asked[0]?.checkpointId}&dialect=mistral`;
+    const step = await getJson(`/tether/threads/${thread.id}.json?${query}`);
+    expect(step).toMatchObject({
+      step: { messages: 3, response: { model: "offline" } },
+      request: {
+        dialect: "mistral",
+        dialectOrigin: "chosen",
+        stored: 3,
+        sent: 3,
+        changed: 2,
+        brokenRules: 0,
+      },
+      since: { checkpointId: asked[1]?.checkpointId, isPrefixKept: true, prefix: 1, new: 2 },
+    });
+
+    const list = await getJson(`/tether.json?q=${thread.id}`);
+    expect(list.threads).toMatchObject([
+      { threadId: thread.id, outcome: "sound", messages: 4, lastRepair: null },
+    ]);
+    expect(list.threads[0]?.soundness).toContainEqual({ dialect: "openai", broken: 0 });
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"])
+      for (const path of ["/tether", "/tether.json", `/tether/threads/${thread.id}`])
+        expect((await fetch(`${served.url}${path}`, { method })).status).toBe(405);
+    expect((await fetch(`${served.url}/tether`, { method: "HEAD" })).status).toBe(200);
+  });
+
+  it("show the settings of a run: its own system prompt", async () => {
+    const thread = await served.thread("agent");
+    await thread.send("hello", { context: { systemPrompt: "Say the unit." } });
+    const step = (await getJson(`/tether/threads/${thread.id}.json`)).steps.find(
+      ({ asksModel }) => asksModel,
+    );
+    const { input, added } = await getJson(`/tether/threads/${thread.id}.json?step=${step?.checkpointId}`);
+    expect(input[0]).toMatchObject({ type: "system", content: "Say the unit." });
+    expect(added).toMatchObject([{ inputIndex: 0, reasons: [{ code: "system-prompt" }] }]);
+  });
+
+  it.each(["no-uuid", "00000000-0000-4000-8000-000000000000", "%3Cscript%3Eran()%3C%2Fscript%3E"])(
+    "answer 404 for %s, which is no thread",
+    async (id) => {
+      const page = await get(`/tether/threads/${id}`);
+      expect(page.status).toBe(404);
+      expect(await page.text()).not.toContain("<script");
+      expect((await get(`/tether/threads/${id}.json`)).status).toBe(404);
+    },
+  );
+
+  it.each([
+    ["another name", { host: "evil.example" }],
+    ["a page of another site", { origin: "https://evil.example" }],
+    ["a proxy", { "x-forwarded-for": "10.0.0.7" }],
+  ])("refuse %s, because the server has no users", async (_, headers) => {
+    for (const path of ["/tether", "/tether.json", "/tether/threads/no-uuid"])
+      expect(await statusFor(path, headers)).toBe(403);
+  });
+
+  it("find threads by a part of an id, by a value of the metadata, and by its key", async () => {
+    const { thread_id: id } = await served.client.threads.create({
+      metadata: { customer: "Näther & Söhne 4711" },
+    });
+    for (const query of [id, id.slice(3, 30), "söhne 4711", "customer=Näther & Söhne 4711"]) {
+      const { threads } = await getJson(`/tether.json?q=${encodeURIComponent(query)}`);
+      expect(threads.map(({ threadId }) => threadId)).toEqual([id]);
+    }
+    expect((await getJson(`/tether.json?q=${id}&status=busy`)).threads).toEqual([]);
+  });
+});
+
+describe.skipIf(BROWSER === undefined)(`the pages in a browser${NEEDS_BROWSER}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  /** A page in which a script would run if the page had one: the policy that would stop it is off. */
+  async function openPage(path: string): Promise<{ readonly page: Page; readonly ran: string[] }> {
+    const context = await browser.newContext({ bypassCSP: true });
+    const page = await context.newPage();
+    const ran: string[] = [];
+    await page.exposeFunction("ran", (place: string) => ran.push(place));
+    page.on("dialog", (dialog) => ran.push(dialog.message()));
+    await page.goto(`${served.url}${path}`);
+    return { page, ran };
+  }
+
+  it("show what is in a hostile thread as text, and run nothing of it", async () => {
+    const id = await storedThread(hostileMessages(), hostileMetadata);
+    const hostileQuery = encodeURIComponent(HOSTILE_TEXT);
+    for (const path of [
+      `/tether/threads/${id}`,
+      `/tether?q=${id}`,
+      `/tether?q=${hostileQuery}`,
+      `/tether/threads/${hostileQuery}`,
+    ]) {
+      const { page, ran } = await openPage(`${path}${path.includes("?") ? "&" : "?"}dialect=${hostileQuery}`);
+      await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
+      expect(
+        await page.locator("script, img, textarea, iframe, [onerror], a[href^='javascript']").count(),
+      ).toBe(0);
+      if (path.includes(id))
+        expect(await page.locator("body").innerText()).toContain(`<script>ran("title")</script>`);
+      expect(ran).toEqual([]);
+      await page.context().close();
+    }
+    const { page } = await openPage(`/tether/threads/${id}`);
+    const text = await page.locator("main").innerText();
+    for (const place of ["text", "human name", "block", "tool", "result", "provider", "call id", "summary"])
+      expect(text).toContain(`ran("${place}")`);
+    expect(text).toContain("\\u202e\\u2066\\u0000\\u001b[31m");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,199 @@
+/**
+ * Real threads on the pages of the inspector, as people see them: light and dark, on a phone, by keyboard. Slow:
+ * `SLOW_TESTS=1`. `PICTURES=FOLDER` keeps a picture of each page.
+ */
+
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
+import { user } from "../../support/thread.js";
+import { serve, type Thread, until } from "../served.js";
+
+const served = serve();
+const IS_SLOW = process.env["SLOW_TESTS"] === "1";
+const PICTURES = process.env["PICTURES"];
+
+/** A thread in which a run was cancelled, the provider was switched, and the beginning was summarised. */
+async function troubledThread(): Promise<{ readonly thread: Thread; readonly beforeSummary: string }> {
+  const thread = await served.thread("agent");
+  const before = served.cities.length;
+  await thread.send("what is 20+22?", { context: { systemPrompt: "Say the unit of each number." } });
+  const run = await thread.begin("What is the weather in Slowville, and what is 6*7?");
+  await until(() => served.cities.slice(before).includes("Slowville"));
+  await delay(300);
+  await thread.client.runs.cancel(thread.id, run, true);
+  await thread.send("hello, are you there?");
+  const call = { id: "toolu_01", name: "calculator", args: { input: "6*7" } };
+  const messages = [
+    { type: "human", content: "Compare the two results." },
+    {
+      type: "ai",
+      content: [
+        { type: "thinking", thinking: "There is only one result.", signature: "signed" },
+        { type: "text", text: "I calculate it again." },
+        { type: "tool_use", id: call.id, name: call.name, input: call.args },
+      ],
+      tool_calls: [{ ...call, type: "tool_call" }],
+      response_metadata: { model_provider: "anthropic", model_name: "claude-sonnet-4-5" },
+    },
+    { type: "tool", tool_call_id: call.id, name: call.name, content: "42" },
+    {
+      type: "ai",
+      content: "It is 42 again.",
+      response_metadata: { model_provider: "openai", model_name: "gpt-4o-mini" },
+    },
+  ];
+  await thread.client.threads.updateState(thread.id, { values: { messages } });
+  const { checkpoint } = await thread.client.threads.getState(thread.id);
+  const context = { maxMessagesBeforeSummary: 10, messagesToKeep: 6 };
+  await thread.send("what is 3*9?", { context });
+  return { thread, beforeSummary: checkpoint.checkpoint_id ?? "" };
+}
+
+describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BROWSER}`, () => {
+  let browser: Browser;
+  let pages: readonly (readonly [name: string, path: string])[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser();
+    const { thread, beforeSummary } = await troubledThread();
+    const path = `/tether/threads/${thread.id}`;
+    const broken = await served.thread("unpaired");
+    await broken.send("Is it warm in Rome?");
+    const messages = [
+      {
+        type: "ai",
+        id: "a",
+        content: "",
+        tool_calls: [{ id: "c1", name: "weather", args: { city: "Rome" }, type: "tool_call" }],
+      },
+      { type: "human", id: "b", content: "Are you there? ".repeat(120) },
+      { type: "tool", id: "t", tool_call_id: "c1", name: "weather", content: "18 °C" },
+    ];
+    await broken.client.threads.updateState(broken.id, { values: { messages } });
+    pages = [
+      ["threads", "/tether"],
+      ["summary", path],
+      ["switch", `${path}?step=${beforeSummary}&dialect=mistral`],
+      ["limit", `${path}?step=${beforeSummary}&maxTokens=120`],
+      ["broken", `/tether/threads/${broken.id}?dialect=anthropic`],
+      ["missing", "/tether/threads/none"],
+    ];
+  });
+  afterAll(() => browser?.close());
+
+  it.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 390],
+    ["dark", 390],
+  ] as const)("is without faults: %s, %d pixels wide", async (colorScheme, width) => {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
+    const page = await context.newPage();
+    for (const [name, path] of pages) {
+      await page.goto(`${served.url}${path}`);
+      if (PICTURES !== undefined)
+        await page.screenshot({
+          path: join(PICTURES, `${name}-${colorScheme}-${width}.png`),
+          fullPage: true,
+        });
+      expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
+      expect([name, await page.evaluate("document.documentElement.scrollWidth > innerWidth")]).toEqual([
+        name,
+        false,
+      ]);
+    }
+    await context.close();
+  });
+
+  it("names what happened: recovered, placeholder, covered, summary, and each model's own state", async () => {
+    const page = await browser.newPage();
+    const textOf = async (wanted: string) => {
+      await page.goto(`${served.url}${pages.find(([name]) => name === wanted)?.[1]}`);
+      return await page.locator("main").innerText();
+    };
+    const summary = await textOf("summary");
+    for (const words of [
+      "recovered",
+      "placeholder: superseded",
+      "covered",
+      "summary of 10 messages",
+      "state removed",
+    ])
+      expect(summary).toContain(words);
+    expect(summary).toMatch(/Response by|would be sent/);
+    for (const words of [
+      "call id renamed",
+      "bridge",
+      "anthropic · claude-sonnet-4-5",
+      "openai · gpt-4o-mini",
+    ])
+      expect(await textOf("switch")).toContain(words);
+    for (const words of ["left out", "shortened", "gap note"]) expect(await textOf("limit")).toContain(words);
+    for (const words of ["pairing/misplaced-result", "moved"])
+      expect(await textOf("broken")).toContain(words);
+    expect(await textOf("threads")).toContain("recovered");
+    await page.close();
+  });
+
+  it("can be used by keyboard alone: skip, choose a dialect, show", async () => {
+    const page = await browser.newPage();
+    await page.goto(`${served.url}${pages.find(([name]) => name === "summary")?.[1]}`);
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.name")).toBe("step");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("mistral");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/dialect=mistral/);
+    expect(await page.locator("select[name=dialect]").inputValue()).toBe("mistral");
+    await page.close();
+  });
+
+  it("walks back through all steps of a thread", async () => {
+    const thread = await served.thread("agent");
+    for (let turn = 0; turn < 12; turn += 1) await thread.send(`what is ${turn}+1`);
+    const page = await browser.newPage();
+    await page.goto(`${served.url}/tether/threads/${thread.id}`);
+    const steps = page.locator("select[name=step] option");
+    const counts = [await steps.count()];
+    for (let link = page.getByText("Earlier steps"); (await link.count()) > 0; ) {
+      await link.click();
+      counts.push(await steps.count());
+    }
+    expect(Math.max(...counts)).toBe(60);
+    expect(await page.locator("select[name=step] option:checked").innerText()).toContain("0 messages");
+    await page.close();
+  });
+
+  it("opens a thread of 10,000 messages, one page at a time", async () => {
+    const thread = await served.thread("unpaired");
+    await thread.client.runs.wait(thread.id, "unpaired", { input: user("begin") });
+    const messages = Array.from({ length: 2_500 }, (_, turn) => [
+      { type: "human", id: `h${turn}`, content: `Question ${turn}` },
+      {
+        type: "ai",
+        id: `a${turn}`,
+        content: "",
+        tool_calls: [{ id: `c${turn}`, name: "add", args: { turn }, type: "tool_call" }],
+      },
+      { type: "tool", id: `t${turn}`, tool_call_id: `c${turn}`, name: "add", content: "x".repeat(300) },
+      { type: "ai", id: `b${turn}`, content: `Answer ${turn}` },
+    ]).flat();
+    await thread.client.threads.updateState(thread.id, { values: { messages } });
+    const page = await browser.newPage();
+    const response = await page.goto(`${served.url}/tether/threads/${thread.id}`, { timeout: 150_000 });
+    expect((await response?.body())?.length).toBeLessThan(250_000);
+    expect(await page.locator(".row").count()).toBe(1);
+    await page.getByText("Earlier", { exact: true }).first().click({ timeout: 150_000 });
+    await page.waitForURL(/page=100/, { timeout: 150_000 });
+    expect(await page.locator(".row").count()).toBe(100);
+    expect(await page.locator("main").innerText()).toContain("Answer 2499");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.close();
+  });
+});
