@@ -61,7 +61,6 @@ describe.each(Object.keys(OTHERS))("A thread of %s", (name) => {
     const ours = createAgentGraph({ model: model(), tools, checkpointer: connect(), messagesChannel });
     expect(script(messagesOf((await ours.getState(config)).values))).toEqual([...turn("a"), ...turn("b")]);
     expect(pairedScript(await ours.invoke(user("c"), config))).toEqual(["a", "b", "c"].flatMap(turn));
-    if (messagesChannel === "delta") return;
     const back = await other(connect(), model()).invoke(user("d"), config);
     expect(script(messagesOf(back))).toEqual(["a", "b", "c", "d"].flatMap(turn));
   });
