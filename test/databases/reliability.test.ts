@@ -171,6 +171,9 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
       const expected = [...before, ...lines("b"), ...lines("c")];
       expect(pairedScript(await next.invoke(user("c"), options))).toEqual(expected);
       expect(script(await read())).toEqual(expected);
+      const tuple = await connect().getTuple(config);
+      const { threadUsage } = tuple?.checkpoint.channel_values as { threadUsage: { toolCalls: number } };
+      expect(threadUsage.toolCalls).toBe(runs.length);
       expect(runs).toHaveLength(expected.length * (2 / 5));
     },
   );
