@@ -206,9 +206,12 @@ function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
 
 /** What the messages of a run tell of its usage, where LangGraph has saved nothing else of it. */
 function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
-  const totals = messages.filter(isAIMessage).map(({ usage_metadata }) => usage_metadata?.total_tokens ?? 0);
+  const tokensOf = (message: BaseMessage): number => {
+    const usage: { total_tokens?: number } = isAIMessage(message) ? (message.usage_metadata ?? {}) : {};
+    return usage.total_tokens ?? 0;
+  };
   return {
-    tokens: totals.reduce((sum, tokens) => sum + tokens, 0),
+    tokens: messages.reduce((sum, message) => sum + tokensOf(message), 0),
     toolCalls: messages.filter((message) => isResult(message) && !isPlaceholder(message)).length,
   };
 }
