@@ -24,13 +24,16 @@ const wait = tool(({ seconds }, { signal }) => delay(seconds * 1000, `waited ${s
   description: "Waits. The signal ends the wait when the client hangs up.",
   schema: z.object({ seconds: z.number() }),
 });
+const checkpointer = SqliteSaver.fromConnString(process.env["DATABASE"] ?? "threads.sqlite");
 const agent = createAgentGraph({
   model: process.env["MODEL"] ?? "offline:",
   tools: [sky, wait],
-  checkpointer: SqliteSaver.fromConnString(process.env["DATABASE"] ?? "threads.sqlite"),
+  checkpointer,
 });
+/** Aborts when the server is to stop. */
+const stop = new AbortController();
 
-const server = createServer((request, response) => {
+const server = createServer(async (request, response) => {
   const thread_id = /^\/threads\/([\w-]+)$/.exec(request.url ?? "")?.[1];
   if (request.method !== "POST" || thread_id === undefined) {
     response.writeHead(404).end();
@@ -41,22 +44,22 @@ const server = createServer((request, response) => {
   const send = (event: string, data: object) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
-  void afterLastRun(thread_id, async () => {
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-    try {
-      const input = { messages: [{ role: "user", content: await text(request) }] };
-      const options = { configurable: { thread_id }, signal: hangUp.signal };
-      const chunks = await agent.stream(input, { ...options, streamMode: ["messages", "custom"] });
-      for await (const [mode, chunk] of chunks) {
-        if (mode === "custom") send(chunk.type, chunk);
-        else send(chunk[0].type, describe(chunk[0]));
-      }
-      send("end", {});
-    } catch (error) {
-      send("error", { message: error instanceof Error ? error.message : String(error) });
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  try {
+    const input = { messages: [{ role: "user", content: await text(request) }] };
+    const signal = AbortSignal.any([hangUp.signal, stop.signal]);
+    const options = { configurable: { thread_id }, signal };
+    // If a run of the thread goes on, this one waits for its end.
+    const chunks = await agent.stream(input, { ...options, streamMode: ["messages", "custom"] });
+    for await (const [mode, chunk] of chunks) {
+      if (mode === "custom") send(chunk.type, chunk);
+      else send(chunk[0].type, describe(chunk[0]));
     }
-    response.end();
-  });
+    send("end", {});
+  } catch (error) {
+    send("error", { message: error instanceof Error ? error.message : String(error) });
+  }
+  response.end();
 });
 
 /** A piece of a response, a tool result, or the removal of a message. A client keeps one message for each id. */
@@ -67,15 +70,11 @@ function describe(message: BaseMessage) {
   return { id, text };
 }
 
-const lastRuns = new Map<string, Promise<void>>();
-
-/** Two simultaneous runs on one thread would lose messages, so a run waits for the previous one. */
-async function afterLastRun(thread_id: string, run: () => Promise<void>): Promise<void> {
-  const current = Promise.resolve(lastRuns.get(thread_id)).then(run);
-  lastRuns.set(thread_id, current);
-  await current;
-  if (lastRuns.get(thread_id) === current) lastRuns.delete(thread_id);
-}
+// An aborted run ends when its last results are saved. Its thread goes on after the next start.
+process.once("SIGTERM", () => {
+  stop.abort();
+  server.close(() => checkpointer.db.close());
+});
 
 server.listen(Number(process.env["PORT"] ?? 8000), "127.0.0.1", () => {
   const address = server.address();

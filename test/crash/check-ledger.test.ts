@@ -4,6 +4,8 @@ import type { Entry, Noted } from "./job.js";
 
 const human: Noted = { key: "human hi", line: "human" };
 const result: Noted = { key: "result c0_0_0", line: "tool" };
+/** No reader has to find it in these tests. */
+const asking: Noted = { key: undefined, line: "ai", results: ["result c0_0_0"] };
 
 const boot: Entry = { boot: 0, kind: "boot", text: "hi" };
 const saved = (boot: number, checkpointId: string, messages: readonly Noted[]): Entry => ({
@@ -17,6 +19,7 @@ const saved = (boot: number, checkpointId: string, messages: readonly Noted[]): 
 const written: Entry = { boot: 0, kind: "writes-end", checkpointId: "1", messages: [result] };
 const ended: Entry = { boot: 0, kind: "tool-end", callId: "c0_0_0" };
 const again: Entry = { boot: 1, kind: "boot", text: null };
+const works: Entry = { boot: 1, kind: "put-start" };
 const shown: Entry = {
   boot: 1,
   kind: "state",
@@ -30,11 +33,11 @@ const returned = (messages: readonly Noted[], faults: readonly string[] = []): E
   faults,
 });
 
-const killed: readonly Entry[] = [boot, saved(0, "1", [human]), ended, written];
+const killed: readonly Entry[] = [boot, saved(0, "1", [human, asking]), ended, written];
 
 describe("The check of a ledger", () => {
   it("finds nothing in a thread that kept everything", () => {
-    const crashes = checkLedger([...killed, again, returned([human, result])]);
+    const crashes = checkLedger([...killed, again, works, returned([human, result])]);
     expect(crashes).toEqual({
       kills: 1,
       mostInARow: 1,
@@ -50,18 +53,37 @@ describe("The check of a ledger", () => {
   });
 
   it("finds the messages of a delta channel in the writes before a checkpoint", () => {
-    const asked: Entry = { boot: 0, kind: "writes-end", checkpointId: "0", messages: [human] };
+    const asked: Entry = { boot: 0, kind: "writes-end", checkpointId: "0", messages: [human, asking] };
     const delta = (checkpointId: string, parentId: string): Entry => ({
       ...(saved(0, checkpointId, []) as Extract<Entry, { kind: "put-end" }>),
       parentId,
       messages: undefined,
     });
-    const entries = [boot, delta("0", ""), asked, delta("1", "0"), ended, written, delta("2", "1"), again];
+    const entries = [
+      boot,
+      delta("0", ""),
+      asked,
+      delta("1", "0"),
+      ended,
+      written,
+      delta("2", "1"),
+      again,
+      works,
+    ];
     expect(checkLedger([...entries, returned([result])])).toMatchObject({
       lost: 1,
       resultsBesideCheckpoint: 0,
     });
     expect(checkLedger([...entries, returned([human, result])]).faults).toEqual([]);
+  });
+
+  it("does not ask a run that does nothing", () => {
+    expect(checkLedger([...killed, again, returned([human])])).toMatchObject({ lost: 0, faults: [] });
+  });
+
+  it("counts a result apart whose call was not saved", () => {
+    const entries = [boot, saved(0, "1", [human]), ended, written, again, returned([human])];
+    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, faults: [] });
   });
 
   it("counts a result apart that was saved beside no checkpoint", () => {
@@ -78,6 +100,6 @@ describe("The check of a ledger", () => {
     { fault: /bad history/, entries: [{ boot: 1, kind: "model", faults: ["bad history"] }] },
     { fault: /TypeError/, entries: [{ boot: 1, kind: "error", name: "TypeError", message: "x" }] },
   ])("finds $fault", ({ fault, entries }) => {
-    expect(checkLedger([...killed, again, ...entries]).faults).toEqual([expect.stringMatching(fault)]);
+    expect(checkLedger([...killed, again, works, ...entries]).faults).toEqual([expect.stringMatching(fault)]);
   });
 });

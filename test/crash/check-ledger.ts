@@ -34,6 +34,12 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   /** What a reader of the thread must find from now on. */
   const kept = new Map<string, number>();
   const written = new Set<string>();
+  /**
+   * With the durability `exit` and a delta channel, LangGraph saves a whole turn with parallel writes. A result is saved
+   * when the message with its call is saved too.
+   */
+  const called = new Set<string>();
+  const waiting: Noted[] = [];
   const finishedTools = new Set<string>();
   const lost = new Set<string>();
   let runTwice = 0;
@@ -42,6 +48,7 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const keep = (messages: readonly Noted[], boot: number) => {
     for (const { key } of messages) if (key !== undefined && !kept.has(key)) kept.set(key, boot);
   };
+  /** A run that continues a finished one does nothing, and returns what it has read. It is not asked. */
   const demand = (messages: readonly Noted[], where: string) => {
     const there = new Set(messages.map(({ key }) => key));
     for (const [key, since] of kept) {
@@ -59,8 +66,11 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     // A client has read what the state shows, also what LangGraph has saved only beside a checkpoint.
     if (entry.kind === "state") keep(entry.messages, entry.boot);
     if (entry.kind === "put-end") keep(entry.messages ?? writtenAt(entries, entry.parentId), entry.boot);
+    if ("messages" in entry)
+      for (const { results = [] } of entry.messages ?? []) for (const key of results) called.add(key);
     if (entry.kind === "writes-end" && checkpoints.has(entry.checkpointId)) {
-      const results = entry.messages.filter(({ key }) => key?.startsWith("result "));
+      waiting.push(...entry.messages.filter(({ key }) => key?.startsWith("result ")));
+      const results = waiting.filter(({ key }) => key !== undefined && called.has(key));
       keep(results, entry.boot);
       for (const { key } of results) if (key !== undefined) written.add(key);
     }
@@ -71,7 +81,8 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     if (entry.kind === "tool-end") finishedTools.add(`result ${entry.callId}`);
     if (entry.kind === "result") {
       finishedRuns += 1;
-      demand(entry.messages, where);
+      if (entries.some(({ boot, kind }) => boot === entry.boot && kind === "put-start"))
+        demand(entry.messages, where);
     }
     if (entry.kind === "error" && !ALLOWED_ERRORS.includes(entry.name)) {
       faults.push(`${where}: ${entry.name}: ${entry.message}`);

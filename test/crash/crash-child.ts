@@ -54,9 +54,10 @@ class ChunkedModel extends PlayedModel {
 const textChunks = (text: string) => text.split(/(?<= )/).map((content) => new AIMessageChunk({ content }));
 
 function noteMessage(message: BaseMessage): Noted {
-  const calls = callIdsOf(message).join();
-  const line = `${message.type} ${answeredIdOf(message) ?? ""} ${calls} ${message.text.slice(0, 60)}`;
-  return { key: keyOf(message), line };
+  const calls = callIdsOf(message);
+  const line = `${message.type} ${answeredIdOf(message) ?? ""} ${calls.join()} ${message.text.slice(0, 60)}`;
+  const results = calls.map((id) => `result ${id}`);
+  return { key: keyOf(message), line, ...(results.length > 0 && { results }) };
 }
 
 function keyOf(message: BaseMessage): string | undefined {

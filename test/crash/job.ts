@@ -56,6 +56,8 @@ export interface Noted {
   /** The same for a message in every list that has it. A placeholder has none: a result can replace it. */
   readonly key: string | undefined;
   readonly line: string;
+  /** The keys of the results of its calls. */
+  readonly results?: readonly string[];
 }
 
 export type Entry = { readonly boot: number } & (

@@ -171,6 +171,8 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
       const expected = [...before, ...lines("b"), ...lines("c")];
       expect(pairedScript(await next.invoke(user("c"), options))).toEqual(expected);
       expect(script(await read())).toEqual(expected);
+      const tuple = await connect().getTuple(config);
+      expect(tuple?.checkpoint.channel_values["threadUsage"]).toMatchObject({ toolCalls: runs.length });
       expect(runs).toHaveLength(expected.length * (2 / 5));
     },
   );

@@ -57,6 +57,10 @@ function readEvent(text: string): ServerEvent {
 const wordsOf = (events: readonly ServerEvent[]) =>
   events.flatMap(({ event, data }) => (event === "ai" && data["text"] !== "" ? [data["text"]] : []));
 
+/** With SLOW_TESTS a server is killed too. */
+const SIGNALS =
+  process.env["SLOW_TESTS"] === "1" ? (["SIGTERM", "SIGKILL"] as const) : (["SIGTERM"] as const);
+
 const BATCH = 'call sky {"city": "Paris"} and call wait {"seconds": 600}';
 const hasSky = ({ event, data }: ServerEvent) => event === "tool" && data["name"] === "sky";
 /** The first events of a message after a run that was abandoned in the batch. */
@@ -122,12 +126,16 @@ describe.skipIf(problem !== undefined)(
       expect(second.at(-1)?.event).toBe("end");
     });
 
-    it("continues a thread after the server was killed in the middle of a batch", async () => {
-      const first = await start("killed.sqlite");
-      const kill = () => first.server.child.kill("SIGKILL");
-      await send(`${first.url}/threads/1`, BATCH, (event) => hasSky(event) && kill());
-      await first.server.ended;
-      const second = await start("killed.sqlite");
+    it.each(SIGNALS)("continues a thread after a %s in the middle of a batch", async (signal) => {
+      const first = await start(`${signal}.sqlite`);
+      let isKilled = false;
+      // A server that stops tells its client that the run has ended.
+      await send(`${first.url}/threads/1`, BATCH, (event) => {
+        if (hasSky(event) && !isKilled) isKilled = first.server.child.kill(signal);
+        return signal === "SIGKILL" ? isKilled : event.event === "error";
+      });
+      expect(await first.server.ended).toBe(signal === "SIGKILL" ? null : 0);
+      const second = await start(`${signal}.sqlite`);
       const events = await send(`${second.url}/threads/1`, "are you back?");
       expect(events.slice(0, 4)).toEqual(RECOVERY);
       expect(events.at(-1)?.event).toBe("end");

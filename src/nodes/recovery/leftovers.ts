@@ -5,8 +5,8 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
-import { callsOf } from "../../history/messages/call.js";
-import { callIdOf, isResult } from "../../history/messages/result.js";
+import { callsOf, isAIMessage } from "../../history/messages/call.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import {
@@ -97,10 +97,11 @@ export async function findLeftovers(
     if (fate !== "applied") {
       const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), fate, keys);
       const isSuperseded = child === undefined && checkpoints.isFork;
-      const lost = isSuperseded ? [] : writesOfLostRun(checkpoint, child, "messages");
+      const lost = isSuperseded ? [] : toMessages(writesOfLostRun(checkpoint, child, "messages"));
       const leftovers: Leftovers = {
         ...own,
-        written: [...own.written, ...toMessages(lost)],
+        written: [...own.written, ...lost],
+        usage: addUsage(own.usage, usageOf(lost)),
         removed: new Set(removed),
         rewritten: new Set(rewritten),
       };
@@ -201,6 +202,18 @@ function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   return writes
     .map(([, write]) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
     .reduce(addUsage, NO_USAGE);
+}
+
+/** What the messages of a run tell of its usage, where LangGraph has saved nothing else of it. */
+function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
+  const tokensOf = (message: BaseMessage): number => {
+    const usage: { total_tokens?: number } = isAIMessage(message) ? (message.usage_metadata ?? {}) : {};
+    return usage.total_tokens ?? 0;
+  };
+  return {
+    tokens: messages.reduce((sum, message) => sum + tokensOf(message), 0),
+    toolCalls: messages.filter((message) => isResult(message) && !isPlaceholder(message)).length,
+  };
 }
 
 interface FinishedTask extends Pick<Leftovers, "values"> {
