@@ -92,7 +92,8 @@ function explain(error: unknown, hide: (text: string) => string): string {
   if (Object(error).name === "SyntaxError") return NO_LIST;
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
   // The SDK puts advice around the reason, which is known here.
-  return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
+  const reason = hide(reasonOf(error)).replace(/^.*Original error: /, "");
+  return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
 async function readThread(
