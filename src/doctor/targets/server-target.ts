@@ -146,7 +146,8 @@ async function readFailing(
   const [state] = states;
   if (state === undefined) {
     const kind = /removal|delet(?:e|ing) a message/i.test(reason) ? "bricked" : "unreadable";
-    return { ...described(ref, thread), content: { kind, reason, messages: undefined } };
+    const said = kind === "bricked" ? reason : `${reason}. The log of the server says why.`;
+    return { ...described(ref, thread), content: { kind, reason: said, messages: undefined } };
   }
   const { content, ...rest } = ofState(state);
   const messages = content.kind === "read" ? content.messages : undefined;
