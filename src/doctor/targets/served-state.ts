@@ -42,6 +42,9 @@ export interface ThreadsClient {
   ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
 }
 
+/** The status of the response that an error of the SDK is about; undefined for another error. */
+export const statusCodeOf = (error: unknown): unknown => Object(error).status;
+
 export function openTasksOf(state: ServedState): OpenTask[] {
   return tasksIn(state)
     .filter(({ result }) => result == null)
