@@ -4,18 +4,23 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { TextOutput } from "./doctor/command/command-io.js";
+import { EXIT } from "./doctor/command/exit-codes.js";
 import { runCommandLine } from "./doctor/command/run-command-line.js";
 
 const { stdin, stdout, stderr } = process;
 
 /** Waits until a slow reader has taken what was written. A reader that has gone away, such as `head`, ends nothing. */
-function outputTo(stream: NodeJS.WriteStream): TextOutput {
+function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: () => string | undefined } {
   const write = stream.write.bind(stream);
   let isClosed = false;
-  stream.on("error", () => {
+  let failure: string | undefined;
+  stream.on("error", (error: NodeJS.ErrnoException) => {
     isClosed = true;
+    // Such as a full disk. A report that is cut must not look like a complete one.
+    if (error.code !== "EPIPE") failure ??= error.message;
   });
   return {
+    failure: () => failure,
     isTerminal: stream.isTTY === true,
     write: async (text) => {
       if (isClosed || write(text)) return;
@@ -70,7 +75,11 @@ async function main(): Promise<void> {
     now: Date.now,
   });
   // Connections of the user's graph can keep the process alive. What was written has been taken by then.
-  flush("", () => stderr.write("", () => process.exit(code)));
+  flush("", () => {
+    const failure = output.failure();
+    const text = failure === undefined ? "" : `The output cannot be written: ${failure}\n`;
+    stderr.write(text, () => process.exit(failure !== undefined && code === EXIT.sound ? EXIT.usage : code));
+  });
 }
 
 void main();

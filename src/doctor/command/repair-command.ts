@@ -69,17 +69,20 @@ async function repairAll(
   if (format === "ndjson") await output.write(`${JSON.stringify({ type: "start", ...head })}\n`);
   let counts: RepairCounts = noRepairs();
   let listed = 0;
+  let unlisted = 0;
   const printed: unknown[] = [];
   const print = async ({ plan, outcome }: Done): Promise<void> => {
     counts = countRepair(counts, plan, outcome);
     if (plan.kind !== "write" && outcome === undefined && plan.kind !== "skip") return;
     const steps = plan.kind === "write" ? plan.steps.length : 1;
-    listed += steps;
-    if (listed - steps >= most) return;
-    const thread = printedPlan(plan, outcome);
+    const left = Math.max(0, most - listed);
+    listed += Math.min(steps, left);
+    unlisted += steps - Math.min(steps, left);
+    if (left === 0) return;
+    const thread = printedPlan(plan, outcome, left);
     if (format === "json") printed.push(thread);
     else if (format === "ndjson") await output.write(`${JSON.stringify({ type: "thread", ...thread })}\n`);
-    else await output.write(planText(plan, outcome));
+    else await output.write(planText(plan, outcome, left));
   };
 
   const plan = (_: ThreadRef, thread: StoredThread): RepairPlan => planRepair(thread, planOptions(options));
@@ -120,6 +123,7 @@ async function repairAll(
         otherGraph,
       };
       listed = 0;
+      unlisted = 0;
       printed.length = 0;
       end = await readThreads(store, { ...reading, selection: { threadIds: refs } }, io, write, print);
     }
@@ -128,7 +132,14 @@ async function repairAll(
   const left = isLeft(counts, receipt !== undefined) || missing.length > 0 || stopped !== undefined;
   const path = receipt?.writtenTo();
   const outcome = left ? "left" : "done";
-  const rest = { outcome, counts, missing, stopped: stopped ?? null, receipt: path ?? null } as const;
+  const rest = {
+    outcome,
+    counts,
+    unlistedSteps: unlisted,
+    missing,
+    stopped: stopped ?? null,
+    receipt: path ?? null,
+  } as const;
   if (format === "json")
     await output.write(`${JSON.stringify({ ...head, ...rest, threads: printed }, undefined, 2)}\n`);
   else if (format === "ndjson")

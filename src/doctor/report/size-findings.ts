@@ -34,6 +34,7 @@ export function sizeFindings(
   if (size.savedByDelta <= size.messagesBytes / 2) return findings;
   const evidence =
     `${size.checkpoints} checkpoints store ${size.messagesBytes} bytes of messages, for a list of ` +
-    `${size.latestMessagesBytes} bytes. A delta channel would have stored about ${size.messagesBytes - size.savedByDelta}.`;
+    `${size.latestMessagesBytes} bytes. A delta channel would have stored about ${size.messagesBytes - size.savedByDelta}, ` +
+    `and an archive would save about ${size.savedByArchive} of each new checkpoint.`;
   return [...findings, finding("size/quadratic", "warning", { evidence, fixes: [fix("use-delta")] })];
 }

@@ -45,6 +45,9 @@ export interface ThreadsClient {
 /** What reads a thread. */
 export type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
 
+/** The status of the response that an error of the SDK is about; undefined for another error. */
+export const statusCodeOf = (error: unknown): unknown => Object(error).status;
+
 export function openTasksOf(state: ServedState): OpenTask[] {
   return tasksIn(state)
     .filter(({ result }) => result == null)

@@ -1,27 +1,20 @@
 /** Threads of a LangGraph server, read and written through its SDK. */
 
 import type { StoredMessages, StoredThread, ThreadStatus } from "../stored-thread.js";
-import type { ThreadRef, ThreadStore, ThreadWrite, WriteOutcome } from "../thread-store.js";
+import type { ThreadRef, ThreadStore } from "../thread-store.js";
 import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { hideSecrets, safeAddress } from "./safe-address.js";
 import { searchThreads } from "./search-threads.js";
 import type { ServedState, ServedThread, ThreadsClient, ThreadsReader } from "./served-state.js";
-import {
-  asSent,
-  endedRunsOf,
-  mayLackResults,
-  openTasksOf,
-  otherWritesOf,
-  waitsForHuman,
-} from "./served-state.js";
+import { endedRunsOf, mayLackResults, openTasksOf, statusCodeOf, waitsForHuman } from "./served-state.js";
 import { UsageError } from "./usage-error.js";
+import { writeServed } from "./write-served.js";
 
 const SDK = "@langchain/langgraph-sdk";
 /** How many states are read for the results of ended runs. */
 const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
-const REMOVE_ALL = "__remove_all__";
 
 /** What is read of a state. Servers that do not know the choice send everything. */
 export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
@@ -73,15 +66,13 @@ export async function openServer({
       readServedThread(threads, ref, hide).catch((error: unknown) => {
         throw new Error(hide(reasonOf(error)));
       }),
-    write: (ref, write) => writeThread(threads, ref, write, hide),
+    write: (ref, write) => writeServed(threads, ref, write, hide),
     close: async () => {},
   };
 }
 
 const NO_LIST =
   "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
-
-const statusCodeOf = (error: unknown): unknown => Object(error).status;
 
 function explain(error: unknown, hide: (text: string) => string): string {
   const status = statusCodeOf(error);
@@ -92,7 +83,8 @@ function explain(error: unknown, hide: (text: string) => string): string {
   if (Object(error).name === "SyntaxError") return NO_LIST;
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
   // The SDK puts advice around the reason, which is known here.
-  return `there is no server: ${hide(reasonOf(error)).replace(/^.*Original error: /, "")}.`;
+  const reason = hide(reasonOf(error)).replace(/^.*Original error: /, "");
+  return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
 /** @param statesToRead Contract: how many states are read for the results of ended runs, given the latest one. */
@@ -148,7 +140,8 @@ async function readFailing(
   const [state] = states;
   if (state === undefined) {
     const kind = /removal|delet(?:e|ing) a message/i.test(reason) ? "bricked" : "unreadable";
-    return { ...described(ref, thread), content: { kind, reason, messages: undefined } };
+    const said = kind === "bricked" ? reason : `${reason}. The log of the server says why.`;
+    return { ...described(ref, thread), content: { kind, reason: said, messages: undefined } };
   }
   const { content, ...rest } = ofState(state);
   const messages = content.kind === "read" ? content.messages : undefined;
@@ -205,46 +198,4 @@ function ofState(state: ServedState) {
     ...(waitsForHuman(state) && { status: "interrupted" as const }),
     otherChannels: Object.keys(Object(state.values)).filter((name) => name !== "messages"),
   };
-}
-
-async function writeThread(
-  threads: ThreadsClient,
-  { threadId }: ThreadRef,
-  { expectedCheckpointId, messages, asNode }: ThreadWrite,
-  hide: (text: string) => string,
-): Promise<WriteOutcome> {
-  const { status } = await threads.get(threadId);
-  if (status === "busy") return { kind: "busy" };
-  const { id: head, failing } = await headOf(threads, threadId);
-  if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
-  const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
-  try {
-    const { checkpoint } = await threads.updateState(threadId, {
-      values: { ...(failing && otherWritesOf(failing)), messages: list },
-      // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
-      ...(failing && head !== undefined && { checkpointId: head }),
-      ...(asNode !== undefined && { asNode }),
-    });
-    return { kind: "written", checkpointId: checkpoint?.checkpoint_id ?? undefined };
-  } catch (error) {
-    if (statusCodeOf(error) === 409) return { kind: "busy" };
-    if (typeof statusCodeOf(error) !== "number") throw error;
-    // A server does not say more of a node that it does not know, or cannot tell.
-    const about = asNode === undefined ? "Try to name a node" : `Check the node \`${asNode}\``;
-    throw new Error(`${hide(reasonOf(error))}. ${about} with --as-node (\`asNode\` in the library).`);
-  }
-}
-
-async function headOf(
-  threads: ThreadsClient,
-  threadId: string,
-): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
-  const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
-  try {
-    return { id: idOf(await threads.getState(threadId, undefined, { select: ["checkpoint"] })) };
-  } catch (error) {
-    if (statusCodeOf(error) !== 500) throw error;
-    const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
-    return { id: idOf(failing), failing };
-  }
 }

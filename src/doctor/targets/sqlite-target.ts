@@ -41,6 +41,10 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
   try {
     db = new Database(path, { readonly: !canWrite, fileMustExist: true });
   } catch (error) {
+    if (isNotBuilt(error))
+      throw new UsageError(
+        `The package better-sqlite3 is not built for Node.js ${process.version}, which runs this program. Build it: npm rebuild better-sqlite3`,
+      );
     throw new UsageError(`The SQLite file ${place} cannot be opened: ${reasonOf(error)}`);
   }
   try {
@@ -63,6 +67,12 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
     throw new UsageError(`The SQLite file ${place} cannot be read: ${reasonOf(error)}`);
   }
 };
+
+/** It is a native package. One that was installed with another version of Node.js cannot be loaded. */
+function isNotBuilt(error: unknown): boolean {
+  const { code, message } = Object(error);
+  return code === "ERR_DLOPEN_FAILED" || /bindings file|NODE_MODULE_VERSION/.test(String(message));
+}
 
 async function assertDatabase(path: string, place: string): Promise<void> {
   const file = await open(path).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { GRAPH, makeDatabase, readState, run } from "./command-line.js";
 
@@ -101,6 +102,7 @@ describe("repair", () => {
         moved: 0,
         failed: 0,
       },
+      unlistedSteps: 0,
       missing: [],
       stopped: null,
       receipt: "r.jsonl",
@@ -132,6 +134,22 @@ describe("repair", () => {
         }),
       ],
     });
+  });
+
+  it("lists some of many steps, and counts the others", async () => {
+    const calls = Array.from({ length: 30 }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
+    const { folder, file } = await makeDatabase({
+      long: [
+        new AIMessage({ id: "a", content: "", tool_calls: calls }),
+        new HumanMessage({ id: "h", content: "?" }),
+      ],
+    });
+    const text = await run(["repair", ...target(file)], { folder });
+    expect(text.output.match(/close: /g)).toHaveLength(20);
+    expect(text.output).toContain("… and 10 more steps\n");
+    const args = ["repair", ...target(file), "--format", "json", "--max-findings", "4"];
+    const { threads, unlistedSteps } = JSON.parse((await run(args, { folder })).output);
+    expect([threads[0].steps.length, unlistedSteps]).toEqual([4, 26]);
   });
 });
 

@@ -33,7 +33,7 @@ describe("a LangGraph server", () => {
     const broken = await makeThread(label);
     await client.threads.updateState(broken, { values: { messages: DANGLING, todos: ["x"] } });
     const bricked = await makeThread(label);
-    await client.threads.updateState(bricked, { values: { messages: DANGLING.slice(0, 1) } });
+    await client.threads.updateState(bricked, { values: { messages: DANGLING.slice(0, 2) } });
     await send(bricked, "brick");
     const waiting = await makeThread(label);
     await client.threads.updateState(waiting, { values: { messages: DANGLING.slice(0, 1) } });
@@ -77,7 +77,10 @@ describe("a LangGraph server", () => {
     const state = await client.threads.getState<{ messages: Message[]; todos: string[] }>(broken);
     expect(state.values.messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
     expect(state.values.todos).toEqual(["x"]);
-    expect((await client.threads.getState<{ messages: Message[] }>(bricked)).values.messages).toHaveLength(2);
+    // What its finished task returned is there too.
+    const { values } = await client.threads.getState<typeof state.values>(bricked);
+    expect(values.messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
+    expect([values.messages[2]?.content, values.todos]).toEqual(["18 degrees", ["removed"]]);
     const judged = await run(["doctor", ...args], { folder });
     expect(judged.code).toBe(0);
 

@@ -107,7 +107,10 @@ describe("a thread", () => {
     const { code, output } = await run(args, { folder });
     const { counts, threads } = JSON.parse(output);
     expect([code, counts]).toMatchObject([1, { skipped: 1, failed: 1, repaired: 0 }]);
-    expect(threads[1].error).toMatch(/Check the node `modell` with --as-node/);
+    expect(threads[1].error).toBe(
+      "The server answers 500, and its log says why. It may not know the node `modell`: --as-node (`asNode` in the library).",
+    );
+    expect(output).not.toContain("fish");
     expect(written).toMatchObject([{ as_node: "modell" }]);
   });
 });

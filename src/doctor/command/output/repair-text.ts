@@ -80,10 +80,10 @@ export function isLeft(
   return planned + unreadable + otherGraph + moved + failed > 0 || (isApplied && skipped > 0);
 }
 
-/** A thread in JSON. It contains no messages. */
-export function printedPlan(plan: RepairPlan, outcome: RepairOutcome | undefined): object {
+/** A thread in JSON, with at most this many steps. It contains no messages. */
+export function printedPlan(plan: RepairPlan, outcome: RepairOutcome | undefined, most: number): object {
   const { threadId, namespace, checkpointId } = plan;
-  const steps = plan.kind === "write" ? plan.steps : [];
+  const steps = plan.kind === "write" ? plan.steps.slice(0, most) : [];
   const unplaced = plan.kind === "write" ? plan.unplaced.map(({ message: _, ...rest }) => rest) : [];
   const reason = plan.kind === "skip" ? plan.reason : outcome?.kind === "skipped" ? outcome.reason : null;
   const error = outcome?.kind === "failed" ? outcome.error : null;
@@ -101,8 +101,11 @@ export function printedPlan(plan: RepairPlan, outcome: RepairOutcome | undefined
   };
 }
 
-/** The plan of a thread, and what became of it. */
-export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined): string {
+/** The text lists at most this many steps of a thread. */
+const LISTED_STEPS = 20;
+
+/** The plan of a thread, with at most this many steps, and what became of it. */
+export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined, most: number): string {
   const { threadId } = plan;
   if (plan.kind === "skip" && (plan.reason === "waiting" || plan.reason === "subgraph")) return "";
   const mark = {
@@ -120,8 +123,11 @@ export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined): 
   const lines = [`  ${mark} ${printableLine(threadId)}`];
   if (plan.kind === "skip") lines.push(wrapText(plan.description, "      "));
   if (plan.kind === "write") {
-    for (const { kind, description } of plan.steps)
+    const listed = plan.steps.slice(0, Math.min(most, LISTED_STEPS));
+    for (const { kind, description } of listed)
       lines.push(wrapText(`${kind}: ${description}`, "      ", "        "));
+    const others = plan.steps.length - listed.length;
+    if (others > 0) lines.push(`      … and ${amount(others, "more step")}`);
     for (const { callId, reason } of plan.unplaced.slice(0, 5))
       lines.push(
         wrapText(
