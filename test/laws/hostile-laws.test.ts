@@ -12,6 +12,7 @@ import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
 import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { explainInput } from "../../src/providers/input/explanation/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { build, entries } from "../support/arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
@@ -120,11 +121,12 @@ describe.each(DIALECT_NAMES)("For %s", (dialect) => {
   });
 });
 
-it("Any stored list can be cut and filtered, and its messages copied", () => {
+it("Any stored list can be cut, filtered and explained, and its messages copied", () => {
   const law = fc.property(histories, (history) => {
     const length = findSafeCutoff(history, { tokens: 100 });
     expect(length).toBeLessThanOrEqual(history.length);
     expect(filterToolCalls(history, 0).length).toBeLessThanOrEqual(history.length);
+    expect(explainInput(history, { maxToolCallsFromHistory: 0 }).stored).toHaveLength(history.length);
     expect(history.map(cloneMessage)).toHaveLength(history.length);
   });
   fc.assert(law, RUNS);

@@ -29,11 +29,12 @@ export const TROUBLES = {
     const graph = createAgentGraph({
       model: new FunctionModel(() => "done"),
       checkpointer: new MemorySaver(),
+      messagesChannel: "delta",
     });
     await graph.invoke(user("go"), thread);
     const orphan = new ToolMessage({ id: "orphan", content: "secret", tool_call_id: "none" });
     await graph.updateState(thread, { messages: [orphan] });
-    // LangGraph runs the reducer again.
+    // The history is rebuilt from the updates, so the reducer runs again.
     await graph.getState(thread);
   },
   /** A run is cancelled while one call is running and another has finished. The next one closes and recovers them. */

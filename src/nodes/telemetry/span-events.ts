@@ -4,7 +4,6 @@
  */
 
 import { subscribe } from "node:diagnostics_channel";
-import type { Attributes, Span } from "@opentelemetry/api";
 import type { Repair } from "../../history/messages/repair.js";
 import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
@@ -15,7 +14,7 @@ import { spanEventOf, spanEventOfRefusal, spanEventOfRepair } from "./span-event
 
 export interface SpanEvent {
   readonly name: string;
-  readonly attributes: Attributes;
+  readonly attributes: Readonly<Record<string, string | number>>;
 }
 
 /** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
@@ -40,7 +39,7 @@ async function follow(): Promise<void> {
     if (made !== undefined) add(made);
   });
   subscribe(REFUSAL_CHANNEL, (refusal) => add(spanEventOfRefusal(refusal as ModelRefusal)));
-  const told = new WeakMap<Span, Set<string>>();
+  const told = new WeakMap<object, Set<string>>();
   subscribe(REPAIR_CHANNEL, (repair) => {
     const span = trace.getActiveSpan();
     if (span === undefined) return;

@@ -63,6 +63,19 @@ describe("explainInput", () => {
     ]);
   });
 
+  it("names the summary that is sent, if that covers the one that was made first", () => {
+    const first = summary("s1", { kind: "keep", messages: ["h1"] });
+    const second = summary("s2", { kind: "keep", messages: ["s1", "h2"] });
+    const { stored } = explainInput([human("h1"), first, human("h2"), second, human("h3")]);
+    expect(stored.map(({ reasons }) => reasons[0]?.text)).toEqual([
+      'The summary "s2" represents it.',
+      'The summary "s2" represents it.',
+      'The summary "s2" represents it.',
+      expect.stringContaining("one of 2 messages"),
+      expect.stringContaining("one of 2 messages"),
+    ]);
+  });
+
   it("tells what is left out by the limit of calls", () => {
     const both = new AIMessage({
       id: "a2",

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { assertList } from "../../../history/reading/read-messages.js";
 import { addToList } from "../../../shared/add-to-list.js";
+import { safely } from "../../../shared/safely.js";
 import { dialectNamed } from "../../dialects/dialects.js";
 import { checkMaxTokens, type ModelInputOptions, prepareModelInput } from "../to-model-input.js";
 import type { InputExplanation, StoredMessageExplanation } from "./explanation.js";
@@ -56,8 +57,8 @@ export function explainInput(
   return { input, stored, added };
 }
 
-/** A history can hold values that are not messages. */
+/** A history can hold values that are not messages, and that throw when they are read. */
 function idOf(message: unknown): string | undefined {
-  const id: unknown = Object(message).id;
+  const id: unknown = safely(() => Object(message).id, undefined);
   return typeof id === "string" ? id : undefined;
 }

@@ -54,7 +54,7 @@ export class InputLineage implements InputTrace {
     const shown = [...visible.system, ...visible.summaries, ...visible.lateResults, ...visible.rest];
     this.lineage.arrange(shown, (message) => fixed.has(message), {
       leftOut: (message) => {
-        const summary = covering.get(message.id ?? "");
+        const summary = representing(message, covering);
         if (summary !== undefined) return reason("covered", `The summary ${nameOf(summary)} represents it.`);
         if (orphaned.has(message)) return this.#refused("orphan-result", message);
         if (doubled.has(message)) return this.#refused("duplicate-result", message);
@@ -189,6 +189,20 @@ const MENDED = reason(
   "A field had a wrong type, or the message was not an instance of a message class.",
 );
 const BLANK = reason("blank", "It says nothing.");
+
+/** The summary that is sent in place of a message. A summary of it can be covered by a later one. */
+function representing(
+  message: BaseMessage,
+  covering: ReadonlyMap<string, BaseMessage>,
+): BaseMessage | undefined {
+  const passed = new Set<BaseMessage>([message]);
+  let summary = covering.get(message.id ?? "");
+  for (let next = summary; next !== undefined && !passed.has(next); next = covering.get(next.id ?? "")) {
+    passed.add(next);
+    summary = next;
+  }
+  return summary;
+}
 
 function nameOf({ id }: BaseMessage): string {
   return `"${id ?? ""}"`;

@@ -76,7 +76,7 @@ export class LoggedProjection implements ProjectionLog {
   #merged(run: readonly Item[], message: BaseMessage): Item {
     const [first] = run;
     if (run.length === 1) return { message, origins: first?.origins ?? [] };
-    const text = `It is sent as one message with ${run.length - 1} others of the same role.`;
+    const text = `It is one of ${run.length} messages of the same role that are sent as one.`;
     const merged = { code: "merged", text, ...sourceOf(this.#target.dialect, ["alternation"]) } as const;
     for (const item of run) tell(item, merged);
     return { message, origins: run.flatMap(({ origins }) => origins) };
