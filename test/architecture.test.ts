@@ -45,9 +45,12 @@ const LARGER_FOLDERS: Readonly<Record<string, number>> = { offline: 20 };
 
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
-/** What LangGraph does not promise to keep. `langgraph_type` and `langgraph_auth_user_id` are documented. */
+/**
+ * What LangGraph does not promise to keep. `langgraph_type` and `langgraph_auth_user_id` are documented, and
+ * `langgraph_tether` is our own.
+ */
 const PRIVATE_TO_LANGGRAPH =
-  /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
+  /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id|tether)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
 
 /** Fields of the server's HTTP API, which is documented. The code that guards its routes reads them. */
 const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];

@@ -17,7 +17,7 @@ const DOCUMENTS = [
   { path: "docs/approvals.md", count: 2 },
   { path: "docs/long-threads.md", count: 3 },
   { path: "docs/middleware.md", count: 14 },
-  { path: "docs/providers.md", count: 1 },
+  { path: "docs/providers.md", count: 2 },
   { path: "docs/serving.md", count: 4 },
   { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 9 },

@@ -12,8 +12,11 @@ import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { clearInbox } from "../nodes/inbox/inbox.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
+import { publishingEnd } from "../nodes/run/run-channel.js";
 import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
 import type { RunRecord } from "../nodes/run/run-record.js";
+import { withGraphType } from "../nodes/telemetry/agent-type.js";
+import { followSpans } from "../nodes/telemetry/span-events.js";
 import { readUpdate } from "../nodes/tools/command-with-messages.js";
 import { checkSettings, countFrom } from "../settings/rule.js";
 import { type RunContext, withoutSettings } from "../settings/run-context.js";
@@ -67,7 +70,13 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
  * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an input or options that a run cannot
  * have.
  */
-export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
+export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
+  const chunks = executeRun(run);
+  return isSubgraphRun(run.options) ? chunks : publishingEnd(chunks, run.options.signal);
+}
+
+async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
+  await followSpans();
   const { options, middleware, watched, hasStrictResume, ownState } = run;
   const { checkpoints } = watched;
   const { input: received, ...kind } = readRunInput(run.received, {
@@ -117,6 +126,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
     const chunks = run.stream(runInput, {
       ...inner,
+      metadata: withGraphType(inner.metadata, isSubgraph),
       context: { ...ownContext, ...context },
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });

@@ -13,6 +13,7 @@ import { isBeforeModel, savedCheckpoints } from "../langgraph/checkpoints/saved-
 import { findLeftovers, type Leftovers } from "../nodes/recovery/leftovers.js";
 import { recoverCalls } from "../nodes/recovery/recover-calls.js";
 import { emitEvent } from "../nodes/run/agent-event.js";
+import { followSpans } from "../nodes/telemetry/span-events.js";
 import { safely } from "../shared/safely.js";
 import { declinedCalls, notStartedCalls } from "./calls-not-run.js";
 import { lostMessages } from "./lost-messages.js";
@@ -33,6 +34,7 @@ export async function recoverThread(
   runtime: HookRuntime,
   options: Options,
 ): Promise<Written[]> {
+  await followSpans();
   if (!mayLackResponse(history)) return closeCalls(history, runtime, options);
   const leftovers = await readLeftovers(runtime);
   const lost = lostMessages(history, leftovers);
@@ -64,6 +66,7 @@ export async function closeCalls(
   { onRepair }: Options,
   known?: readonly Leftovers[],
 ): Promise<BaseMessage[]> {
+  await followSpans();
   const { dangling, pending } = unansweredCalls(history);
   const calls = [...dangling, ...pending];
   if (calls.length === 0) return [];

@@ -71,12 +71,9 @@ describe.each(Object.keys(DIALECTS) as DialectName[])("for %s", (dialect) => {
           expect(id).toBe(typeof storedId === "string" ? storedId : undefined);
           expect(inputIndexes.length).toBe(fate === "left-out" ? 0 : 1);
           expect(reasons.length > 0).toBe(fate !== "sent");
+          if (fate === "left-out") expect(reasons.length).toBe(1);
           const [place = -1] = inputIndexes;
           if (fate === "sent") expect(snapshot(input[place])).toEqual(snapshot(message));
-          if (history.lastIndexOf(message as BaseMessage) === history.indexOf(message as BaseMessage))
-            expect(place).toBe(
-              place < 0 || !input.includes(message as never) ? place : input.indexOf(message as never),
-            );
           if (input.includes(message as never) && history.filter((one) => one === message).length === 1)
             expect(input[place]).toBe(message);
         }
@@ -84,7 +81,7 @@ describe.each(Object.keys(DIALECTS) as DialectName[])("for %s", (dialect) => {
         expect(inOrder).toEqual([...inOrder].sort(byNumber));
         expect(new Set(inOrder).size).toBe(inOrder.length);
       }),
-      runs(150),
+      runs(60),
     );
   });
 });

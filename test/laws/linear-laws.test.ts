@@ -15,6 +15,7 @@ import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
 import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
 import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { explainInput } from "../../src/providers/input/explanation/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { countSteps } from "../support/count-steps.js";
 import { runs } from "../support/law-runs.js";
@@ -69,6 +70,7 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
         (messages: BaseMessage[]) => toModelInput(messages, { dialect }),
       ] as const,
   ),
+  ["explainInput", (messages) => explainInput(messages, { dialect: "strict" })],
 ];
 
 function distinct(message: BaseMessage): BaseMessage {

@@ -14,6 +14,7 @@ import {
   RUN_STREAM_ROUTES,
 } from "./guard-users.js";
 import { limitBody, limitRuns, limitWebhooks } from "./limits.js";
+import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
 import { RUN_ROUTES } from "./run-requests.js";
 
 const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
@@ -21,6 +22,7 @@ const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSetting
 export const app = new Hono();
 
 app.use(limitBody(MAX_REQUEST_BYTES));
+app.get(METRICS_ROUTE, serveMetrics());
 for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
 if (access.kind === "users") {
   const guards = { runOwners, serverFetch };

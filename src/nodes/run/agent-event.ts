@@ -1,5 +1,6 @@
 /** Events that the agent emits on the `custom` stream. */
 
+import { channel } from "node:diagnostics_channel";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
@@ -208,6 +209,12 @@ export type AgentEvent =
     }
   | RunEndEvent;
 
+/** The `node:diagnostics_channel` on which each event is published too, in the process of the graph. */
+export const EVENT_CHANNEL = "langgraph-tether:event";
+
+const eventChannel = channel(EVENT_CHANNEL);
+
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
+  if (eventChannel.hasSubscribers) eventChannel.publish(event);
   config.writer?.(event);
 }

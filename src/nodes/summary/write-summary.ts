@@ -15,6 +15,7 @@ import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/bounds/shorten-message.js";
 import { createUsageCounter } from "../run/count-usage.js";
 import { withDeadline } from "../run/with-deadline.js";
+import { withAgentType } from "../telemetry/agent-type.js";
 import type { SummaryWording } from "./summary-prompts.js";
 
 export interface SummaryWriter {
@@ -31,6 +32,8 @@ export interface SummaryWriter {
 
 /** LangGraph does not show the tokens of a model with this tag in the chat stream. */
 const HIDDEN = ["nostream", "langsmith:nostream"];
+/** LangSmith's name for a request that only shortens the context. */
+const COMPACTION = "compaction";
 
 /** How many requests a summary takes at most, unless the summariser refuses one as too long. */
 const MOST_STEPS = 8;
@@ -129,7 +132,13 @@ async function askSummariser(
   const answer = await withDeadline(
     async (signal) =>
       joinChunks(
-        await summariser.stream(messages, { ...config, signal, tags: HIDDEN, runName: "summarize" }),
+        await summariser.stream(messages, {
+          ...config,
+          signal,
+          tags: [...HIDDEN, COMPACTION],
+          metadata: withAgentType(config.metadata, COMPACTION),
+          runName: "summarize",
+        }),
       ),
     {
       signal: config.signal,

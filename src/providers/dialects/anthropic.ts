@@ -23,53 +23,75 @@ const MISSING =
 export const anthropic = {
   ...COMMON,
   rules: {
-    // https://github.com/anthropics/claude-code/issues/6774
-    "empty-history": confirmed("messages: at least one message is required"),
-    // https://github.com/anthropics/claude-code/issues/5989
-    "missing-result": confirmed(MISSING),
-    // https://github.com/anthropics/claude-code/issues/18947
-    "orphan-result": confirmed(`${BLOCK}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: {id}.`),
-    // https://github.com/langchain-ai/langgraph/issues/4397
-    "duplicate-result": confirmed("messages.{index}: Too many `tool_result` blocks found: 2, expected 1."),
-    // https://github.com/anomalyco/opencode/issues/1279
-    "call-id": confirmed(`${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`),
-    // https://github.com/anomalyco/opencode/issues/1279
-    "repeated-call-id": confirmed(`${BLOCK}: \`tool_use\` ids must be unique`),
-    // https://github.com/home-assistant/core/issues/140005
-    "tool-name": confirmed(`${BLOCK}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`),
-    // https://github.com/anthropics/claude-code/issues/6696
-    arguments: confirmed(`${BLOCK}.tool_use.input: Input should be a valid dictionary`),
-    // https://github.com/vllm-project/vllm/pull/44505
-    role: confirmed('messages: Unexpected role "{name}".'),
-    // https://github.com/anthropics/claude-code/issues/6774
-    "content-form": confirmed(EMPTY),
-    // https://github.com/langchain-ai/langchain/pull/39803
+    "empty-history": confirmed(
+      "messages: at least one message is required",
+      "anthropics/claude-code/issues/6774",
+    ),
+    "missing-result": confirmed(MISSING, "anthropics/claude-code/issues/5989"),
+    "orphan-result": confirmed(
+      `${BLOCK}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: {id}.`,
+      "anthropics/claude-code/issues/18947",
+    ),
+    "duplicate-result": confirmed(
+      "messages.{index}: Too many `tool_result` blocks found: 2, expected 1.",
+      "langchain-ai/langgraph/issues/4397",
+    ),
+    "call-id": confirmed(
+      `${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
+      "anomalyco/opencode/issues/1279",
+    ),
+    "repeated-call-id": confirmed(
+      `${BLOCK}: \`tool_use\` ids must be unique`,
+      "anomalyco/opencode/issues/1279",
+    ),
+    "tool-name": confirmed(
+      `${BLOCK}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`,
+      "home-assistant/core/issues/140005",
+    ),
+    arguments: confirmed(
+      `${BLOCK}.tool_use.input: Input should be a valid dictionary`,
+      "anthropics/claude-code/issues/6696",
+    ),
+    role: confirmed('messages: Unexpected role "{name}".', "vllm-project/vllm/pull/44505"),
+    "content-form": confirmed(EMPTY, "anthropics/claude-code/issues/6774"),
     "foreign-block": confirmed(
       `${BLOCK}: Input tag '{name}' found using 'type' does not match any of the expected tags`,
+      "langchain-ai/langchain/pull/39803",
     ),
-    // https://github.com/anthropics/claude-code/issues/6774
-    "empty-assistant": confirmed(EMPTY),
-    // https://github.com/anthropics/claude-code/issues/23369
-    "blank-text": confirmed("messages: text content blocks must contain non-whitespace text"),
-    // https://github.com/anthropics/claude-code/issues/59812
-    "blank-user": confirmed("messages: text content blocks must be non-empty"),
-    // https://github.com/bytedance/trae-agent/issues/230
-    "blank-result": confirmed(`${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`),
-    // https://github.com/anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json
-    "text-after-call": confirmed(MISSING),
-    // https://github.com/vllm-project/vllm/pull/44505
+    "empty-assistant": confirmed(EMPTY, "anthropics/claude-code/issues/6774"),
+    "blank-text": confirmed(
+      "messages: text content blocks must contain non-whitespace text",
+      "anthropics/claude-code/issues/23369",
+    ),
+    "blank-user": confirmed(
+      "messages: text content blocks must be non-empty",
+      "anthropics/claude-code/issues/59812",
+    ),
+    "blank-result": confirmed(
+      `${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`,
+      "bytedance/trae-agent/issues/230",
+    ),
+    "text-after-call": confirmed(
+      MISSING,
+      "anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json",
+    ),
     "system-position": confirmed(
       "messages.{index}: a system message may stand only behind a user turn, with Opus 4.8 or later",
+      "vllm-project/vllm/pull/44505",
     ),
     // Refused in 2024, accepted by claude-haiku-4-5 in May 2026. Older hosts refuse it still.
-    // https://github.com/lobehub/lobehub/issues/1601
-    "first-user": confirmed('messages: first message must use the "user" role'),
-    // https://github.com/agenticloops-ai/agentic-ai-engineering/issues/43
+    "first-user": confirmed(
+      'messages: first message must use the "user" role',
+      "lobehub/lobehub/issues/1601",
+    ),
     "assistant-last": confirmed(
       "This model does not support assistant message prefill. The conversation must end with a user message.",
+      "agenticloops-ai/agentic-ai-engineering/issues/43",
     ),
-    // https://github.com/can1357/oh-my-pi/issues/6379
-    "foreign-state": confirmed(`${BLOCK}: Invalid \`signature\` in \`thinking\` block`),
+    "foreign-state": confirmed(
+      `${BLOCK}: Invalid \`signature\` in \`thinking\` block`,
+      "can1357/oh-my-pi/issues/6379",
+    ),
   },
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,

@@ -10,28 +10,31 @@ export const dashscope = {
   ...CHAT_CLIENT,
   rules: {
     // The error names an index where OpenAI lists ids.
-    // https://github.com/QwenLM/qwen-code/issues/606
     "missing-result": confirmed(
       `${PREFIX} An assistant message with "tool_calls" must be followed by tool messages responding to each "tool_call_id". The following tool_call_ids did not have response messages: message[{next}].role`,
+      "QwenLM/qwen-code/issues/606",
     ),
-    // https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5
     "orphan-result": confirmed(
       `${PREFIX} messages with role "tool" must be a response to a preceeding message with "tool_calls".`,
+      "philschmid/mcp-openai-gemini-llama-example/pull/5",
     ),
-    // https://github.com/QwenLM/Qwen3-VL/issues/2069
-    "tool-name": confirmed("The length of the tool name cannot exceed 64."),
-    // https://github.com/HKUDS/nanobot/issues/1487
+    "tool-name": confirmed("The length of the tool name cannot exceed 64.", "QwenLM/Qwen3-VL/issues/2069"),
     arguments: confirmed(
       `${PREFIX} The "function.arguments" parameter of the code model must be in JSON format.`,
+      "HKUDS/nanobot/issues/1487",
     ),
-    // https://github.com/smallmain/vscode-unify-chat-provider/pull/65
-    "empty-calls": confirmed("Empty tool_calls is not supported in message"),
-    // https://github.com/DayuanJiang/next-ai-draw-io/issues/304
+    "empty-calls": confirmed(
+      "Empty tool_calls is not supported in message",
+      "smallmain/vscode-unify-chat-provider/pull/65",
+    ),
     role: confirmed(
       "{name} is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['{index}].role'",
+      "DayuanJiang/next-ai-draw-io/issues/304",
     ),
-    // https://github.com/agentscope-ai/agentscope-java/issues/1270
-    "content-form": confirmed("Input error. Field required: input.messages.{index}.content"),
+    "content-form": confirmed(
+      "Input error. Field required: input.messages.{index}.content",
+      "agentscope-ai/agentscope-java/issues/1270",
+    ),
     ...inferred(
       "empty-history",
       "duplicate-result",

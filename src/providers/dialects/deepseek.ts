@@ -6,22 +6,22 @@ import { confirmed, type Dialect, inferred } from "./rule.js";
 export const deepseek = {
   ...CHAT_CLIENT,
   rules: {
-    // https://github.com/TurixAI/TuriX-CUA/issues/15
-    "missing-result": confirmed(FOLLOWED_BY_RESULTS),
-    // https://github.com/itmisx/deepx-code/issues/94
+    "missing-result": confirmed(FOLLOWED_BY_RESULTS, "TurixAI/TuriX-CUA/issues/15"),
     "orphan-result": confirmed(
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+      "itmisx/deepx-code/issues/94",
     ),
     // Only the title is known, not the body of the error.
-    // https://github.com/HKUDS/nanobot/issues/3945
-    "duplicate-result": confirmed("Duplicate value for 'tool_call_id'"),
-    // https://github.com/carlrobertoh/ProxyAI/issues/830
-    "empty-assistant": confirmed("Invalid assistant message: content or tool_calls must be set"),
+    "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
+    "empty-assistant": confirmed(
+      "Invalid assistant message: content or tool_calls must be set",
+      "carlrobertoh/ProxyAI/issues/830",
+    ),
     // The documentation demands it in turns with tool calls. According to reports, plain responses after them need it
     // too.
-    // https://github.com/qwersyk/Newelle/issues/404
     "missing-reasoning": confirmed(
       "The `reasoning_content` in the thinking mode must be passed back to the API.",
+      "qwersyk/Newelle/issues/404",
     ),
     ...inferred(
       "empty-history",

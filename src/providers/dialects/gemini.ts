@@ -11,41 +11,35 @@ const EMPTY = "contents.parts must not be empty";
 export const gemini = {
   ...COMMON,
   rules: {
-    // https://github.com/microsoft/vscode/issues/299295
-    "missing-result": confirmed(UNEQUAL),
-    // https://github.com/langchain-ai/langchain/issues/27799
+    "missing-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
     "orphan-result": confirmed(
       "Please ensure that function response turn comes immediately after a function call turn.",
+      "langchain-ai/langchain/issues/27799",
     ),
-    // https://github.com/microsoft/vscode/issues/299295
-    "duplicate-result": confirmed(UNEQUAL),
+    "duplicate-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
     // Up to Gemini 2.5 results are matched by position, because the client sends no ids. That this position is the
     // call order is inferred.
-    // https://github.com/google-gemini/gemini-cli/issues/7869
     "tool-name": confirmed(
       "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-)",
+      "google-gemini/gemini-cli/issues/7869",
     ),
-    // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "content-form": confirmed(EMPTY),
+    "content-form": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
     // The client throws before it sends anything.
-    // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "empty-assistant": confirmed(EMPTY),
-    // https://github.com/CopilotKit/CopilotKit/issues/1964
-    "blank-user": confirmed(EMPTY),
-    // https://github.com/continuedev/continue/issues/11164
-    "first-user": confirmed(MISPLACED),
+    "empty-assistant": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "blank-user": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "first-user": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
     // Older models.
-    // https://github.com/songquanpeng/one-api/issues/836
     "assistant-last": confirmed(
       "Please ensure that multiturn requests ends with a user role or a function response.",
+      "songquanpeng/one-api/issues/836",
     ),
     // Older models.
-    // https://github.com/microsoft/autogen/issues/2900
-    alternation: confirmed("Please ensure that multiturn requests alternate between user and model."),
-    // https://github.com/continuedev/continue/issues/11164
-    "call-position": confirmed(MISPLACED),
-    // https://github.com/earendil-works/pi/issues/471
-    "foreign-state": confirmed("Corrupted thought signature."),
+    alternation: confirmed(
+      "Please ensure that multiturn requests alternate between user and model.",
+      "microsoft/autogen/issues/2900",
+    ),
+    "call-position": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
+    "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
     ...inferred(
       "empty-history",
       "result-order",

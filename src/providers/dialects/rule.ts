@@ -47,19 +47,21 @@ export interface Rule {
   /** The beginning of the provider's error, long enough to search for. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
   readonly text: string;
   readonly grade: Grade;
+  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if it is inferred. */
+  readonly source: string | undefined;
 }
 
 export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 
-/** A comment before each rule names its source. A field would make every bundle longer. */
-export const confirmed = (text: string): Rule => ({ text, grade: "confirmed" });
-export const fromSource = (text: string): Rule => ({ text, grade: "source" });
-export const documented = (text: string): Rule => ({ text, grade: "documented" });
+/** Short, because each bundle has all sources: the path of the page on GitHub. */
+export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
+export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
+export const documented = (text: string, source: string): Rule => ({ text, grade: "documented", source });
 /** Rules in our own words, shared by all dialects: no provider has stated them. */
 export function inferred<const Name extends keyof typeof INFERRED>(
   ...names: readonly Name[]
 ): Readonly<Record<Name, Rule>> {
-  return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred" }));
+  return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred", source: undefined }));
 }
 
 /** Rules that another dialect also has. */

@@ -22,20 +22,30 @@ export const strict = {
     ...taken(gemini.rules, "tool-name", "call-position"),
     ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
     ...taken(openaiResponses.rules, "item-id"),
-    // https://github.com/VicBilibily/GCMP/pull/120
-    "repeated-call-id": confirmed("invalid params, duplicate tool_call id: {id}"),
-    // https://github.com/earendil-works/pi/issues/5468
-    arguments: confirmed("invalid params, invalid function arguments json string, tool_call_id: {id} (2013)"),
-    // https://github.com/AstrBotDevs/AstrBot/issues/7200
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "VicBilibily/GCMP/pull/120",
+    ),
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "earendil-works/pi/issues/5468",
+    ),
     "empty-assistant": confirmed(
       "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "AstrBotDevs/AstrBot/issues/7200",
     ),
-    // https://github.com/vllm-project/vllm/issues/41114
-    "system-position": confirmed("System message must be at the beginning."),
-    // https://github.com/anomalyco/opencode/issues/2557
-    "first-user": confirmed("1214 The messages parameter is illegal. Please check the documentation."),
-    // https://github.com/microsoft/semantic-kernel/issues/10281
-    alternation: confirmed("A conversation must alternate between user and assistant roles."),
+    "system-position": confirmed(
+      "System message must be at the beginning.",
+      "vllm-project/vllm/issues/41114",
+    ),
+    "first-user": confirmed(
+      "1214 The messages parameter is illegal. Please check the documentation.",
+      "anomalyco/opencode/issues/2557",
+    ),
+    alternation: confirmed(
+      "A conversation must alternate between user and assistant roles.",
+      "microsoft/semantic-kernel/issues/10281",
+    ),
     // https://github.com/danny-avila/LibreChat/issues/13366
     ...taken(deepseek.rules, "missing-reasoning"),
     ...inferred("result-order"),

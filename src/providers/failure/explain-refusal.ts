@@ -7,7 +7,12 @@ import type { Dialect } from "../dialects/rule.js";
 import { validateHistory } from "../dialects/validate-history.js";
 
 /** Statuses with which providers refuse the content of a request. */
-const BAD_REQUEST: ReadonlySet<number> = new Set([400, 422]);
+const BAD_REQUEST: ReadonlySet<number | undefined> = new Set([400, 422]);
+
+/** Whether a provider refuses the content of a request with this status. */
+export function concernsMessages(status: number | undefined): boolean {
+  return BAD_REQUEST.has(status);
+}
 
 export interface Refusal {
   /** Undefined where the client does not expose it. Then only the provider's text can tell. */
@@ -30,7 +35,7 @@ export interface Refusal {
  * @returns Undefined for a status that does not concern messages, or if no rule is broken.
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
-  if (status !== undefined && !BAD_REQUEST.has(status)) return undefined;
+  if (status !== undefined && !concernsMessages(status)) return undefined;
   const rulesOf = (name: DialectName): BrokenRule[] =>
     validateHistory(messages, name).map(({ rule, index, message }) => ({
       dialect: name,
@@ -39,12 +44,14 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
       message,
     }));
   const own = rulesOf(dialect);
-  const [possible] = own.length > 0 ? own : rulesOf("strict");
+  const ofUnknownHosts = dialect === "strict" ? own : rulesOf("strict");
+  const [possible] = own.length > 0 ? own : ofUnknownHosts;
   const ofProviders = (Object.keys(DIALECTS) as DialectName[])
     .filter((name) => name !== dialect && name !== "strict")
     .flatMap(rulesOf);
   const answered = comparable(text);
-  const inItsWords = [...(dialect === "strict" ? [] : own), ...ofProviders].find(({ message }) =>
+  const ofDialect = dialect === "strict" ? [] : own;
+  const inItsWords = [...ofDialect, ...ofProviders, ...ofUnknownHosts].find(({ message }) =>
     answered.includes(comparable(message)),
   );
   if (inItsWords !== undefined || status === undefined) return inItsWords;

@@ -5,10 +5,11 @@ import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import { dialectOf } from "../dialects/dialect-of.js";
 import { addressOf } from "./address-of.js";
-import { explainRefusal } from "./explain-refusal.js";
+import { concernsMessages, explainRefusal } from "./explain-refusal.js";
 import { readOverflow } from "./overflow.js";
 import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
 import { createRedact, type Redact } from "./redact.js";
+import { publishRefusal } from "./refusal-channel.js";
 import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
 
 export interface FailedRequest {
@@ -47,10 +48,12 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
-  const brokenRule =
-    readOverflow(error) === undefined
-      ? explainRefusal({ status, text, messages, dialect: dialectOf(model) })
-      : undefined;
+  const isTooLong = readOverflow(error) !== undefined;
+  const dialect = dialectOf(model);
+  const brokenRule = isTooLong ? undefined : explainRefusal({ status, text, messages, dialect });
+  if (isTooLong) publishRefusal({ kind: "overflow", dialect, rule: undefined });
+  else if (brokenRule !== undefined || concernsMessages(status))
+    publishRefusal({ kind: "rule", dialect: brokenRule?.dialect ?? dialect, rule: brokenRule?.rule });
   const message = `${headline(status)}: ${text}${explain(brokenRule, text)}`;
   return new ModelError(message, { cause, status, brokenRule });
 }

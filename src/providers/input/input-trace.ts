@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { VisibleHistory } from "../../history/long-threads/visible-history.js";
+import type { Repair } from "../../history/messages/repair.js";
 import type { CutInput } from "./bounds/input-draft.js";
-import type { Conversation } from "./project-messages.js";
 import type { ProjectionLog } from "./projection/projection.js";
 
 /** What is left of each message of the list before; undefined for one that is left out. */
@@ -21,13 +21,13 @@ export interface InputTrace {
   /** Odd roles became common ones. */
   plainRoles(after: readonly BaseMessage[]): void;
   /** Each call has its result. What stays is the same object. */
-  repaired(after: readonly BaseMessage[]): void;
+  repaired(after: readonly BaseMessage[], repairs: readonly Repair[]): void;
   /** Malformed messages were brought into a sound form. */
   sound(after: readonly BaseMessage[]): void;
   /** Earlier calls were left out. */
   filtered(after: Each): void;
-  /** The system messages were joined. */
-  systemFirst(after: Conversation, systemPrompt: string | undefined): void;
+  /** One system message was made of the system prompt and of these stored ones. The others of them are left out. */
+  joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void;
   /** A projection begins. Only the last one that was begun counts. */
   projection(): ProjectionLog;
   /** The messages that the projection has formed are cut. */

@@ -3,6 +3,7 @@ import { InvalidSettingError } from "../../errors.js";
 import { type Survey, surveyOf } from "../../history/following/survey.js";
 import { filterEach, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
+import type { Repair } from "../../history/messages/repair.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { assertList, isMessageList, readEach, soundMessages } from "../../history/reading/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
@@ -95,8 +96,7 @@ export function prepareModelInput(
   const paired = pairedHistory(history, survey, trace);
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filteredCalls(paired, maxToolCallsFromHistory, trace);
-  const input = withSystemFirst(filtered, survey, systemPrompt);
-  trace?.systemFirst(input, systemPrompt);
+  const input = withSystemFirst(filtered, survey, systemPrompt, trace);
   const bounds: Bound[] = [
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
@@ -119,27 +119,29 @@ function pairedHistory(
   trace: InputTrace | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0) {
-    const repaired = repairAfter(history, paired);
-    trace?.repaired(repaired);
-    return repaired;
+    const { messages, repairs } = repairAfter(history, paired);
+    trace?.repaired(messages, repairs);
+    return messages;
   }
-  const messages = readable(history, trace);
-  const visible = hasSummary(messages) ? visibleMessages(messages, trace) : messages;
-  const plain = plainRoles(visible);
+  const read = readable(history, trace);
+  const plain = plainRoles(hasSummary(read) ? visibleMessages(read, trace) : read);
   trace?.plainRoles(plain);
-  const repaired = repairHistory(plain).messages;
-  trace?.repaired(repaired);
-  return repaired;
+  const { messages, repairs } = repairHistory(plain);
+  trace?.repaired(messages, repairs);
+  return messages;
 }
 
 /** Repairs the messages after those that are paired, if that is the same as a repair of all. */
-function repairAfter(history: readonly BaseMessage[], paired: number): readonly BaseMessage[] {
-  if (paired === history.length) return history;
+function repairAfter(
+  history: readonly BaseMessage[],
+  paired: number,
+): { readonly messages: readonly BaseMessage[]; readonly repairs: readonly Repair[] } {
+  if (paired === history.length) return { messages: history, repairs: [] };
   const rest = history.slice(paired);
   const { messages, repairs } = repairHistory(rest);
   // A result without a call can replace a placeholder of an earlier one. A message without an id is named by its place.
   const isAlone = repairs.every(({ kind }) => kind === "call-closed") && rest.every(({ id }) => id);
-  return isAlone ? history.slice(0, paired).concat(messages) : repairHistory(history).messages;
+  return isAlone ? { messages: history.slice(0, paired).concat(messages), repairs } : repairHistory(history);
 }
 
 /** Values that are not messages are left out, and removals are carried out. */
@@ -179,6 +181,7 @@ function withSystemFirst(
   messages: readonly BaseMessage[],
   { odd, systems }: Survey,
   systemPrompt: string | undefined,
+  trace: InputTrace | undefined,
 ): Conversation {
   const stored = systemsOf(messages, { odd, systems });
   const [only] = stored;
@@ -186,9 +189,11 @@ function withSystemFirst(
   const others = only === undefined ? messages : isFirst ? messages.slice(1) : withoutSystems(messages);
   const hasPrompt = systemPrompt !== undefined && systemPrompt.trim() !== "";
   if (!hasPrompt && (only === undefined || isFirst)) return { system: only, messages: others };
-  const texts = [systemPrompt ?? "", ...stored.map((message) => message.text)];
-  const parts = texts.filter((text) => text.trim() !== "");
-  return { system: parts.length === 0 ? undefined : new SystemMessage(parts.join("\n\n")), messages: others };
+  const joined = stored.filter(({ text }) => text.trim() !== "");
+  const texts = [...(hasPrompt ? [systemPrompt] : []), ...joined.map(({ text }) => text)];
+  const system = texts.length === 0 ? undefined : new SystemMessage(texts.join("\n\n"));
+  trace?.joinedSystems(system, joined);
+  return { system, messages: others };
 }
 
 /** Only an odd role becomes a system message, so a history without both needs no search. */

@@ -1,16 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { DIALECTS } from "../../../src/providers/dialects/dialects.js";
+import type { Rule } from "../../../src/providers/dialects/rule.js";
 
-const DIALECTS = new URL("../../../src/providers/dialects/", import.meta.url);
-const files = readdirSync(DIALECTS).filter((name) => name.endsWith(".ts") && name !== "rule.ts");
+/** A page on GitHub: an issue, a pull request, or a file. */
+const PAGE = /^[\w.-]+\/[\w.-]+\/(?:issues\/\d+|pull\/\d+|blob\/\S+)$/;
 
-it.each(files)("Each rule of %s that is not inferred has a source.", (name) => {
-  const lines = readFileSync(new URL(name, DIALECTS), "utf8").split("\n");
-  const isSource = (line = "") => /\/\/ https:/.test(line);
-  const unsourced = lines.filter(
-    (line, index) => /\b(confirmed|documented)\(/.test(line) && !isSource(lines[index - 1]),
-  );
-  expect(unsourced).toEqual([]);
-  const text = lines.join("\n");
-  expect(text.includes("fromSource(")).toBe(/^ \* https:/m.test(text));
+describe.each(Object.entries(DIALECTS))("%s", (_, { rules }) => {
+  const entries: [string, Rule][] = Object.entries(rules);
+  it.each(entries)("has a source for %s unless it is inferred", (_name, { grade, source }) => {
+    if (grade === "inferred") expect(source).toBeUndefined();
+    else expect(source).toMatch(PAGE);
+  });
 });

@@ -54,15 +54,17 @@ function shortened(
     const formed = projected.formed();
     trace?.formed();
     let draft = new InputDraft(formed, tokens, excess);
+    let left = draft.cut();
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       draft = new InputDraft(formed, tokens, excess);
       for (const step of steps) if (draft.excess > 0) step(draft);
-      projected = projectOnce(conversationOf(draft.cut()), target, trace?.projection());
-      const left = projected.size() - tokens;
-      if (left <= 0) break;
-      excess += left;
+      left = draft.cut();
+      projected = projectOnce(conversationOf(left), target, trace?.projection());
+      const over = projected.size() - tokens;
+      if (over <= 0) break;
+      excess += over;
     }
-    trace?.cut(draft.cut(), tokens);
+    trace?.cut(left, tokens);
     for (const change of draft.changes(name)) kinds.set(change.id, change);
   }
   return { messages: projected.sent(), size: projected.size(), changes: [...kinds.values()] };

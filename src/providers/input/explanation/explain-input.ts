@@ -26,7 +26,7 @@ import type { Origin } from "./lineage.js";
  * ];
  * const { stored, added } = explainInput(history, { dialect: "anthropic" });
  * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed call-id-renamed', 'sent ' ]
- * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '1 placeholder,call-id-renamed' ]
+ * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder,call-id-renamed' ]
  * ```
  */
 export function explainInput(
@@ -48,8 +48,9 @@ export function explainInput(
   );
   const stored = trace.lineage.stored.map((origin, index): StoredMessageExplanation => {
     const indexes = inputIndexes.get(origin) ?? [];
-    const { reasons } = origin;
-    const fate = indexes.length === 0 ? "left-out" : reasons.length > 0 ? "changed" : "sent";
+    const fate = indexes.length === 0 ? "left-out" : origin.reasons.length > 0 ? "changed" : "sent";
+    // What was changed before a message was left out does not matter.
+    const reasons = fate === "left-out" ? origin.reasons.slice(-1) : origin.reasons;
     return { index, id: idOf(history[index]), fate, inputIndexes: indexes, reasons };
   });
   return { input, stored, added };

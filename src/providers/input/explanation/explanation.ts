@@ -19,7 +19,7 @@ export interface StoredMessageExplanation {
   readonly fate: "sent" | "changed" | "left-out";
   /** The indexes in `input` at which it is sent. Empty if it is left out. */
   readonly inputIndexes: readonly number[];
-  /** Why it is changed or left out, in the order of the steps. Empty if it is sent as it is. */
+  /** Why it is left out, or each change, in the order of the steps. Empty if it is sent as it is. */
   readonly reasons: readonly InputReason[];
 }
 

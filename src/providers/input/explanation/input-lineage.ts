@@ -5,6 +5,8 @@ import {
   flattenVisible,
   type VisibleHistory,
 } from "../../../history/long-threads/visible-history.js";
+import { callsOf } from "../../../history/messages/call.js";
+import type { Repair } from "../../../history/messages/repair.js";
 import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { isMessage } from "../../../history/reading/coerce-message.js";
 import type { Target } from "../../dialects/maker.js";
@@ -12,9 +14,8 @@ import type { RuleName } from "../../dialects/rule.js";
 import type { CutInput } from "../bounds/input-draft.js";
 import { sizeOf } from "../bounds/shorten-message.js";
 import type { InputTrace } from "../input-trace.js";
-import type { Conversation } from "../project-messages.js";
 import type { InputReason, InputReasonCode } from "./explanation.js";
-import { changedItem, type Item, Lineage, tell } from "./lineage.js";
+import { addedFor, changedItem, type Item, Lineage, tell } from "./lineage.js";
 import { LoggedProjection } from "./logged-projection.js";
 import { sourceOf } from "./source-of.js";
 
@@ -48,19 +49,18 @@ export class InputLineage implements InputTrace {
     const before = this.lineage.items.map(({ message }) => message);
     const covering = coveringSummaries(before);
     const { orphans, duplicates } = groupMessages(before);
+    const [orphaned, doubled] = [new Set<BaseMessage>(orphans), new Set<BaseMessage>(duplicates)];
     const fixed = new Set(visible.rest);
     const shown = [...visible.system, ...visible.summaries, ...visible.lateResults, ...visible.rest];
     this.lineage.arrange(shown, (message) => fixed.has(message), {
       leftOut: (message) => {
         const summary = covering.get(message.id ?? "");
         if (summary !== undefined) return reason("covered", `The summary ${nameOf(summary)} represents it.`);
-        if (isResult(message) && orphans.includes(message)) return this.#refused("orphan-result", message);
-        if (isResult(message) && duplicates.includes(message))
-          return this.#refused("duplicate-result", message);
-        return reason("covered", "A summary represents the call that it answers.");
+        if (orphaned.has(message)) return this.#refused("orphan-result", message);
+        if (doubled.has(message)) return this.#refused("duplicate-result", message);
+        return reason("covered", `A summary represents the call ${nameOfCall(message)}, which it answers.`);
       },
       moved: () => reason("moved", "System messages and summaries are sent before the other messages."),
-      added: () => reason("placeholder", "It was added."),
     });
     this.lineage.change(flattenVisible(visible), (message) =>
       reason(
@@ -74,29 +74,33 @@ export class InputLineage implements InputTrace {
     this.lineage.change(after, (before, message) =>
       this.#demanded(
         "role-changed",
-        `The role ${roleOf(before)} is not known to all providers, so it is sent with the role ${message?.type}.`,
+        `Not every provider knows the role ${roleOf(before)}, so it is sent as ${message?.type}.`,
         "role",
       ),
     );
   }
 
-  repaired(after: readonly BaseMessage[]): void {
-    const before = this.lineage.items.map(({ message }) => message);
-    const orphans = new Set<BaseMessage>(groupMessages(before).orphans);
+  repaired(after: readonly BaseMessage[], repairs: readonly Repair[]): void {
+    const kinds = new Map(
+      repairs.flatMap((repair) => ("message" in repair ? [[repair.message, repair.kind] as const] : [])),
+    );
     this.lineage.arrange(after, (message) => !isResult(message), {
       leftOut: (message) =>
-        this.#refused(orphans.has(message) ? "orphan-result" : "duplicate-result", message),
+        this.#refused(
+          kinds.get(message) === "orphan-refused" ? "orphan-result" : "duplicate-result",
+          message,
+        ),
       moved: (message) =>
         this.#demanded(
           "moved",
-          `It is sent directly after the message with the call ${nameOfCall(message)}, in the order of the calls.`,
+          `It is sent after the message with the call ${nameOfCall(message)}, in the order of the calls.`,
           "missing-result",
           "result-order",
         ),
       added: (message) =>
         this.#demanded(
           "placeholder",
-          `The call ${nameOfCall(message)} has no result, and providers refuse a call without one.`,
+          `The call ${nameOfCall(message)} has no result. Providers refuse a call without one.`,
           "missing-result",
         ),
     });
@@ -108,54 +112,33 @@ export class InputLineage implements InputTrace {
 
   filtered(after: readonly (BaseMessage | undefined)[]): void {
     this.lineage.change(after, (before, message) => {
-      if (message !== undefined)
-        return reason(
-          "filtered",
-          "`maxToolCallsFromHistory` leaves out calls of earlier turns, and it loses some of its own.",
-        );
-      return isResult(before)
-        ? reason(
-            "filtered",
-            `\`maxToolCallsFromHistory\` leaves out the call ${nameOfCall(before)} of an earlier turn.`,
-          )
-        : reason("filtered", "`maxToolCallsFromHistory` leaves out its calls, and it has no text.");
+      const left = message === undefined ? [] : idsOf(message);
+      const gone = idsOf(before).filter((id) => !left.includes(id));
+      return reason(
+        "filtered",
+        `\`maxToolCallsFromHistory\` leaves out calls of earlier turns, and these are among them: ${gone.join(", ")}.`,
+      );
     });
   }
 
-  systemFirst({ system, messages }: Conversation, systemPrompt: string | undefined): void {
-    const { items } = this.lineage;
-    const stored = items.filter(({ message }) => message.type === "system");
-    const others = items.filter(({ message }) => message.type !== "system");
-    if (others.length !== messages.length) throw new Error("Expected all other messages.");
-    this.lineage.items = others;
-    if (system === undefined) {
-      for (const item of stored) tell(item, BLANK);
-      return;
-    }
-    if (stored.length === 1 && stored[0]?.message === system) {
-      this.lineage.items = [...stored, ...others];
-      return;
-    }
-    const prompt = reason("system-prompt", "It is the system prompt of the request.");
-    const parts = stored.filter(({ message }) => message.text.trim() !== "");
-    for (const item of stored) {
-      if (!parts.includes(item)) tell(item, BLANK);
-      else
-        tell(
-          item,
-          this.#demanded(
-            "system-joined",
-            `Its text is a part of the one system message, ${(systemPrompt ?? "").trim() === "" ? "" : "after the system prompt, "}at the front.`,
-            "system-position",
-          ),
-        );
-    }
+  joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void {
+    const isPart = new Set(joined);
+    const systems = this.lineage.items.filter(({ message }) => message.type === "system");
+    const others = this.lineage.items.filter(({ message }) => message.type !== "system");
+    const parts = systems.filter(({ message }) => isPart.has(message));
+    const whole = this.#demanded(
+      "system-joined",
+      "It is a part of the one system message at the front.",
+      "system-position",
+    );
+    for (const item of systems) tell(item, isPart.has(item.message) ? whole : BLANK);
     const origins = parts.flatMap((item) => item.origins);
-    const own = {
-      message: system,
-      origins: origins.length > 0 ? origins : [{ index: undefined, reasons: [prompt] }],
+    const prompt = reason("system-prompt", "It is the system prompt of the request.");
+    const made = {
+      message: system as BaseMessage,
+      origins: parts.length > 0 ? origins : [addedFor(prompt)],
     };
-    this.lineage.items = [own, ...others];
+    this.lineage.items = system === undefined ? others : [made, ...others];
   }
 
   projection(): LoggedProjection {
@@ -170,7 +153,7 @@ export class InputLineage implements InputTrace {
   cut({ kept, notes }: CutInput, tokens: number): void {
     const why = (before: BaseMessage, after: BaseMessage | undefined): InputReason =>
       after === undefined
-        ? reason("over-bound", `The messages may have ${tokens} tokens, so older ones are left out.`)
+        ? reason("over-bound", `The messages may have ${tokens} tokens, so the oldest messages are left out.`)
         : reason(
             "shortened",
             `The messages may have ${tokens} tokens, so ${sizeOf(after)} of its ${sizeOf(before)} tokens are sent.`,
@@ -180,7 +163,7 @@ export class InputLineage implements InputTrace {
       const note = notes.get(place);
       if (left.length > 0 || note === undefined) return left;
       const gap = reason("gap-note", "It says how many messages are left out here.");
-      return [{ message: note, origins: [{ index: undefined, reasons: [gap] }] }];
+      return [{ message: note, origins: [addedFor(gap)] }];
     });
   }
 
@@ -217,4 +200,8 @@ function nameOfCall(message: BaseMessage): string {
 
 function roleOf(message: BaseMessage): string {
   return "role" in message ? String(message.role) : message.type;
+}
+
+function idsOf(message: BaseMessage): readonly string[] {
+  return isResult(message) ? [nameOfCall(message)] : callsOf(message).map(({ id }) => `"${id}"`);
 }

@@ -48,17 +48,14 @@ export class Lineage {
     why: {
       readonly leftOut: (message: BaseMessage) => InputReason;
       readonly moved: (message: BaseMessage) => InputReason;
-      readonly added: (message: BaseMessage) => InputReason;
+      /** Undefined if the step adds nothing. */
+      readonly added?: (message: BaseMessage) => InputReason;
     },
   ): void {
     const left = new Map<BaseMessage, Item[]>();
     for (const item of this.items.toReversed()) addToList(left, item.message, item);
     const items = after.map(
-      (message): Item =>
-        left.get(message)?.pop() ?? {
-          message,
-          origins: [{ index: undefined, reasons: [why.added(message)] }],
-        },
+      (message): Item => left.get(message)?.pop() ?? { message, origins: [addedFor(why.added?.(message))] },
     );
     const kept = new Set(items);
     const before = this.items.filter((item) => kept.has(item));
@@ -66,6 +63,11 @@ export class Lineage {
     for (const item of movedItems(before, items, isFixed)) tell(item, why.moved(item.message));
     this.items = items;
   }
+}
+
+/** The origin of a message that is not stored. */
+export function addedFor(reason?: InputReason): Origin {
+  return { index: undefined, reasons: reason === undefined ? [] : [reason] };
 }
 
 /** An item that a step has changed, or nothing if it left it out. */

@@ -4,7 +4,7 @@ import { RULES } from "../../dialects/rule.js";
 import type { Bridge } from "../projection/bridge-roles.js";
 import type { ProjectionLog, StepName } from "../projection/projection.js";
 import type { InputReason } from "./explanation.js";
-import { changedItem, type Item, tell } from "./lineage.js";
+import { addedFor, changedItem, type Item, tell } from "./lineage.js";
 import { sourceOf } from "./source-of.js";
 import { STEP_REASONS } from "./step-reasons.js";
 
@@ -61,9 +61,9 @@ export class LoggedProjection implements ProjectionLog {
     const sent = formed.slice(0, next);
     for (const { count, messages, bridges } of this.#sent) {
       const bridging = bridges.map(({ rule }, index): Item => {
-        const text = `The provider demands a message here: ${RULES[rule]}`;
-        const reasons = [{ code: "bridge", text, ...sourceOf(this.#target.dialect, [rule]) } as const];
-        return { message: messages[index] as BaseMessage, origins: [{ index: undefined, reasons }] };
+        const text = `The provider would refuse the input without it. ${RULES[rule]}`;
+        const reason = { code: "bridge", text, ...sourceOf(this.#target.dialect, [rule]) } as const;
+        return { message: messages[index] as BaseMessage, origins: [addedFor(reason)] };
       });
       sent.push(...bridging);
       if (count > 0)
@@ -75,7 +75,7 @@ export class LoggedProjection implements ProjectionLog {
 
   #merged(run: readonly Item[], message: BaseMessage): Item {
     const [first] = run;
-    if (first?.message === message) return first;
+    if (run.length === 1) return { message, origins: first?.origins ?? [] };
     const text = `It is sent as one message with ${run.length - 1} others of the same role.`;
     const merged = { code: "merged", text, ...sourceOf(this.#target.dialect, ["alternation"]) } as const;
     for (const item of run) tell(item, merged);

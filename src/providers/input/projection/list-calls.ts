@@ -82,12 +82,12 @@ function isWritable(args: unknown): args is Fields {
 export const whyListCalls: StepReason = ({ before, after }) => {
   const given = argumentsOf(before);
   const unsound = callsOf(after ?? before).filter((_, index) => !isWritable(given[index]));
-  const names = unsound.map(({ id }) => id).join(", ");
+  const names = unsound.map(({ id }) => `"${id}"`).join(", ");
   if (names === "")
     return { code: "calls-listed", text: "Its calls are sent in one list, and in no other field or block." };
   return {
     code: "calls-listed",
-    text: `The arguments of these calls are not a JSON object, so another object is sent: ${names}.`,
+    text: `The arguments of these calls are not a JSON object, so an object takes their place: ${names}.`,
     rules: ["arguments"],
   };
 };

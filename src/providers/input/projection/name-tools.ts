@@ -60,7 +60,7 @@ export const whyNameTools: StepReason = ({ before, after }) => {
   const rule = before.name === after?.name ? "tool-name" : "message-name";
   return {
     code: "name-changed",
-    text: `Names are sent in another form: ${[...new Set(texts)].join(", ")}.`,
+    text: `The provider does not accept these names, so they are sent in another form: ${[...new Set(texts)].join(", ")}.`,
     rules: isResult(before) ? ["tool-name"] : [rule, "tool-name"],
   };
 };
