@@ -8,7 +8,9 @@ import { expect, it } from "vitest";
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 const PAGES = [
   ...["README.md", "ARCHITECTURE.md", "CHANGELOG.md"],
-  ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
+  ...readdirSync(join(ROOT, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
 ];
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");

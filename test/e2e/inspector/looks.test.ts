@@ -130,7 +130,7 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
       "openai · gpt-4o-mini",
     ])
       expect(await textOf("switch")).toContain(words);
-    for (const words of ["left out", "shortened", "gap note"]) expect(await textOf("limit")).toContain(words);
+    for (const words of ["left out", "too long", "gap note"]) expect(await textOf("limit")).toContain(words);
     for (const words of ["pairing/misplaced-result", "moved"])
       expect(await textOf("broken")).toContain(words);
     expect(await textOf("threads")).toContain("recovered");
@@ -186,7 +186,9 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     ]).flat();
     await thread.client.threads.updateState(thread.id, { values: { messages } });
     const page = await browser.newPage();
-    const response = await page.goto(`${served.url}/tether/threads/${thread.id}`, { timeout: 150_000 });
+    const response = await page.goto(`${served.url}/tether/threads/${thread.id}?dialect=openai`, {
+      timeout: 150_000,
+    });
     expect((await response?.body())?.length).toBeLessThan(250_000);
     expect(await page.locator(".row").count()).toBe(1);
     await page.getByText("Earlier", { exact: true }).first().click({ timeout: 150_000 });

@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import type { ShownRow } from "../view/fold-rows.js";
+import { LEFT_OUT } from "../view/mark.js";
 import { excerptText } from "../view/message-view.js";
 import type { Row, SentCell, StoredCell } from "../view/rows.js";
 import type { Html } from "./layout.js";
@@ -32,7 +33,7 @@ function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Ht
   const { position, message, marks, isAsStored, novelty } = cell;
   const news =
     novelty === "new" || novelty === "changed"
-      ? chip(novelty === "new" ? "new" : "changed since", "neutral")
+      ? chip(novelty === "new" ? "new" : "changed since", "news")
       : "";
   const from =
     row.storedElsewhere.length === 0
@@ -51,7 +52,13 @@ function notStored({ storedElsewhere }: Row, link: (place: string) => string): H
 }
 
 function notSent({ sentElsewhere, absence }: Row, link: (place: string) => string): Html {
-  const to = sentElsewhere.length === 0 ? "not sent" : html`sent at ${places(sentElsewhere, "sent", link)}`;
+  const isSaid = absence.some(({ code }) => code === LEFT_OUT.code);
+  const to =
+    sentElsewhere.length > 0
+      ? html`sent at ${places(sentElsewhere, "sent", link)}`
+      : isSaid
+        ? ""
+        : "not sent";
   return html`<div class="cell none" data-column="Sent"><p class="head">${chips(absence)}<span class="small">${to}</span></p>${sentElsewhere.length === 0 ? whys(absence) : ""}</div>`;
 }
 

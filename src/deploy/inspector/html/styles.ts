@@ -5,11 +5,11 @@ const COLOURS = `
 :root{color-scheme:light dark;
 --ground:#f7f7f5;--panel:#fff;--sunk:#f1f1ee;--ink:#1b1d21;--soft:#5a5f68;--line:#e2e2de;--link:#0a4fb3;
 --good:#e0f2e5;--good-ink:#135029;--warning:#fcecc9;--warning-ink:#653a00;--bad:#fbe0de;--bad-ink:#8a1f17;
---neutral:#eaebee;--neutral-ink:#3c424b;--new:#0a4fb3}
+--neutral:#eaebee;--neutral-ink:#3c424b}
 @media (prefers-color-scheme:dark){:root{
 --ground:#121316;--panel:#1a1c20;--sunk:#22252a;--ink:#e7e8ea;--soft:#a6abb4;--line:#2e3137;--link:#8fb8ff;
 --good:#15371f;--good-ink:#a5e3b8;--warning:#3c2c0a;--warning-ink:#f3d28c;--bad:#451b19;--bad-ink:#ffb8b1;
---neutral:#2a2d33;--neutral-ink:#ccd0d7;--new:#8fb8ff}}
+--neutral:#2a2d33;--neutral-ink:#ccd0d7}}
 `;
 
 const BASE = `
@@ -31,7 +31,7 @@ code,.mono{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 .panel{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:1rem 1.15rem;margin-bottom:1rem}
 .chip{display:inline-block;padding:.05rem .5rem;border-radius:8px;font-size:12.5px;line-height:1.5;font-weight:400;overflow-wrap:anywhere}
 .chip{background:var(--neutral);color:var(--neutral-ink)}
-.chip.good{background:var(--good);color:var(--good-ink)}.chip.warning{background:var(--warning);color:var(--warning-ink)}.chip.bad{background:var(--bad);color:var(--bad-ink)}
+.chip.good{background:var(--good);color:var(--good-ink)}.chip.warning{background:var(--warning);color:var(--warning-ink)}.chip.news{background:none;color:var(--link);box-shadow:inset 0 0 0 1px currentColor}.chip.bad{background:var(--bad);color:var(--bad-ink)}
 .dialects{font-size:13px;font-weight:400}.dialects+.dialects{margin-top:.3rem}
 form{display:flex;flex-wrap:wrap;gap:.75rem 1rem;align-items:end}
 label{display:grid;gap:.2rem;font-size:13px;color:var(--soft);min-width:0}
@@ -53,12 +53,12 @@ const THREAD = `
 .facts{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin-top:.9rem}.facts div{min-width:0}.facts dt{font-size:13px;color:var(--soft)}.facts dd{font-weight:600;overflow-wrap:anywhere}.facts dd .chip,.facts dd .soft{font-weight:400}
 .marks{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.marks li{display:flex;flex-wrap:wrap;gap:.2rem .5rem;align-items:baseline}
 .columns,.row{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}
-.columns{position:sticky;top:3rem;z-index:2;background:var(--sunk);border:1px solid var(--line);border-radius:10px 10px 0 0;font-size:14px}
+.columns{position:sticky;top:3rem;z-index:2;background:var(--sunk);border:1px solid var(--line);font-size:14px}
 .columns h2{padding:.5rem 1.15rem;font-size:14px}.columns span{font-weight:400;color:var(--soft)}
 .rows{background:var(--panel);border:1px solid var(--line);border-top:0;border-radius:0 0 10px 10px}
 .row{border-bottom:1px solid var(--line)}.rows>:last-child,.fold .row:last-child{border-bottom:0}
 .cell{padding:.7rem 1.15rem .8rem;min-width:0}.cell+.cell{border-left:1px solid var(--line)}
-.cell:target{box-shadow:inset 3px 0 0 var(--new)}.none{color:var(--soft)}
+.cell:target{box-shadow:inset 3px 0 0 var(--link)}.none{color:var(--soft)}
 .head{display:flex;flex-wrap:wrap;gap:.1rem .55rem;align-items:baseline}.head .at{font-variant-numeric:tabular-nums;color:var(--soft);min-width:1.4rem}
 .head .role{font-weight:600}.head .name,.head .maker,.head .tokens{font-size:13px;color:var(--soft);overflow-wrap:anywhere}.head .tokens{margin-left:auto;white-space:nowrap}
 .text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;margin-top:.25rem}.error .text{color:var(--bad-ink)}

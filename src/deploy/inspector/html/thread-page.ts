@@ -89,7 +89,7 @@ function facts(view: ThreadView, hidesPrompt: boolean): Html {
     `${count(totals.added)} added`,
   ].join(", ");
   return html`<dl class="facts">
-${fact(`What ${asked}`, html`${count(totals.sent)} of ${amount(totals.stored, "stored message")} <span class="soft">${parts}</span>`)}
+${fact(`What ${asked}`, html`${amount(totals.sent, "message")} <span class="soft">of ${count(totals.stored)} stored: ${parts}</span>`)}
 ${fact("Tokens", html`about ${count(totals.tokens)}${response?.inputTokens == null ? "" : html` <span class="soft">the provider counted ${count(response.inputTokens)}${response.cachedTokens === null ? "" : `, ${count(response.cachedTokens)} of them from its cache`}</span>`}`)}
 ${fact("Prompt-cache prefix", prefixText(difference))}
 ${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} <span class="soft">for ${form.options.dialect}</span>` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} <span class="soft">of ${form.options.dialect}</span>`)}

@@ -59,8 +59,8 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
             `summary of ${coverage.messages.length} messages`,
             "neutral",
             coverage.kind === "archive"
-              ? "These messages are in the archive."
-              : "These messages are in the thread.",
+              ? "The messages that it covers are in the archive."
+              : "The messages that it covers are in the thread.",
           ),
         ]),
     ...(given[MARKS.steered] === undefined
