@@ -23,7 +23,7 @@ import { isPlainObject } from "../shared/is-plain-object.js";
 import { admitInput, type ClientRules, type ReadThread } from "./client/admit-messages.js";
 import { admitValues } from "./client/admit-values.js";
 import { readRunInput } from "./client/client-command.js";
-import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
+import { assertRunInput, messagesOfInput, onlyKeysOfState, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 
 export interface RunRules extends RunNeeds, ClientRules {
@@ -82,7 +82,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const { input: admitted, events } = isSubgraph
     ? { input: checked, events: [] }
     : await admitInput(checked, run, run.readThread);
-  const input = withoutResponse(admitted);
+  const input = isSubgraph ? withoutResponse(admitted) : onlyKeysOfState(admitted, ownState.keys);
   const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);
