@@ -7,7 +7,9 @@ import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
+import { isSubgraphRun } from "../langgraph/run-host.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
+import { writeDirectly } from "../langgraph/write-directly.js";
 import { joinMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
@@ -77,7 +79,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     defaults: RunDefaults,
   ): AgentGraph<Own, Update, Context> {
     const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
-    const fields = showOnly(compiled, ["messages", ...defaults.ownState.keys, ...ofFormat]);
+    const fields = showOnly(writeDirectly(compiled), ["messages", ...defaults.ownState.keys, ...ofFormat]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
@@ -91,7 +93,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
-    return super.invoke(input, options);
+    // Agent middleware gets the signal of the run, which LangGraph's `invoke` makes.
+    const isWatched = this.#start?.middleware.agent.length !== 0;
+    return isWatched ? super.invoke(input, options) : this.runToEnd<AgentResult<Own>>(input, options);
   }
 
   override async stream<
@@ -103,17 +107,10 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     options: StreamOptions<Mode, Subgraphs, Encoding, Context> = {},
   ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
     const { run, rest } = this.#begin(options);
-    return run.#stream<Mode, Subgraphs, Encoding>(input, rest);
+    return run.#stream(input, rest);
   }
 
-  async #stream<
-    Mode extends StreamMode | StreamMode[] | undefined,
-    Subgraphs extends boolean,
-    Encoding extends "text/event-stream" | undefined,
-  >(
-    input: AgentInput<Update>,
-    options: Omit<StreamOptions<Mode, Subgraphs, Encoding>, "context">,
-  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
+  async #stream(input: AgentInput<Update>, options: AnyOptions) {
     const abort = holdAbort(options);
     this.#abort = abort;
     return abort.attach(await super.stream(input, abort.options));
@@ -205,7 +202,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         readThread,
         startEvents: startEventsOf(run),
         store: run.store,
-        stream: (input, own) => run.runUnwrapped(input, own as AnyOptions),
+        // A parent graph is no client, so what it passes is checked by LangGraph alone.
+        stream: (input, own) => run.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own)),
       }),
     );
     try {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
 import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";
 import { keepPartialSchema } from "../langgraph/partial-schema.js";
+import { route } from "../langgraph/route.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";
@@ -57,8 +58,13 @@ export function buildStateGraph(
     })
     .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
     .addNode("tools", step(createToolsNode(options)))
-    .addConditionalEdges(START, firstRoute(createStartRoute(options)), ["patch", "summarize", "model", END])
-    .addConditionalEdges("patch", createPatchedRoute(options), ["summarize", "model", END])
+    .addConditionalEdges(START, route(firstRoute(createStartRoute(options))), [
+      "patch",
+      "summarize",
+      "model",
+      END,
+    ])
+    .addConditionalEdges("patch", route(createPatchedRoute(options)), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
   return options.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;

@@ -26,7 +26,7 @@ import { isPlainObject } from "../shared/is-plain-object.js";
 import { admitInput, type ClientRules, type ReadThread } from "./client/admit-messages.js";
 import { admitValues } from "./client/admit-values.js";
 import { readRunInput } from "./client/client-command.js";
-import { assertRunInput, messagesOfInput, withMessages } from "./run-input.js";
+import { assertRunInput, messagesOfInput, onlyKeysOfState, withMessages } from "./run-input.js";
 import { assertServices, type RunNeeds } from "./run-needs.js";
 import type { ConcurrentRuns } from "./thread-queue.js";
 
@@ -105,7 +105,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const { input: admitted, events } = isSubgraph
     ? { input: checked, events: [] }
     : await admitInput(checked, run, run.readThread);
-  const input = withoutResponse(admitted);
+  const input = isSubgraph ? withoutResponse(admitted) : onlyKeysOfState(admitted, ownState.keys);
   const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
   const readContext = (given: unknown) => run.readContext(given, isSubgraph);

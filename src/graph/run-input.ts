@@ -25,6 +25,16 @@ export function assertRunInput(input: unknown, isSubgraph: boolean): void {
   throw new InvalidMessageError("input", input, expectation, hint);
 }
 
+/** An input without keys that the state does not have. LangGraph would store them in the first checkpoint. */
+export function onlyKeysOfState(input: unknown, ownKeys: readonly string[]): unknown {
+  if (!isRecord(input) || isCommand(input)) return input;
+  const isOfState = (key: string): boolean => key === "messages" || ownKeys.includes(key);
+  const keys = Object.keys(input);
+  return keys.every(isOfState)
+    ? input
+    : Object.fromEntries(keys.filter(isOfState).map((key) => [key, input[key]]));
+}
+
 /**
  * The messages of an input. They are copies, so that middleware does not change the caller's messages.
  *
@@ -41,7 +51,11 @@ export function messagesOfInput(input: unknown): BaseMessage[] {
  * @throws InvalidMessageError if a middleware added a value that is not a message.
  */
 export function withMessages(input: unknown, given: readonly unknown[]): unknown {
-  const messages = parseMessages(given);
+  return withSoundMessages(input, parseMessages(given));
+}
+
+/** The same, with messages that were read before. */
+export function withSoundMessages(input: unknown, messages: BaseMessage[]): unknown {
   if (isCommand(input)) {
     const isUntouched = messages.length === 0 && messagesOfCommand(input) === undefined;
     return isUntouched ? input : commandWithMessages(input, messages);

@@ -1,4 +1,7 @@
-import { CompiledStateGraph, type StateDefinition } from "@langchain/langgraph";
+import { ensureConfig, pickRunnableConfigKeys } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { CompiledStateGraph, INTERRUPT, isInterrupted, type StateDefinition } from "@langchain/langgraph";
+import { isRecord } from "../shared/is-record.js";
 
 /** The options that LangGraph passes to a run. */
 export type RunConfigOf<Graph extends { _streamIterator: (...given: never[]) => unknown }> = NonNullable<
@@ -56,11 +59,56 @@ export abstract class WrappableGraph<
     return this.wrapRun(input, options);
   }
 
-  /** Streams a run of the graph without the wrapper. */
+  /** Whether the input and the context of this run were checked. */
+  #isChecked = false;
+
+  protected override async _validateInput(
+    ...[input]: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_validateInput"]>
+  ) {
+    return this.#isChecked ? input : super._validateInput(input);
+  }
+
+  protected override async _validateContext(
+    ...[context]: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_validateContext"]>
+  ) {
+    return this.#isChecked ? context : super._validateContext(context);
+  }
+
+  /**
+   * Runs the graph to its end, and returns the last state. LangGraph's `invoke` reads two streams around the run, so
+   * that it can be aborted. They are left out if there is nothing that can abort it, and no run around it.
+   */
+  protected async runToEnd<Result>(
+    input: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_streamIterator"]>[0],
+    options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
+  ): Promise<Result> {
+    const { streamMode = "values", signal, timeout, outputKeys = this.outputChannels } = options;
+    const isInside = AsyncLocalStorageProviderSingleton.getRunnableConfig() !== undefined;
+    if (streamMode !== "values" || signal !== undefined || timeout !== undefined || isInside)
+      return super.invoke(input as never, options) as Promise<Result>;
+    const { recursionLimit } = { ...this.config, ...options };
+    const given = { ...options, recursionLimit, outputKeys, streamMode, encoding: undefined };
+    const config = ensureConfig(given as typeof options);
+    const run = () => lastState(this._streamIterator(input, config));
+    return AsyncLocalStorageProviderSingleton.runWithConfig(
+      pickRunnableConfigKeys(config),
+      run,
+      true,
+    ) as Promise<Result>;
+  }
+
+  /**
+   * Streams a run of the graph without the wrapper.
+   *
+   * @param isChecked Whether the input and the context were checked. LangGraph then does not check them again with the
+   * schemas of the graph. Call it on a copy that serves this run only.
+   */
   protected runUnwrapped(
     input: unknown,
     options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
+    isChecked = false,
   ) {
+    this.#isChecked = isChecked;
     return super._streamIterator(input as never, options);
   }
 
@@ -78,4 +126,16 @@ export abstract class WrappableGraph<
  */
 export function showOnly<Fields extends object>(fields: Fields, channels: readonly string[]): Fields {
   return { ...fields, streamChannels: [...channels] };
+}
+
+/** The last state of a run, with its interrupts. */
+async function lastState(chunks: AsyncIterable<unknown>): Promise<unknown> {
+  const interrupts: unknown[] = [];
+  let state: unknown;
+  for await (const chunk of chunks) {
+    if (isInterrupted(chunk)) interrupts.push(...chunk[INTERRUPT]);
+    else state = chunk;
+  }
+  if (interrupts.length === 0) return state;
+  return { ...(isRecord(state) && state), [INTERRUPT]: interrupts };
 }

@@ -1,13 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
 import {
   Annotation,
   type BaseChannel,
+  interrupt,
   MemorySaver,
   MessagesAnnotation,
   START,
   StateGraph,
+  StateSchema,
 } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import {
   type RunChunksOf,
   type RunConfigOf,
@@ -24,7 +28,13 @@ let runs: unknown[] = [];
 class Watched extends WrappableGraph<Values, Partial<Values>, Channels, unknown, unknown> {
   protected override wrapRun(received: unknown, options: RunConfigOf<Watched>): RunChunksOf<Watched> {
     runs.push(received);
-    return this.runUnwrapped(received, options);
+    return this.runUnwrapped(received, options, this.isTrusted);
+  }
+
+  isTrusted = false;
+
+  ended(input: unknown, options: RunConfigOf<Watched> = {}): Promise<unknown> {
+    return this.runToEnd(input as never, options);
   }
 
   copied(): this {
@@ -96,4 +106,43 @@ describe("a channel that is not shown", () => {
     expect(seen.at(-1)).toEqual({ shown: 1 });
     expect((await saver.getTuple(inThread))?.checkpoint.channel_values).toMatchObject({ hidden: 2 });
   });
+});
+
+describe("a run to its end", () => {
+  const ask = () => new Watched(oneNode(() => interrupt("sure?"), new MemorySaver()) as never);
+
+  it("returns what LangGraph's `invoke` returns", async () => {
+    const textsOf = (state: unknown) => (state as Values).messages.map(({ text }) => text);
+    const given = say("hi") as never;
+    expect(textsOf(await build().ended(given))).toEqual(textsOf(await build().invoke(given)));
+    const asked = await ask().ended(given, inThread);
+    expect(asked).toMatchObject({ __interrupt__: [{ value: "sure?" }] });
+    expect(Object.keys(Object(asked))).toEqual(Object.keys(Object(await ask().invoke(given, inThread))));
+  });
+
+  it("reads no stream, unless something can abort it or another run is around it", async () => {
+    const graph = build();
+    const stream = vi.spyOn(graph, "stream");
+    const given = say("hi");
+    await graph.ended(given);
+    expect(stream).not.toHaveBeenCalled();
+    await graph.ended(given, { signal: new AbortController().signal });
+    await graph.ended(given, { timeout: 10_000 });
+    await RunnableLambda.from(() => graph.ended(given).then(() => "done")).invoke("");
+    expect(stream).toHaveBeenCalledTimes(3);
+  });
+});
+
+it("the input of a run that was checked is not checked again", async () => {
+  const check = vi.spyOn(StateSchema.prototype, "validateInput");
+  const compiled = new StateGraph(new StateSchema({ count: z.number() }))
+    .addNode("node", () => ({}))
+    .addEdge(START, "node")
+    .compile();
+  const graph = new Watched(compiled as never);
+  await graph.ended({ count: 1 });
+  const before = check.mock.calls.length;
+  graph.isTrusted = true;
+  await graph.ended({ count: 1 });
+  expect(check.mock.calls.length - before).toBe(before - 1);
 });

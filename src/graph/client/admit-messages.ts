@@ -15,7 +15,7 @@ import { storageDemand } from "../../history/reading/storable.js";
 import type { AgentEvent } from "../../nodes/run/agent-event.js";
 import { messagesOfCommand } from "../../nodes/tools/command-with-messages.js";
 import { isRecord } from "../../shared/is-record.js";
-import { withMessages } from "../run-input.js";
+import { withSoundMessages } from "../run-input.js";
 import { type MessageRules, readClientMessages } from "./client-messages.js";
 
 /** What the graph lets clients do. */
@@ -58,7 +58,7 @@ export async function admitInput(
     })),
   ];
   return {
-    input: withMessages(
+    input: withSoundMessages(
       input,
       messages.filter((message) => !refused.has(message)),
     ),

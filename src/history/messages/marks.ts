@@ -28,11 +28,21 @@ export const MARKS = {
 /** The value of {@link MARKS.source} on a summary. */
 export const SUMMARY_SOURCE = "summarization";
 
-function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
-  return Object.values(MARKS).flatMap((name) => {
-    const value: unknown = additional_kwargs?.[name];
+const NAMES: readonly string[] = Object.values(MARKS);
+const NO_MARKS: readonly [string, unknown][] = [];
+
+function marksOf({ additional_kwargs }: BaseMessage): readonly [string, unknown][] {
+  // Most messages have no such fields, and all messages of a thread pass here.
+  if (!hasFields(additional_kwargs)) return NO_MARKS;
+  return NAMES.flatMap((name): [string, unknown][] => {
+    const value: unknown = additional_kwargs[name];
     return value === undefined ? [] : [[name, value]];
   });
+}
+
+function hasFields(value: object | undefined | null): value is Record<string, unknown> {
+  for (const _ in value) return true;
+  return false;
 }
 
 /** The message without marks. A message without any is returned as it is. */

@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isPlainObject } from "../../shared/is-plain-object.js";
 import { isRecord } from "../../shared/is-record.js";
 import { recordsIn } from "../../shared/records-in.js";
 import { isAIMessage } from "../messages/call.js";
@@ -97,7 +98,8 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
     Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls, isStorable));
   }
   if (!isStorable) {
-    for (const [name, value] of storedFields({ ...message, ...changes }))
+    const isChanged = Object.keys(changes).length > 0;
+    for (const [name, value] of storedFields(isChanged ? { ...message, ...changes } : message))
       if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
   }
   if (Object.keys(changes).length > 0) return copyMessage<BaseMessage>(message, changes) as T;
@@ -136,10 +138,27 @@ export function demandOnField(name: string, value: unknown): string | undefined 
 }
 
 /** What a checkpoint stores of a message: its fields, and others that its constructor received. */
-export function storedFields({ lc_kwargs, ...fields }: { lc_kwargs?: unknown }): [string, unknown][] {
-  const all = Object.entries(isRecord(lc_kwargs) ? { ...lc_kwargs, ...fields } : fields);
-  // Texts, numbers and functions are never a problem.
-  const isChecked = (value: unknown): boolean =>
-    typeof value === "bigint" || (typeof value === "object" && value !== null);
-  return all.filter(([name, value]) => isChecked(value) && !name.startsWith("lc_"));
+export function storedFields(message: { lc_kwargs?: unknown }): [string, unknown][] {
+  const stored: [string, unknown][] = [];
+  const add = (name: string, value: unknown): void => {
+    if (mayBeRefused(value) && !name.startsWith("lc_")) stored.push([name, value]);
+  };
+  const received = isRecord(message.lc_kwargs) ? message.lc_kwargs : {};
+  for (const name of Object.keys(received))
+    add(name, Object.hasOwn(message, name) ? Reflect.get(message, name) : received[name]);
+  for (const name of Object.keys(message))
+    if (!Object.hasOwn(received, name)) add(name, Reflect.get(message, name));
+  return stored;
+}
+
+/** Texts, numbers, functions and empty lists and objects are never a problem. */
+function mayBeRefused(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value === "bigint";
+  try {
+    if (Array.isArray(value)) return value.length > 0;
+    return !isPlainObject(value) || Reflect.ownKeys(value).length > 0;
+  } catch {
+    // A value that cannot be read cannot be stored.
+    return true;
+  }
 }

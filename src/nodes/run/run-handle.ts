@@ -24,12 +24,16 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls<ToolsUpdate>();
-  /** Limits how many tool calls run at once to the run's `maxConcurrency`. */
-  readonly limitCalls: LimitFunction;
+  #limitCalls: LimitFunction | undefined;
 
   constructor(inputs: RunInputs) {
     this.inputs = inputs;
-    this.limitCalls = pLimit(inputs.maxConcurrency);
+  }
+
+  /** Limits how many tool calls run at once to the run's `maxConcurrency`. */
+  get limitCalls(): LimitFunction {
+    this.#limitCalls ??= pLimit(this.inputs.maxConcurrency);
+    return this.#limitCalls;
   }
 
   get [RUN_HANDLE](): true {

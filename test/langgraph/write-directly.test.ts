@@ -1,0 +1,106 @@
+import { Command, MemorySaver, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
+import { withLangGraph } from "@langchain/langgraph/zod";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { route } from "../../src/langgraph/route.js";
+import { WrappableGraph } from "../../src/langgraph/wrappable-graph.js";
+import { writeDirectly } from "../../src/langgraph/write-directly.js";
+
+const list = withLangGraph(z.array(z.string()), {
+  reducer: { schema: z.array(z.string()), fn: (before: string[], after: string[]) => [...before, ...after] },
+  default: () => [],
+});
+
+/** A graph with each kind of write: an update, a command, a task, a plain edge and a route. */
+function draw(log: string[] = []) {
+  return new StateGraph(z.object({ list, count: z.number().optional() }))
+    .addNode("first", () => new Command({ update: { list: ["first"] }, goto: [new Send("task", {})] }), {
+      ends: ["task"],
+    })
+    .addNode("task", () => ({ list: ["task"] }))
+    .addNode("last", () => [new Command({ update: { list: ["last"] } }), { list: ["more"] }])
+    .addConditionalEdges(
+      START,
+      route(async (state: { list: string[] }) => {
+        log.push(`route after ${state.list.join(" ")}`);
+        return "first" as const;
+      }),
+      ["first"],
+    )
+    .addEdge("task", "last");
+}
+
+class Graph extends WrappableGraph<never, never, never, unknown, unknown> {
+  protected override wrapRun(received: unknown, options: object) {
+    return this.runUnwrapped(received, options as never);
+  }
+}
+
+/** As `createAgentGraph` makes it: another graph from the fields of the compiled one. */
+const direct = (compiled: ReturnType<ReturnType<typeof draw>["compile"]>) =>
+  new Graph(writeDirectly(compiled) as never) as unknown as typeof compiled;
+
+const input = { list: ["input"] };
+
+it("A graph whose nodes write directly has the same steps, states and checkpoints", async () => {
+  const runs = [];
+  for (const make of [(compiled: ReturnType<ReturnType<typeof draw>["compile"]>) => compiled, direct]) {
+    const log: string[] = [];
+    const graph = make(draw(log).compile({ checkpointer: new MemorySaver() }));
+    const thread = { configurable: { thread_id: "one" } };
+    const updates: unknown[] = [];
+    for await (const chunk of await graph.stream(input, { ...thread, streamMode: "updates" }))
+      updates.push(chunk);
+    await graph.updateState(thread, { list: ["edited"] }, "last");
+    const history: unknown[] = [];
+    for await (const { values, next, metadata } of graph.getStateHistory(thread))
+      history.push({ values, next, step: metadata?.step });
+    runs.push({ log, updates, history });
+  }
+  expect(runs[1]).toEqual(runs[0]);
+  expect(runs[0]?.history).toHaveLength(6);
+});
+
+it("LangGraph still has the parts that are left out", () => {
+  const { nodes, builder } = draw().compile() as unknown as {
+    nodes: Record<string, { writers: Record<string, unknown>[] }>;
+    builder: object;
+  };
+  for (const { writers } of Object.values(nodes)) {
+    expect(writers.map(({ trace }) => trace)).toEqual(writers.map(() => false));
+    expect(writers.find(({ name }) => name === "<branch_run>")).toBe(writers[1]);
+    expect(writers[0]).toHaveProperty("writes.0.mapper.func");
+  }
+  expect(builder).toHaveProperty("_schemaRuntimeDefinition");
+  const fields = writeDirectly(draw().compile());
+  for (const { writers } of Object.values(fields.nodes)) expect(writers).toHaveLength(1);
+});
+
+it("What nodes write is not checked by the schema, and the schema is still there for clients", async () => {
+  const compiled = new StateGraph(z.object({ count: z.number() }))
+    .addNode("write", () => ({ count: "one" as never }))
+    .addEdge(START, "write")
+    .compile();
+  const { _schemaRuntimeDefinition: schema } = compiled.builder as unknown as Record<string, unknown>;
+  const graph = direct(compiled as never);
+  await expect(graph.invoke({ count: 1 } as never)).resolves.toEqual({ count: "one" });
+  expect(graph.builder).toHaveProperty("_schemaRuntimeDefinition", schema);
+});
+
+it("A command for a parent graph reaches it", async () => {
+  const child = new StateGraph(MessagesAnnotation)
+    .addNode("leave", () => new Command({ graph: Command.PARENT, goto: "there" }), { ends: [] })
+    .addEdge(START, "leave")
+    .compile();
+  const visited: string[] = [];
+  const parent = new StateGraph(MessagesAnnotation)
+    .addNode("child", direct(child as never) as never, { ends: ["there"] })
+    .addNode("there", () => {
+      visited.push("there");
+      return {};
+    })
+    .addEdge(START, "child")
+    .compile();
+  await parent.invoke({ messages: "hi" });
+  expect(visited).toEqual(["there"]);
+});
