@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
 
@@ -27,6 +28,15 @@ export const MARKS = {
 
 /** The value of {@link MARKS.source} on a summary. */
 export const SUMMARY_SOURCE = "summarization";
+
+const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
+
+/** Asked for every message of a thread, so it makes no list. */
+function hasMark(kwargs: unknown): boolean {
+  if (!isRecord(kwargs)) return false;
+  for (const name in kwargs) if (MARK_NAMES.has(name) && kwargs[name] !== undefined) return true;
+  return false;
+}
 
 function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
   return Object.values(MARKS).flatMap((name) => {
@@ -68,8 +78,7 @@ export function trust<T extends object>(value: T): T {
 /** Remembers those of the messages that have marks. */
 export function trustMarked(messages: unknown): void {
   if (!Array.isArray(messages)) return;
-  for (const message of messages)
-    if (message?.additional_kwargs && marksOf(message).length > 0) trust(message);
+  for (const message of messages) if (hasMark(message?.additional_kwargs)) trust(message);
 }
 
 export function isTrusted(value: unknown): boolean {

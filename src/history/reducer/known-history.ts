@@ -87,6 +87,12 @@ export function positionIn(messages: readonly BaseMessage[], id: string): number
   return undefined;
 }
 
+/** Whether a message of the list has this id. A list that is not known is searched. */
+export function hasMessage(messages: readonly BaseMessage[], id: string): boolean {
+  if (isKnownHistory(messages)) return positionIn(messages, id) !== undefined;
+  return messages.some((message) => message.id === id);
+}
+
 function remember(messages: readonly BaseMessage[], positions: Positions): void {
   knownHistories.set(messages, positions);
   const [first] = messages;
