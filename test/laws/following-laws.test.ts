@@ -78,21 +78,27 @@ describe("whatever was asked before", () => {
   });
 
   it("open calls and lengths are those that copies of the messages have", () => {
-    const overhead = { toolTokens: 1, promptTokens: 1, maxToolCalls: undefined };
+    const limits = fc.constantFrom(undefined, undefined, 1, { max: 2, clearAtLeast: 2 });
     fc.assert(
-      fc.property(foreignHistories(), fc.array(changes, { maxLength: 6 }), (foreign, asked) => {
-        let history = repairHistory(buildForeign(foreign)).messages;
-        for (const { kind, at } of asked) {
-          history = [...change(kind, at, history, [human("x"), ai("y", "c"), result("z", "c")])];
-          const copies = history.map(copyOf);
-          expect(measureInput(history, overhead)).toBe(measureInput(copies, overhead));
-          const [one, two] = [unansweredCalls(history), unansweredCalls(copies)];
-          expect([one.dangling.length, one.pending.length]).toEqual([
-            two.dangling.length,
-            two.pending.length,
-          ]);
-        }
-      }),
+      fc.property(
+        foreignHistories(),
+        fc.array(changes, { maxLength: 6 }),
+        limits,
+        (foreign, asked, maxToolCalls) => {
+          const overhead = { toolTokens: 1, promptTokens: 1, maxToolCalls };
+          let history = repairHistory(buildForeign(foreign)).messages;
+          for (const { kind, at } of asked) {
+            history = [...change(kind, at, history, [human("x"), ai("y", "c"), result("z", "c")])];
+            const copies = history.map(copyOf);
+            expect(measureInput(history, overhead)).toBe(measureInput(copies, overhead));
+            const [one, two] = [unansweredCalls(history), unansweredCalls(copies)];
+            expect([one.dangling.length, one.pending.length]).toEqual([
+              two.dangling.length,
+              two.pending.length,
+            ]);
+          }
+        },
+      ),
       runs(150),
     );
   });

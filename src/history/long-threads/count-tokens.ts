@@ -33,7 +33,11 @@ export function countTokens(message: BaseMessage): number {
   return count;
 }
 
+/** Says at once that a text has no such character, which is so for most: see {@link isDense}. */
+const HAS_DENSE = /[\u2e80-\uffff]/;
+
 export function countTextTokens(text: string): number {
+  if (!HAS_DENSE.test(text)) return Math.ceil(text.length / LATIN_CHARACTERS_PER_TOKEN);
   let other = 0;
   for (let index = 0; index < text.length; index += 1) if (isDense(text.charCodeAt(index))) other += 1;
   return other + Math.ceil((text.length - other) / LATIN_CHARACTERS_PER_TOKEN);

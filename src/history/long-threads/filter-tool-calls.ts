@@ -1,11 +1,13 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { type Group, groupMessages } from "../calls/group.js";
-import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../calls/without-calls.js";
-import { callsOf, isAIMessage } from "../messages/call.js";
+import { hasSignedReasoning } from "../calls/without-calls.js";
+import { surveyOf } from "../following/survey.js";
+import { callsOf } from "../messages/call.js";
 import { joinsTurn } from "../messages/steered.js";
 import { isUserMessage } from "../messages/summary.js";
-import { soundMessages } from "../reading/read-messages.js";
+import { assertList, soundMessages } from "../reading/read-messages.js";
+import { filterFollowed, withoutFirstCalls } from "./call-filter.js";
 import { wholeNumber } from "./find-safe-cutoff.js";
 
 /**
@@ -43,7 +45,15 @@ export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtL
  * ```
  */
 export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
-  const messages = soundMessages(given);
+  assertList(given);
+  const { odd, paired } = surveyOf(given);
+  if (odd === 0 && paired === given.length)
+    return filterFollowed(given, (total) => callsLeft(total, max)) ?? (given as BaseMessage[]);
+  return filterAny(soundMessages(given), max);
+}
+
+/** The same for a list in any order. */
+function filterAny(messages: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
   const left = filterEach(messages, max);
   return (left === messages ? left : left.filter((message) => message !== undefined)) as BaseMessage[];
 }
@@ -116,11 +126,4 @@ function callsToKeep({ head, calls }: Group, left: number): number {
 
 function resultsOf({ results }: Group, count: number): ToolMessage[] {
   return results.slice(0, count).filter((result) => result !== undefined);
-}
-
-/** Returns undefined if nothing worth sending remains. */
-function withoutFirstCalls(head: BaseMessage, count: number): BaseMessage | undefined {
-  if (!isAIMessage(head)) return head;
-  const rest = withoutCalls(head, (index) => index < count);
-  return callsOf(rest).length === 0 && isBlankMessage(rest) ? undefined : rest;
 }

@@ -5,6 +5,7 @@ import { createFollowing, type Follower } from "../following/follow-list.js";
 import { surveyOf } from "../following/survey.js";
 import { isAIMessage } from "../messages/call.js";
 import { coverageOf } from "../messages/summary.js";
+import { lacksCalls } from "./call-filter.js";
 import { countTokens } from "./count-tokens.js";
 import { filterToolCalls, type ToolCallsToKeep } from "./filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
@@ -26,7 +27,7 @@ const LEAST_PLAUSIBLE = 0.2;
  * and neither do numbers that are far below the estimate: they belong to another input.
  */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): number {
-  if (overhead.maxToolCalls === undefined && isWholeInput(history)) return measureWhole(history, overhead);
+  if (isWholeInput(history)) return measureWhole(history, overhead);
   const visible = flattenVisible(visibleHistory(history));
   const input =
     overhead.maxToolCalls === undefined ? visible : filterToolCalls(visible, overhead.maxToolCalls);
@@ -82,8 +83,13 @@ interface Measured {
 
 const follow = createFollowing<Length>();
 
-function measureWhole(history: readonly BaseMessage[], { toolTokens, promptTokens }: InputOverhead): number {
-  const { tokens, measured } = follow(history, "", () => new Length()).total;
+function measureWhole(
+  history: readonly BaseMessage[],
+  { toolTokens, promptTokens, maxToolCalls }: InputOverhead,
+): number {
+  const input = maxToolCalls === undefined ? history : filterToolCalls(history, maxToolCalls);
+  const variant = input === history ? "whole" : "filtered";
+  const { tokens, measured } = follow(input, variant, () => new Length()).total;
   const estimate = toolTokens + promptTokens + tokens;
   if (measured === undefined) return estimate;
   const since = tokens - measured.tokens;
@@ -96,7 +102,8 @@ export function sumTokens(messages: readonly BaseMessage[]): number {
 
 /** Tokens of the request and of its response together; 0 if the provider reported none. */
 function usageOf(message: BaseMessage): number {
-  if (!isAIMessage(message)) return 0;
+  // The numbers of a message with more calls.
+  if (!isAIMessage(message) || lacksCalls(message)) return 0;
   const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
   const { input_tokens, output_tokens } = usage;
   if (typeof input_tokens !== "number" || input_tokens <= 0) return 0;

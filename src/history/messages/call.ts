@@ -60,7 +60,9 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   const hasBlocks = Array.isArray(content) && content.some(isCallBlock);
   if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
 
-  const calls = [...readCalls(tool_calls, "valid"), ...readCalls(invalid_tool_calls, "invalid")];
+  const calls: Call[] = [];
+  addCalls(calls, tool_calls, "valid");
+  addCalls(calls, invalid_tool_calls, "invalid");
   return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
 }
 
@@ -118,8 +120,9 @@ function isEmpty(list: unknown): boolean {
   return !Array.isArray(list) || list.length === 0;
 }
 
-function readCalls(list: unknown, kind: Call["kind"]): Call[] {
-  return recordsIn(list).map((entry) => readCall(entry, kind));
+function addCalls(calls: Call[], list: unknown, kind: Call["kind"]): void {
+  if (!Array.isArray(list)) return;
+  for (const entry of list) if (isRecord(entry)) calls.push(readCall(entry, kind));
 }
 
 function isCallBlock(block: unknown): block is Record<string, unknown> {

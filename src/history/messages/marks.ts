@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
 import { copyMessage } from "./copy-message.js";
 
@@ -28,27 +29,26 @@ export const MARKS = {
 /** The value of {@link MARKS.source} on a summary. */
 export const SUMMARY_SOURCE = "summarization";
 
-const NAMES: readonly string[] = Object.values(MARKS);
-const NO_MARKS: readonly [string, unknown][] = [];
+const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
 
-function marksOf({ additional_kwargs }: BaseMessage): readonly [string, unknown][] {
-  // Most messages have no such fields, and all messages of a thread pass here.
-  if (!hasFields(additional_kwargs)) return NO_MARKS;
-  return NAMES.flatMap((name): [string, unknown][] => {
-    const value: unknown = additional_kwargs[name];
+/** Asked for every message of a thread, so it makes no list. */
+function hasMark(kwargs: unknown): boolean {
+  if (!isRecord(kwargs)) return false;
+  for (const name in kwargs) if (MARK_NAMES.has(name) && kwargs[name] !== undefined) return true;
+  return false;
+}
+
+function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
+  return Object.values(MARKS).flatMap((name) => {
+    const value: unknown = additional_kwargs?.[name];
     return value === undefined ? [] : [[name, value]];
   });
 }
 
-function hasFields(value: object | undefined | null): value is Record<string, unknown> {
-  for (const _ in value) return true;
-  return false;
-}
-
 /** The message without marks. A message without any is returned as it is. */
 export function withoutMarks<T extends BaseMessage>(message: T): T {
+  if (!hasMark(message.additional_kwargs)) return message;
   const marks = new Set(marksOf(message).map(([name]) => name));
-  if (marks.size === 0) return message;
   const rest = Object.entries(message.additional_kwargs).filter(([name]) => !marks.has(name));
   return copyMessage<BaseMessage>(message, { additional_kwargs: Object.fromEntries(rest) }) as T;
 }
@@ -78,8 +78,7 @@ export function trust<T extends object>(value: T): T {
 /** Remembers those of the messages that have marks. */
 export function trustMarked(messages: unknown): void {
   if (!Array.isArray(messages)) return;
-  for (const message of messages)
-    if (message?.additional_kwargs && marksOf(message).length > 0) trust(message);
+  for (const message of messages) if (hasMark(message?.additional_kwargs)) trust(message);
 }
 
 export function isTrusted(value: unknown): boolean {

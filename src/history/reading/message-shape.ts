@@ -3,12 +3,12 @@
  * client or another agent can write anything into a state.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { isPlainObject } from "../../shared/is-plain-object.js";
+import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { recordsIn } from "../../shared/records-in.js";
 import { isAIMessage } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
+import { hasPlainFields } from "./plain-fields.js";
 import { MOST_LEVELS, storageDemand } from "./storable.js";
 import { storableCopy, textOf } from "./storable-copy.js";
 
@@ -21,11 +21,13 @@ const isTextOrMissing = (value: unknown): boolean => isText(value) || isMissing(
 
 /** @param mendItem An item that becomes undefined leaves the list. */
 function listOf(mendItem: Mend, mendOther: Mend): Mend {
-  const isSound = (item: unknown): boolean => item !== undefined && mendItem(item) === item;
   return (list) => {
     if (!Array.isArray(list)) return mendOther(list);
     // `every` would skip the holes of a list.
-    return [...list].every(isSound) ? list : [...list].map(mendItem).filter((item) => item !== undefined);
+    for (const item of list)
+      if (item === undefined || mendItem(item) !== item)
+        return [...list].map(mendItem).filter((mended) => mended !== undefined);
+    return list;
   };
 }
 
@@ -47,37 +49,45 @@ const orNone: Mend = (list) => (list === undefined ? list : []);
 const mendCalls = listOf(mendCall, orNone);
 const mendRawCalls = listOf((entry) => (isRecord(entry) ? entry : undefined), orNone);
 
-const EVERY: Readonly<Record<string, Mend>> = {
-  id: mendName,
-  name: mendName,
-  content: listOf(mendBlock, (content) =>
-    isText(content) ? content : isMissing(content) ? "" : textOf(content),
-  ),
-  additional_kwargs: (value) => {
-    if (!isRecord(value)) return {};
-    const tool_calls = mendRawCalls(value["tool_calls"]);
-    return tool_calls === value["tool_calls"] ? value : { ...value, tool_calls };
-  },
-  response_metadata: (value) => (isRecord(value) ? value : {}),
+const mendContent = listOf(mendBlock, (content) =>
+  isText(content) ? content : isMissing(content) ? "" : textOf(content),
+);
+const mendKwargs: Mend = (value) => {
+  if (!isRecord(value)) return {};
+  const tool_calls = mendRawCalls(value["tool_calls"]);
+  return tool_calls === value["tool_calls"] ? value : { ...value, tool_calls };
 };
 
-const SHAPES: Readonly<Record<string, typeof EVERY>> = {
+const EVERY = {
+  id: mendName,
+  name: mendName,
+  content: mendContent,
+  additional_kwargs: mendKwargs,
+  response_metadata: (value: unknown) => (isRecord(value) ? value : {}),
+} satisfies Readonly<Record<string, Mend>>;
+
+const SHAPES: Readonly<Record<string, Readonly<Record<string, Mend>>>> = {
   ai: { ...EVERY, tool_calls: mendCalls, invalid_tool_calls: mendCalls },
   tool: { ...EVERY, tool_call_id: (id) => (isText(id) ? id : "") },
   generic: { ...EVERY, role: (role) => (isText(role) ? role : "user") },
 };
 
 /** Prepared, because every message passes here. */
-const ENTRIES = new Map(Object.entries(SHAPES).map(([type, fields]) => [type, Object.entries(fields)]));
+const ENTRIES: ReadonlyMap<unknown, [name: string, mend: Mend][]> = new Map(
+  Object.entries(SHAPES).map(([type, fields]) => [type, Object.entries(fields)]),
+);
 const ENTRIES_OF_OTHERS = Object.entries(EVERY);
 
 /** The fields of a message of this type, with what makes each of them sound. */
 export function shapeOf(type: unknown): readonly [name: string, mend: Mend][] {
-  return ENTRIES.get(String(type)) ?? ENTRIES_OF_OTHERS;
+  return ENTRIES.get(type) ?? ENTRIES_OF_OTHERS;
 }
 
-/** Messages whose values were found storable. Found once for each message, because it is costly. */
+/** Messages with many values that were found storable. Found once for each message, because it is costly. */
 const storable = new WeakSet<object>();
+/** So many values are read again each time. */
+const FEW_VALUES = 64;
+const MANY_VALUES = 1_000_000;
 
 /**
  * A copy of the message in which each field has its shape and each value can be stored. It keeps what can be
@@ -85,6 +95,40 @@ const storable = new WeakSet<object>();
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
+  return isSound(message) ? message : mendFields(message);
+}
+
+/** Whether the message is sound without doubt. Most are, and the others are looked at more closely. */
+function isSound(message: BaseMessage): boolean {
+  if (!hasShape(message)) return false;
+  if (hasPlainFields(message, FEW_VALUES) || storable.has(message)) return true;
+  if (!hasPlainFields(message, MANY_VALUES)) return false;
+  storable.add(message);
+  return true;
+}
+
+/** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
+function hasShape(message: BaseMessage): boolean {
+  const { type, id, name, content, additional_kwargs, response_metadata } = message;
+  if (!isTextOrMissing(id) || !isTextOrMissing(name) || !isRecord(response_metadata)) return false;
+  if (!isText(content) && mendContent(content) !== content) return false;
+  if (mendKwargs(additional_kwargs) !== additional_kwargs) return false;
+  if (type === "tool") return isText((message as ToolMessage).tool_call_id);
+  if (type === "generic") return isText((message as ChatMessage).role);
+  if (!isAIMessage(message)) return true;
+  const { tool_calls, invalid_tool_calls } = message;
+  if (mendCalls(tool_calls) !== tool_calls || mendCalls(invalid_tool_calls) !== invalid_tool_calls)
+    return false;
+  return hasUsableArguments(message);
+}
+
+function hasUsableArguments({ tool_calls }: AIMessage): boolean {
+  if (tool_calls !== undefined)
+    for (const { args } of tool_calls) if (args !== undefined && !isRecord(args)) return false;
+  return true;
+}
+
+function mendFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
   for (const [name, mend] of shapeOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
@@ -98,8 +142,7 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
     Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls, isStorable));
   }
   if (!isStorable) {
-    const isChanged = Object.keys(changes).length > 0;
-    for (const [name, value] of storedFields(isChanged ? { ...message, ...changes } : message))
+    for (const [name, value] of storedFields({ ...message, ...changes }))
       if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
   }
   if (Object.keys(changes).length > 0) return copyMessage<BaseMessage>(message, changes) as T;
@@ -138,27 +181,10 @@ export function demandOnField(name: string, value: unknown): string | undefined 
 }
 
 /** What a checkpoint stores of a message: its fields, and others that its constructor received. */
-export function storedFields(message: { lc_kwargs?: unknown }): [string, unknown][] {
-  const stored: [string, unknown][] = [];
-  const add = (name: string, value: unknown): void => {
-    if (mayBeRefused(value) && !name.startsWith("lc_")) stored.push([name, value]);
-  };
-  const received = isRecord(message.lc_kwargs) ? message.lc_kwargs : {};
-  for (const name of Object.keys(received))
-    add(name, Object.hasOwn(message, name) ? Reflect.get(message, name) : received[name]);
-  for (const name of Object.keys(message))
-    if (!Object.hasOwn(received, name)) add(name, Reflect.get(message, name));
-  return stored;
-}
-
-/** Texts, numbers, functions and empty lists and objects are never a problem. */
-function mayBeRefused(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return typeof value === "bigint";
-  try {
-    if (Array.isArray(value)) return value.length > 0;
-    return !isPlainObject(value) || Reflect.ownKeys(value).length > 0;
-  } catch {
-    // A value that cannot be read cannot be stored.
-    return true;
-  }
+export function storedFields({ lc_kwargs, ...fields }: { lc_kwargs?: unknown }): [string, unknown][] {
+  const all = Object.entries(isRecord(lc_kwargs) ? { ...lc_kwargs, ...fields } : fields);
+  // Texts, numbers and functions are never a problem.
+  const isChecked = (value: unknown): boolean =>
+    typeof value === "bigint" || (typeof value === "object" && value !== null);
+  return all.filter(([name, value]) => isChecked(value) && !name.startsWith("lc_"));
 }

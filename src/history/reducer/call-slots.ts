@@ -41,6 +41,7 @@ export class CallSlots {
 
   /** Makes the slots of a group available, or takes note that its calls or results have changed. */
   offer(group: DraftGroup): void {
+    if (group.calls.length === 0 && !this.#current.has(group)) return;
     const indexes = new Map<string, number[]>();
     for (const [index, { id }] of group.calls.entries()) addToList(indexes, id, index);
     this.#current.set(group, new Map());

@@ -17,7 +17,7 @@ import { mendMessage } from "../reading/message-shape.js";
 import { readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
 import { hasId, identify } from "./identify.js";
-import { isKnownHistory, rememberHistory } from "./known-history.js";
+import { isKnownHistory, rememberCopy, rememberHistory } from "./known-history.js";
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
 export function normalizeHistory(
@@ -25,7 +25,7 @@ export function normalizeHistory(
   report: (repair: Repair) => void,
 ): readonly BaseMessage[] {
   const stored = history as readonly BaseMessage[];
-  if (isKnownHistory(stored)) return stored;
+  if (isKnownHistory(stored) || rememberCopy(stored)) return stored;
   const positions = indexIfNormal(stored);
   if (positions !== undefined) {
     rememberHistory(stored, positions);
@@ -51,22 +51,28 @@ function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | 
 
 function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
   const positions = new Map<string, number>();
-  let calls = NO_CALLS;
+  let head: BaseMessage | undefined;
+  let calls: readonly Call[] | undefined;
   let next = 0;
-  for (const [position, message] of messages.entries()) {
-    if (!isStoredMessage(message) || positions.has(message.id)) return undefined;
-    if (recoveredAfter(message) !== undefined) return undefined;
+  for (let position = 0; position < messages.length; position += 1) {
+    const message: unknown = messages[position];
+    if (!isStoredMessage(message) || recoveredAfter(message) !== undefined) return undefined;
     positions.set(message.id, position);
-    if (isResult(message)) {
-      // The result answers the first remaining call with this id. The calls before that one stay without a
-      // result.
-      while (next < calls.length && calls[next]?.id !== callIdOf(message)) next += 1;
-      if (next === calls.length) return undefined;
-      next += 1;
-    } else {
-      calls = callsAnsweredAfter(message);
+    // An id that is not new.
+    if (positions.size === position) return undefined;
+    if (!isResult(message)) {
+      head = message;
+      calls = undefined;
       next = 0;
+      continue;
     }
+    // Only a head with a result needs its calls.
+    calls ??= head === undefined ? NO_CALLS : callsAnsweredAfter(head);
+    // The result answers the first remaining call with this id. The calls before that one stay without a
+    // result.
+    while (next < calls.length && calls[next]?.id !== callIdOf(message)) next += 1;
+    if (next === calls.length) return undefined;
+    next += 1;
   }
   return positions;
 }
@@ -83,13 +89,18 @@ function isStoredMessage(value: unknown): value is BaseMessage & { id: string } 
 
 /** Whether messages of a class are stored unchanged, by prototype. Cached because the check is costly. */
 const storedClasses = new WeakMap<object, boolean>();
+/** The first of the prototypes whose messages are. A search in a short list costs less. */
+const usualPrototypes: object[] = [];
+const MOST_USUAL = 8;
 
 function isOfStoredClass(message: BaseMessage): boolean {
   const prototype: object = Object.getPrototypeOf(message);
+  if (usualPrototypes.includes(prototype)) return true;
   const known = storedClasses.get(prototype);
   if (known !== undefined) return known;
   const isStored = !RemoveMessage.isInstance(message) && !isChunk(message) && isReadBack(message);
   storedClasses.set(prototype, isStored);
+  if (isStored && usualPrototypes.length < MOST_USUAL) usualPrototypes.push(prototype);
   return isStored;
 }
 

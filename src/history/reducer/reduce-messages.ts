@@ -41,6 +41,7 @@ import { createRepair, type Repair } from "../messages/repair.js";
 import { isResult } from "../messages/result.js";
 import { isMessage } from "../reading/coerce-message.js";
 import { listOf, readMessage } from "../reading/read-messages.js";
+import { changeOne } from "./change-one.js";
 import { Draft, type Place } from "./draft.js";
 import type { DraftGroup } from "./group-list.js";
 import { hasId, identify } from "./identify.js";
@@ -80,10 +81,14 @@ export interface ReducedMessages {
 export function reduceMessages(history: unknown, update: unknown): ReducedMessages {
   const repairs: Repair[] = [];
   const report: Report = (repair) => repairs.push(repair);
-  const draft = new Draft(normalizeHistory(listOf(history), report));
-  for (const value of listOf(update)) {
+  const known = normalizeHistory(listOf(history), report);
+  const values = listOf(update);
+  const draft = new Draft(known);
+  for (const value of values) {
     const message = readMessage(value, report);
     if (message === undefined) continue;
+    const changed = values.length === 1 ? changeOne(known, message, report) : undefined;
+    if (changed !== undefined) return { messages: changed, repairs };
     applyMessage(draft, message, report);
     // A chunk is stored as another object.
     if (message !== value && hasId(message) && isMessage(value) && !hasId(value)) identify(value, message.id);

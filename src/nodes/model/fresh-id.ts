@@ -1,8 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { surveyOf } from "../../history/following/survey.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveUnusedId } from "../../history/messages/message-id.js";
 import { coverageOf } from "../../history/messages/summary.js";
+import { hasMessage } from "../../history/reducer/known-history.js";
 import { isArchived } from "../summary/archive.js";
 
 /**
@@ -14,10 +16,9 @@ export async function withFreshId<Message extends BaseMessage>(
   history: readonly BaseMessage[],
   { store, configurable }: LangGraphRunnableConfig,
 ): Promise<Message> {
-  const isTaken = (id: string) => history.some((earlier) => earlier.id === id);
+  const isTaken = (id: string) => hasMessage(history, id);
   const threadId: unknown = configurable?.["thread_id"];
-  const mayBeArchived =
-    store !== undefined && typeof threadId === "string" && history.some(isArchivedSummary);
+  const mayBeArchived = store !== undefined && typeof threadId === "string" && hasArchivedSummary(history);
   if (message.id !== undefined && !isTaken(message.id)) {
     if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
   }
@@ -25,6 +26,7 @@ export async function withFreshId<Message extends BaseMessage>(
   return copyMessage<BaseMessage>(message, { id }) as Message;
 }
 
-function isArchivedSummary(message: BaseMessage): boolean {
-  return coverageOf(message)?.kind === "archive";
+function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
+  if (surveyOf(history).summaries === 0) return false;
+  return history.some((message) => coverageOf(message)?.kind === "archive");
 }

@@ -7,6 +7,7 @@ import { ModelError } from "../../errors.js";
 import { isBlankMessage } from "../../history/calls/without-calls.js";
 import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { hasMessage } from "../../history/reducer/known-history.js";
 import type { Settle } from "../../middleware/run-model-middleware.js";
 import { finishHabitOf } from "../../providers/answer/finish-habit.js";
 import { type Askable, guardModel } from "../../providers/answer/guard-model.js";
@@ -126,7 +127,7 @@ function createGuard(
   return {
     maxFallbackAttempts,
     habit: finishHabitOf(model),
-    isTaken: (id) => shown.has(id) || history.some((message) => message.id === id),
+    isTaken: (id) => shown.has(id) || hasMessage(history, id),
     onShown: (id) => shown.add(id),
     onBroken: ({ reason, usage }) => {
       runRecordOf(config)?.tally.addBroken();

@@ -59,6 +59,11 @@ function readsOfTurn(turns: number, ask: (list: BaseMessage[]) => void): number 
 const FORMS: readonly (readonly [string, PreparedInputOptions])[] = [
   ...(Object.keys(DIALECTS) as DialectName[]).map((dialect) => [dialect, { dialect }] as const),
   ["a system prompt", { dialect: "openai", systemPrompt: "Be brief." }],
+  ["few tool calls of earlier turns", { dialect: "openai", maxToolCallsFromHistory: 3 }],
+  [
+    "tool calls that leave in blocks",
+    { dialect: "openai", maxToolCallsFromHistory: { max: 4, clearAtLeast: 2 } },
+  ],
   ["a budget and a window", { dialect: "openai", budget: 1e9, maxTokens: 1e9 }],
 ];
 
@@ -68,9 +73,9 @@ describe("one more turn of a long thread", () => {
     expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
   });
 
-  it("is counted, and has its open calls found, without a look at the others", () => {
+  it.each([undefined, 3])("is counted, and has its open calls found, without a look at the others", (max) => {
     const ask = (list: BaseMessage[]) => {
-      expect(isSummaryDue(list, policy)).toBe(false);
+      expect(isSummaryDue(list, { ...policy, maxToolCalls: max })).toBe(false);
       expect(unansweredCalls(list).pending).toEqual([]);
     };
     expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
