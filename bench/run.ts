@@ -62,7 +62,7 @@ removeSecondCopies();
 // What needs the packages is loaded only now.
 const { SUITES } = await import("./suites.js");
 const { addResult, readResults, writeReports } = await import("./report/write-reports.js");
-const { judgeGoals } = await import("./report/goals.js");
+const { judgeGoals, outcomeOf } = await import("./report/goals.js");
 const names = SUITES.map(({ name }) => name);
 const unknown = positionals.find((name) => !names.includes(name));
 if (unknown !== undefined) throw new Error(`Expected suites of ${names.join(", ")}, got \`${unknown}\`.`);
@@ -80,5 +80,5 @@ for (const suite of SUITES.filter(({ name }) => positionals.length === 0 || posi
   }
 }
 writeReports();
-for (const { title, goal, reached, holds } of judgeGoals(readResults()))
-  console.log(`${holds ? "reached" : "MISSED "}  ${title}: ${goal} / ${reached}`);
+for (const each of judgeGoals(readResults()))
+  console.log(`${outcomeOf(each).padEnd(12)} ${each.title}: ${each.goal} / ${each.reached}`);

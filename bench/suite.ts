@@ -64,7 +64,7 @@ export async function measureRounds(
 }
 
 function rotated<Item>(items: readonly Item[], by: number): Item[] {
-  const start = ((by % items.length) + items.length) % items.length || 0;
+  const start = ((by % items.length) + items.length) % items.length;
   return [...items.slice(start), ...items.slice(0, start)];
 }
 

@@ -1,6 +1,6 @@
 /** The page with all results. */
 
-import { judgeGoals } from "./goals.js";
+import { judgeGoals, outcomeOf } from "./goals.js";
 import { spreadText } from "./numbers.js";
 import { type CaseResult, describeRun, perRound, type Results, spreadOf } from "./results.js";
 
@@ -29,7 +29,7 @@ export function pageOf(results: Results): string {
 
 function goalTable(results: Results): string {
   const rows = judgeGoals(results).map(
-    ({ title, goal, reached, holds }) => `| ${title} | ${goal} | ${reached} | ${holds ? "yes" : "no"} |`,
+    (each) => `| ${each.title} | ${each.goal} | ${each.reached} | ${outcomeOf(each)} |`,
   );
   return ["## Goals", "", "| | goal | reached | |", "| --- | ---: | ---: | --- |", ...rows].join("\n");
 }

@@ -34,7 +34,7 @@ export const imports: Suite = {
     const title = "The first import in a new process";
     return measureRounds([{ id: "import", title, unit: "ms", base: BASE, contenders }], {
       ...conditions,
-      rounds: 15,
+      rounds: 11,
     });
   },
 };

@@ -183,6 +183,6 @@ export const linear: Suite = {
         contenders: { n: () => measure(one, one.size), "4n": () => measure(one, 4 * one.size) },
       }),
     );
-    return measureRounds(cases, { ...conditions, rounds: 5 });
+    return measureRounds(cases, { ...conditions, rounds: 3 });
   },
 };

@@ -87,6 +87,6 @@ export const modelInput: Suite = {
         contenders: Object.fromEntries(names.map((name) => [name, numberOf(name)])),
       };
     });
-    return measureRounds(cases, { ...conditions, rounds: 11, warmUps: 2 });
+    return measureRounds(cases, { ...conditions, rounds: 9 });
   },
 };

@@ -67,6 +67,6 @@ export const recovery: Suite = {
         };
       }),
     );
-    return measureRounds(cases, { ...conditions, rounds: 9, warmUps: 2 });
+    return measureRounds(cases, { ...conditions, rounds: 5, warmUps: 1 });
   },
 };

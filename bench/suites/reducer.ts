@@ -112,6 +112,6 @@ export const reducer: Suite = {
         ),
       ),
     );
-    return measureRounds(cases, { ...conditions, rounds: 7, warmUps: 1 });
+    return measureRounds(cases, { ...conditions, rounds: 5 });
   },
 };

@@ -67,6 +67,6 @@ export const serializer: Suite = {
       const title = `A turn of createAgent at ${written(TURN_SIZE)} messages`;
       cases.push({ id: `turn/${TURN_SIZE}`, title, unit, base, contenders });
     }
-    return measureRounds(cases, { ...conditions, rounds: 9, warmUps: 2 });
+    return measureRounds(cases, { ...conditions, rounds: 7, warmUps: 1 });
   },
 };
