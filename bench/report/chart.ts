@@ -1,16 +1,24 @@
 /** The results as a picture, in light and dark: turns by the length of the thread, and how many times better each row is. */
 
-import { ARCHIVE_DELTA_SERIALIZER, DELTA_SERIALIZER, FULL, WITH_PATCH, WITH_SUMMARY } from "../contenders.js";
+import {
+  ARCHIVE_DELTA_SERIALIZER,
+  DELTA_SERIALIZER,
+  FULL,
+  OURS,
+  WITH_PATCH,
+  WITH_SUMMARY,
+} from "../contenders.js";
 import { type Highlight, highlightsOf } from "./highlights.js";
 import { digits } from "./numbers.js";
 import { describeRun, type Results, roundsOf, spreadOf } from "./results.js";
 
 const WIDTH = 860;
-const LEFT = 310;
+const LEFT = 340;
 const RIGHT = 90;
 const LINES_TOP = 64;
 const LINES_HEIGHT = 230;
-const ROW = 24;
+const ROW = 36;
+const FOOT_LINE = 15;
 
 const STYLE = `
   text { font: 13px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
@@ -42,7 +50,8 @@ const LINES = [
 export function chartOf(results: Results): string {
   const rows = highlightsOf(results);
   const barsTop = LINES_TOP + LINES_HEIGHT + 84;
-  const height = barsTop + rows.length * ROW + 50;
+  const foot = describeRun(results).split("; ");
+  const height = barsTop + rows.length * ROW + 24 + foot.length * FOOT_LINE;
   const title = "A turn by the length of its thread, and each row of the table";
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${title}">`,
@@ -51,9 +60,12 @@ export function chartOf(results: Results): string {
     `<rect width="${WIDTH}" height="${height}" class="page"/>`,
     `<text x="12" y="28" class="title">Milliseconds of a turn, by the number of messages in the thread</text>`,
     ...lineChart(results),
-    `<text x="12" y="${barsTop - 34}" class="title">How many times better than the one beside it</text>`,
+    `<text x="12" y="${barsTop - 34}" class="title">How many times better, with the lowest and the highest round</text>`,
     ...barChart(rows, barsTop),
-    `<text x="12" y="${height - 12}" class="small">${escapeXml(describeRun(results))}</text>`,
+    ...foot.map((text, line) => {
+      const y = height - 12 - (foot.length - 1 - line) * FOOT_LINE;
+      return `<text x="12" y="${y}" class="small">${escapeXml(text)}</text>`;
+    }),
     "</svg>",
   ].join("\n")}\n`;
 }
@@ -77,7 +89,7 @@ function lineChart(results: Results): string[] {
     }),
   })).filter(({ points }) => points.length > 0);
   const range = decadesAround(lines.flatMap(({ points }) => points.map(({ value }) => value)));
-  const [left, right] = [60, WIDTH - 290];
+  const [left, right] = [60, WIDTH - 320];
   const xOf = (size: number) => left + ((right - left) * (Math.log10(size) - 2)) / 2;
   const yOf = (value: number) =>
     LINES_TOP + (LINES_HEIGHT * (range.high - Math.log10(value))) / (range.high - range.low);
@@ -98,7 +110,7 @@ function lineChart(results: Results): string[] {
       lowest = Math.max(lowest + 14, yOf(points.at(-1)?.value ?? 1) + 4);
       return [
         `<path d="M ${path}" class="${group} ${pattern}"/>`,
-        `<text x="${right + 8}" y="${round(lowest)}" class="${group}">${escapeXml(contender)}</text>`,
+        `<text x="${right + 8}" y="${round(lowest)}" class="${group}">${escapeXml(group === "ours" ? `${OURS}: ${contender}` : contender)}</text>`,
       ];
     });
   return [...grid, ...sizes, ...drawn];
@@ -113,15 +125,16 @@ function barChart(rows: readonly Highlight[], top: number): string[] {
     `<line x1="${round(xOf(value))}" x2="${round(xOf(value))}" y1="${top - 6}" y2="${bottom}" class="${value === 1 ? "even" : "grid"}"/>`,
     `<text x="${round(xOf(value))}" y="${top - 12}" text-anchor="middle" class="small">${digits(value)}×</text>`,
   ]);
-  const bars = rows.flatMap(({ title, ratio }, index) => {
+  const bars = rows.flatMap(({ title, ours, beside, ratio }, index) => {
     const y = top + index * ROW;
     const [even, end] = [xOf(1), xOf(ratio.median)];
     const group = ratio.median >= 1 ? "ours" : "theirs";
     return [
-      `<text x="12" y="${y + 15}">${escapeXml(title)}</text>`,
-      `<rect x="${round(Math.min(even, end))}" y="${y + 4}" width="${round(Math.abs(end - even))}" height="${ROW - 10}" class="${group}"/>`,
-      `<line x1="${round(xOf(ratio.least))}" x2="${round(xOf(ratio.most))}" y1="${y + 11}" y2="${y + 11}" class="spread"/>`,
-      `<text x="${round(Math.max(even, xOf(ratio.most)) + 6)}" y="${y + 15}" class="small">${digits(ratio.median)}×</text>`,
+      `<text x="12" y="${y + 12}">${escapeXml(title)}</text>`,
+      `<text x="12" y="${y + 26}" class="small">${escapeXml(ours === OURS ? "" : `${ours}, `)}beside ${escapeXml(beside)}</text>`,
+      `<rect x="${round(Math.min(even, end))}" y="${y + 6}" width="${round(Math.abs(end - even))}" height="${ROW - 18}" class="${group}"/>`,
+      `<line x1="${round(xOf(ratio.least))}" x2="${round(xOf(ratio.most))}" y1="${y + 15}" y2="${y + 15}" class="spread"/>`,
+      `<text x="${round(Math.max(even, xOf(ratio.most)) + 6)}" y="${y + 19}" class="small">${digits(ratio.median)}×</text>`,
     ];
   });
   return [...grid, ...bars];

@@ -30,13 +30,13 @@ const ROWS: readonly Row[] = [
   { title: "A turn at 1,200 messages", path: "turn/1200", ours: DELTA_SERIALIZER, beside: WITH_PATCH },
   { title: "A turn at 10,000 messages", path: "turn/10000", ours: DELTA_SERIALIZER, beside: WITH_PATCH },
   {
-    title: "The same, SQLite",
+    title: "A turn at 10,000 messages, SQLite",
     path: "turn-sqlite/10000",
     ours: DELTA_SERIALIZER,
     beside: WITH_PATCH,
   },
   {
-    title: "The same, PostgreSQL",
+    title: "A turn at 10,000 messages, PostgreSQL",
     path: "turn-postgres/10000",
     ours: DELTA_SERIALIZER,
     beside: WITH_PATCH,
@@ -47,20 +47,30 @@ const ROWS: readonly Row[] = [
     ours: ARCHIVE_DELTA_SERIALIZER,
     beside: WITH_SUMMARY,
   },
-  { title: "What a turn stores at 1,200", path: "bytes/1200", ours: DELTA_SERIALIZER, beside: WITH_PATCH },
   {
-    title: "What a turn stores at 10,000, summarised",
+    title: "Bytes of a turn at 1,200 messages",
+    path: "bytes/1200",
+    ours: DELTA_SERIALIZER,
+    beside: WITH_PATCH,
+  },
+  {
+    title: "Bytes of a turn at 10,000, summarised",
     path: "bytes/10000",
     ours: ARCHIVE_DELTA_SERIALIZER,
     beside: WITH_SUMMARY,
   },
   {
-    title: "Append a message to 10,000",
+    title: "Append to 10,000 messages",
     path: "reducer/append/warm/10000",
     ours: OURS,
     beside: STATE_REDUCER,
   },
-  { title: "The same, just loaded", path: "reducer/append/cold/10000", ours: OURS, beside: STATE_REDUCER },
+  {
+    title: "Append to 10,000 that were just loaded",
+    path: "reducer/append/cold/10000",
+    ours: OURS,
+    beside: STATE_REDUCER,
+  },
   { title: "Repair 100,000 messages", path: "repair/broken/100000", ours: OURS, beside: PATCH },
   { title: "A run with one text response", path: "short-run/text", ours: OURS, beside: CREATE_AGENT },
   { title: "A run with one tool call", path: "short-run/tool", ours: OURS, beside: CREATE_AGENT },
@@ -71,12 +81,17 @@ const ROWS: readonly Row[] = [
     beside: CREATE_AGENT,
   },
   {
-    title: "A server's runs in a second, 10 threads",
+    title: "Runs in a second, 10 threads, createAgent",
     path: "served/rate/10",
     ours: OURS,
     beside: CREATE_AGENT,
   },
-  { title: "The same", path: "served/rate/10", ours: OURS, beside: STATE_GRAPH },
+  {
+    title: "Runs in a second, 10 threads, StateGraph",
+    path: "served/rate/10",
+    ours: OURS,
+    beside: STATE_GRAPH,
+  },
 ];
 
 export interface Highlight extends Row {

@@ -25,5 +25,6 @@ export function amount(value: number, unit: string): string {
 /** The median, and the lowest and the highest number of a round. */
 export function spreadText({ median, least, most }: Spread, unit?: string): string {
   const text = unit === undefined ? digits(median) : `${digits(median)} ${unit}`;
-  return least === most ? text : `${text} (${digits(least)} to ${digits(most)})`;
+  const [low, high] = [digits(least), digits(most)];
+  return low === high ? text : `${text} (${low} to ${high})`;
 }

@@ -15,7 +15,7 @@ import { LOADING, OURS } from "../contenders.js";
 import { written } from "../histories.js";
 import { type CaseSpec, measureRounds, type Suite, timeOf } from "../suite.js";
 
-const SIZES = [400, 1_600];
+const SIZES = [400];
 const ORIGINALS = 100;
 /** Of a hundred. */
 const BROKEN = 12;

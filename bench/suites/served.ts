@@ -11,7 +11,7 @@ import { CREATE_AGENT, OURS, STATE_GRAPH } from "../contenders.js";
 import { type CaseSpec, measureRounds, median, type Suite } from "../suite.js";
 
 /** How many threads there are, and how many runs each has in a round. */
-const THREADS = { 1: 10, 10: 5, 100: 1 } as const;
+const THREADS = { 1: 6, 10: 4, 100: 1 } as const;
 const GRAPHS = { [OURS]: "tether", [CREATE_AGENT]: "agent", [STATE_GRAPH]: "plain" };
 const CONFIG = fileURLToPath(new URL("../served/langgraph.json", import.meta.url));
 
@@ -86,7 +86,7 @@ export const served: Suite = {
       const cases = Object.entries(THREADS).flatMap(([threads, runs]) =>
         casesOf(server.client, Number(threads), conditions.isQuick ? 1 : runs),
       );
-      return await measureRounds(cases, { ...conditions, rounds: 5 });
+      return await measureRounds(cases, { ...conditions, rounds: 4 });
     } finally {
       await server.stop();
     }

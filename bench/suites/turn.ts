@@ -49,11 +49,13 @@ const turnSuite = (
   measure: async (conditions) => {
     const database = await open();
     const ends: (() => Promise<void>)[] = [];
+    const agents: (readonly [name: string, kind: AgentKind, parts: AgentParts])[] = [];
+    for (const [kindName, kind] of Object.entries(AGENTS))
+      agents.push([kindName, kind, await database.connect(kind.createSerializer())]);
     const cases: CaseSpec[] = [];
     for (const size of sizes) {
       const contenders: Record<string, Contender> = {};
-      for (const [kindName, kind] of Object.entries(AGENTS)) {
-        const parts = await database.connect(kind.createSerializer());
+      for (const [kindName, kind, parts] of agents) {
         const { run, close } = contenderOf(kind, parts, size, conditions.isQuick);
         contenders[kindName] = run;
         ends.push(close);
