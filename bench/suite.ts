@@ -35,10 +35,13 @@ export interface Rounds extends Conditions {
 
 const QUICK_ROUNDS = 2;
 
+/** No round begins after this time, so that a suite ends within five minutes on a slow machine too. */
+const LONGEST_MS = 220_000;
+
 /**
  * Measures cases round by round. In each round every contender of every case has one turn, so a busy moment of the
  * machine hits all of them, and the ratio of two numbers of one round says more than that of two medians. Each round
- * begins with another contender, and each turn with an empty young heap.
+ * begins with another contender. What one contender leaves behind is not collected while the next one is measured.
  */
 export async function measureRounds(
   cases: readonly CaseSpec[],
@@ -49,13 +52,21 @@ export async function measureRounds(
     ...about,
     rounds: Object.fromEntries(Object.keys(contenders).map((name) => [name, [] as number[]])),
   }));
+  const begin = performance.now();
+  let taken = 0;
   for (let round = -Math.min(warmUps, count); round < count; round += 1) {
+    if (round > 0 && performance.now() - begin > LONGEST_MS) {
+      note(`ends after ${round} of ${count} rounds, because they take long`);
+      break;
+    }
     note(round < 0 ? "warms up" : `round ${round + 1} of ${count}`);
     for (const [index, { contenders, mostRounds }] of cases.entries()) {
       if (mostRounds !== undefined && (round < 0 || round >= mostRounds)) continue;
       for (const [name, contender] of rotated(Object.entries(contenders), round)) {
-        await collectGarbage();
+        await collectGarbage(taken);
+        const start = performance.now();
         const value = await contender();
+        taken = performance.now() - start;
         if (round >= 0) results[index]?.rounds[name]?.push(Number(value.toPrecision(4)));
       }
     }
@@ -68,11 +79,14 @@ function rotated<Item>(items: readonly Item[], by: number): Item[] {
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
-/** What one contender leaves behind is not collected while the next one is measured. */
-async function collectGarbage(): Promise<void> {
+/** A complete collection takes long beside a short turn, which also leaves little behind. */
+const LONG_TURN_MS = 100;
+
+/** @param taken How long the turn before took, in milliseconds. */
+async function collectGarbage(taken: number): Promise<void> {
   // What ended just now is still held by the microtask that ran it.
   await delay(0);
-  globalThis.gc?.();
+  globalThis.gc?.({ type: taken > LONG_TURN_MS ? "major" : "minor" } as never);
 }
 
 /** In milliseconds. */
