@@ -42,6 +42,7 @@ const turnSuite = (
   where: string,
   open: (typeof DATABASES)[keyof typeof DATABASES],
   sizes: readonly number[],
+  rounds: number,
   needs?: Suite["needs"],
 ): Suite => ({
   name,
@@ -63,19 +64,20 @@ const turnSuite = (
       const title = `A turn at ${written(size)} messages, ${where}`;
       cases.push({ id: `${size}`, title, unit: "ms", base: WITH_PATCH, contenders });
     }
-    const results = await measureRounds(cases, { ...conditions, rounds: sizes.length > 3 ? 7 : 5 });
+    const results = await measureRounds(cases, { ...conditions, rounds });
     for (const end of ends) await end();
     await database.close();
     return results;
   },
 });
 
-export const turn = turnSuite("turn", "memory", DATABASES.memory, [100, 1_000, 1_200, 10_000]);
-export const turnSqlite = turnSuite("turn-sqlite", "SQLite", DATABASES.sqlite, [100, 1_000, 10_000]);
+export const turn = turnSuite("turn", "memory", DATABASES.memory, [100, 1_000, 1_200, 10_000], 5);
+export const turnSqlite = turnSuite("turn-sqlite", "SQLite", DATABASES.sqlite, [100, 1_000, 10_000], 3);
 export const turnPostgres = turnSuite(
   "turn-postgres",
   "PostgreSQL",
   DATABASES.postgres,
   [100, 1_000, 10_000],
+  3,
   "postgres",
 );
