@@ -1,7 +1,8 @@
-/** Two served graphs with the same model: the agent of this library, and a plain graph with one node. */
+/** The graphs that the server serves, with the same model: ours, LangChain's agent, and a plain graph of one node. */
 
 import { AIMessageChunk } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { createAgent } from "langchain";
 import { createAgentGraph } from "../../src/index.js";
 import { PlayedModel } from "../../test/support/played-model.js";
 
@@ -15,6 +16,8 @@ class FastModel extends PlayedModel {
 }
 
 export const tether = () => createAgentGraph({ model: new FastModel() });
+
+export const agent = () => createAgent({ model: new FastModel(), tools: [] }).graph;
 
 export const plain = () =>
   new StateGraph(MessagesAnnotation)

@@ -1,6 +1,6 @@
 /**
- * Measures updates and message lists that were slow before, or are slow elsewhere, at n and at 4n, and prints the
- * ratio of the times. Linear work has a ratio of about 4.
+ * Updates, lists and texts that take more than linear time elsewhere, at n and at 4n messages, calls or characters. Linear
+ * work takes about four times as long.
  */
 
 import {
@@ -10,15 +10,15 @@ import {
   RemoveMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { renderTranscript } from "../src/history/long-threads/render-transcript.js";
-import { PLACEHOLDER_KEY } from "../src/history/messages/result.js";
-import { reduceMessages } from "../src/history/reducer/reduce-messages.js";
-import { repairHistory } from "../src/history/reducer/repair-history.js";
-import { findCalls } from "../src/offline/find-calls.js";
-import { validateHistory } from "../src/providers/dialects/validate-history.js";
-import { toModelInput } from "../src/providers/input/to-model-input.js";
-
-const SAMPLES = 5;
+import { renderTranscript } from "../../src/history/long-threads/render-transcript.js";
+import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { repairHistory } from "../../src/history/reducer/repair-history.js";
+import { findCalls } from "../../src/offline/find-calls.js";
+import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { written } from "../histories.js";
+import { type CaseSpec, measureRounds, type Suite } from "../suite.js";
 
 interface Case {
   readonly name: string;
@@ -162,35 +162,27 @@ const CASES: readonly Case[] = [
   text("digits", (size) => "1".repeat(size), 10_000),
 ];
 
-function median(times: readonly number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
-}
-
+/** In milliseconds of the processor, so that other work of the machine does not count. */
 function measure({ prepare }: Case, size: number): number {
-  return median(
-    numbers(SAMPLES).map(() => {
-      const run = prepare(size);
-      // Time of the processor, so that other work of the machine does not count.
-      const start = process.cpuUsage();
-      run();
-      const { user, system } = process.cpuUsage(start);
-      return (user + system) / 1_000;
-    }),
-  );
+  const run = prepare(size);
+  const start = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
 }
 
-console.log("The processor time for n and for 4n messages, calls or characters.");
-console.table(
-  CASES.map((one) => {
-    // Runs once, so that the code is compiled before the measurement.
-    measure(one, one.size / 10);
-    const [few, many] = [measure(one, one.size), measure(one, 4 * one.size)];
-    return {
-      case: one.name,
-      n: one.size,
-      "n ms": Number(few.toFixed(1)),
-      "4n ms": Number(many.toFixed(1)),
-      ratio: Number((many / few).toFixed(1)),
-    };
-  }),
-);
+export const linear: Suite = {
+  name: "linear",
+  measure: (conditions) => {
+    const cases = CASES.map(
+      (one): CaseSpec => ({
+        id: one.name.replaceAll(" ", "-"),
+        title: `${one.name}, n = ${written(one.size)}`,
+        unit: "ms",
+        base: "n",
+        contenders: { n: () => measure(one, one.size), "4n": () => measure(one, 4 * one.size) },
+      }),
+    );
+    return measureRounds(cases, { ...conditions, rounds: 3 });
+  },
+};

@@ -1,11 +1,10 @@
 /**
- * Compares long threads with LangChain's `summarizationMiddleware`: the same histories, the same budget, the same
- * models. Run it with `npx tsx bench/summarize.ts`.
+ * Long threads beside LangChain's `summarizationMiddleware`: the same histories, the same budget, the same models. What
+ * is counted depends on no time, so there is one round.
  *
  * lost: messages that are not in the state, and were not shown completely to a summariser whose summary is in the
  * state.
  * invalid: requests that a strict provider would reject.
- * no request, no system: requests without the user's last message, and without the state's system message.
  */
 
 import {
@@ -19,10 +18,12 @@ import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware } from "langchain";
 import { z } from "zod";
-import { countTokens } from "../src/history/long-threads/count-tokens.js";
-import { createAgentGraph } from "../src/index.js";
-import { type Answer, FunctionModel } from "../test/support/function-model.js";
-import { strictViolations } from "../test/support/strict-check.js";
+import { countTokens } from "../../src/history/long-threads/count-tokens.js";
+import { createAgentGraph } from "../../src/index.js";
+import { type Answer, FunctionModel } from "../../test/support/function-model.js";
+import { strictViolations } from "../../test/support/strict-check.js";
+import { OURS, WITH_SUMMARY } from "../contenders.js";
+import type { Suite } from "../suite.js";
 
 const BUDGET = 1500;
 const KEEP = 6;
@@ -116,7 +117,7 @@ interface Agent {
 type MakeAgent = (model: FunctionModel, summariser: FunctionModel) => Agent;
 
 const AGENTS: Readonly<Record<string, MakeAgent>> = {
-  "langgraph-tether": (model, summariser) =>
+  [OURS]: (model, summariser) =>
     createAgentGraph({
       model,
       tools: [look],
@@ -125,7 +126,7 @@ const AGENTS: Readonly<Record<string, MakeAgent>> = {
       messagesToKeep: KEEP,
       checkpointer: new MemorySaver(),
     }) as unknown as Agent,
-  langchain: (model, summariser) =>
+  [WITH_SUMMARY]: (model, summariser) =>
     createAgent({
       model,
       tools: [look],
@@ -145,11 +146,7 @@ const squeeze = (text: string) => text.replaceAll(/\\n|\s+/g, "");
 const tokensOf = (messages: readonly BaseMessage[]) =>
   messages.reduce((sum, one) => sum + countTokens(one), 0);
 
-async function measure(
-  name: string,
-  make: MakeAgent,
-  { history, summarise, steps, name: scenarioName }: Scenario,
-) {
+async function count(make: MakeAgent, { history, summarise, steps }: Scenario) {
   const answered: { shown: string; answer: string }[] = [];
   const summariser = new FunctionModel(async (asked) => {
     const answer = await summarise(asked);
@@ -160,43 +157,68 @@ async function measure(
     index < steps ? calls(`step-${index}`, `z${index}`) : new AIMessage({ id: "end", content: "All done." }),
   );
   const entered = [...history, new HumanMessage({ id: "request", content: REQUEST })];
-  let outcome = "answered";
   let state: readonly BaseMessage[] = [];
+  let failed = 0;
   try {
     const config = { configurable: { thread_id: "t" }, recursionLimit: 500 };
     ({ messages: state } = await make(model, summariser).invoke({ messages: [...entered] }, config));
-  } catch (error) {
-    outcome = error instanceof Error ? error.message.slice(0, 30) : "threw";
+  } catch {
+    failed = 1;
   }
-  const system = history.find(({ type }) => type === "system")?.text;
   const stated = state.map(({ text }) => text);
   const standing = answered.filter(
     ({ answer }) => answer.trim() !== "" && stated.some((text) => text.includes(answer)),
   );
-  const shown = standing.map(({ shown }) => shown).join("");
-  const steppedTexts = Array.from({ length: steps }, (_, step) => words(`found-z${step}`, 80));
-  const texts = [...entered.map(({ text }) => text), ...steppedTexts].filter((text) => text !== "");
-  const lost = texts.filter((text) => !stated.includes(text) && !shown.includes(squeeze(text)));
+  const shown = standing.map((each) => each.shown).join("");
+  const stepTexts = Array.from({ length: steps }, (_, step) => words(`found-z${step}`, 80));
+  const texts = [...entered.map(({ text }) => text), ...stepTexts].filter((text) => text !== "");
   return {
-    history: scenarioName,
-    with: name,
-    lost: lost.length,
+    failed,
+    lost: texts.filter((text) => !stated.includes(text) && !shown.includes(squeeze(text))).length,
     invalid: model.requests.filter(({ messages }) => strictViolations(messages).length > 0).length,
-    "no request": model.requests.filter(
+    withoutRequest: model.requests.filter(
       ({ messages }) => !messages.some(({ text }) => text.includes(REQUEST)),
     ).length,
-    "no system": model.requests.filter(
-      ({ messages }) => system !== undefined && !messages.some(({ text }) => text.includes(system)),
-    ).length,
-    "summariser calls": summariser.requests.length,
-    "tokens at most": Math.max(0, ...model.requests.map(({ messages }) => tokensOf(messages))),
-    outcome,
+    summaries: summariser.requests.length,
+    tokens: Math.max(0, ...model.requests.map(({ messages }) => tokensOf(messages))),
   };
 }
 
-const rows: Awaited<ReturnType<typeof measure>>[] = [];
-for (const one of SCENARIOS) {
-  for (const [name, make] of Object.entries(AGENTS)) rows.push(await measure(name, make, one));
-}
-console.log(`A budget of ${BUDGET} tokens, ${KEEP} messages to keep.`);
-console.table(rows);
+type Counted = Awaited<ReturnType<typeof count>>;
+
+const COUNTS: Readonly<Record<keyof Counted, readonly [title: string, unit: string]>> = {
+  failed: ["Runs that fail", "runs"],
+  lost: ["Messages that are lost", "messages"],
+  invalid: ["Requests that a strict provider rejects", "requests"],
+  withoutRequest: ["Requests without the user's last message", "requests"],
+  summaries: ["Requests for a summary", "requests"],
+  tokens: [`Tokens of the longest request, with a budget of ${BUDGET}`, "tokens"],
+};
+
+export const summaries: Suite = {
+  name: "summaries",
+  measure: async ({ note }) => {
+    const counted: Record<string, Counted[]> = {};
+    for (const [name, make] of Object.entries(AGENTS)) {
+      note(name);
+      const all: Counted[] = [];
+      for (const one of SCENARIOS) all.push(await count(make, one));
+      counted[name] = all;
+    }
+    return Object.entries(COUNTS).map(([key, [title, unit]]) => ({
+      id: key,
+      title: `${title}, ${SCENARIOS.length} histories`,
+      unit,
+      base: WITH_SUMMARY,
+      rounds: Object.fromEntries(
+        Object.entries(counted).map(([name, all]) => {
+          const numbers = all.map((each) => each[key as keyof Counted]);
+          return [
+            name,
+            [key === "tokens" ? Math.max(...numbers) : numbers.reduce((sum, one) => sum + one, 0)],
+          ];
+        }),
+      ),
+    }));
+  },
+};
