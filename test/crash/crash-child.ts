@@ -2,11 +2,11 @@
 
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { AIMessage, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { z } from "zod";
-import { isPlaceholder } from "../../src/history/messages/result.js";
 import { createAgentGraph } from "../../src/index.js";
 import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
@@ -16,6 +16,7 @@ import type { Entry, Job, Noted, Operation } from "./job.js";
 
 const TOOLS = ["first", "second", "third"];
 const LONGEST_TOOL_MS = 12;
+const RESULT = "result of ";
 
 function noteMessage(message: BaseMessage): Noted {
   const calls = callIdsOf(message).join();
@@ -26,7 +27,8 @@ function noteMessage(message: BaseMessage): Noted {
 function keyOf(message: BaseMessage): string | undefined {
   if (message.type === "human") return `human ${message.text}`;
   if (message.type !== "tool") return `${message.type} ${message.id}`;
-  return isPlaceholder(message) ? undefined : `result ${answeredIdOf(message)}`;
+  // Whoever writes a placeholder does not know what the tool returned.
+  return message.text.startsWith(RESULT) ? `result ${answeredIdOf(message)}` : undefined;
 }
 
 function noteAll(messages: unknown): Noted[] {
@@ -67,16 +69,17 @@ async function work(job: Job): Promise<void> {
         pass({ kind: "tool-start", callId });
         await delay(Math.random() * LONGEST_TOOL_MS);
         pass({ kind: "tool-end", callId });
-        return `result of ${callId}`;
+        return `${RESULT}${callId}`;
       },
       { name, description: name, schema: z.object({ callId: z.string() }) },
     ),
   );
-  const graph = createAgentGraph({
+  const makeGraph = job.agent === undefined ? createAgentGraph : await loadMaker(job.agent);
+  const graph = makeGraph({
     model,
     tools,
     checkpointer: noted(saver, pass),
-    maxTokensBeforeSummary: 0,
+    ...(job.agent === undefined && { maxTokensBeforeSummary: 0 }),
   });
   const config = { configurable: { thread_id: threadId } };
   const { messages } = (await graph.getState(config)).values;
@@ -92,6 +95,12 @@ async function work(job: Job): Promise<void> {
   }
   await close();
   process.disconnect();
+}
+
+/** The maker of another implementation. Its graph has the methods of ours that are used here. */
+async function loadMaker(file: string): Promise<typeof createAgentGraph> {
+  const { adapter } = await import(pathToFileURL(file).href);
+  return adapter.makeGraph;
 }
 
 /** A view of a checkpointer that passes on when a write begins, and when the database has it. */

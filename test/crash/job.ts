@@ -33,6 +33,8 @@ export interface Job {
   readonly killAt: { readonly operation: Operation; readonly count: number } | undefined;
   /** A file to which the child appends one entry a line. */
   readonly ledger: string;
+  /** A module whose `adapter.makeGraph` makes the agent of another implementation. Undefined: `createAgentGraph`. */
+  readonly agent?: string;
 }
 
 /** A message, as far as the ledger needs it. */

@@ -24,6 +24,14 @@ export interface CrashOptions {
   readonly kills: number;
   /** Contract: returns a number from 0 to 1, without 1. */
   readonly random: () => number;
+  /** Which share of the kills comes after a time, and not at an operation. @default 0.4 */
+  readonly timedShare?: number;
+  /**
+   * Another implementation: the module of its adapter, and a folder from which its packages are found.
+   *
+   * @default `createAgentGraph`
+   */
+  readonly agent?: { readonly module: string; readonly bundles: string };
   /** Contract: gets the ledger of each thread with a fault. */
   readonly onFault?: (entries: readonly Entry[], crashes: Crashes) => void;
 }
@@ -57,11 +65,15 @@ class Children {
   }
 }
 
+function makeFolder(parent: string): string {
+  mkdirSync(parent, { recursive: true });
+  return mkdtempSync(join(parent, "tether-crash-"));
+}
+
 /** A process that compiles its own sources takes three times as long to start. */
-async function bundleChild(folder: string): Promise<string> {
-  const outfile = join(folder, "crash-child.mjs");
+async function bundle(source: string, outfile: string): Promise<string> {
   const options = { bundle: true, packages: "external", format: "esm", platform: "node" } as const;
-  await build({ ...options, entryPoints: [CHILD], outfile });
+  await build({ ...options, entryPoints: [source], outfile });
   return outfile;
 }
 
@@ -72,22 +84,24 @@ async function startChild(bundle: string): Promise<ChildProcess> {
 }
 
 export async function runCrashes(options: CrashOptions): Promise<Crashes> {
-  mkdirSync(BUNDLES, { recursive: true });
-  const folder = mkdtempSync(join(BUNDLES, "tether-crash-"));
-  const children = new Children(await bundleChild(folder));
+  const folder = makeFolder(BUNDLES);
+  const children = new Children(await bundle(CHILD, join(folder, "crash-child.mjs")));
+  const others = options.agent && makeFolder(options.agent.bundles);
   const all: Crashes[] = [];
   try {
+    const agent = options.agent && others && (await bundle(options.agent.module, join(others, "agent.mjs")));
     let kills = 0;
     for (let thread = 0; kills < options.kills; thread += 1) {
       const ledger = join(folder, `${thread}.jsonl`);
       const wanted = Math.min(KILLS_A_THREAD, options.kills - kills);
-      const crashes = await crashThread(options, children, { ledger, threadId: `${thread}`, wanted });
+      const crashes = await crashThread(options, children, { ledger, threadId: `${thread}`, wanted, agent });
       all.push(crashes);
       kills += crashes.kills;
     }
   } finally {
     await children.close();
     rmSync(folder, { recursive: true });
+    if (others !== undefined) rmSync(others, { recursive: true });
   }
   return sum(all);
 }
@@ -96,12 +110,13 @@ interface ThreadJob {
   readonly ledger: string;
   readonly threadId: string;
   readonly wanted: number;
+  readonly agent: string | undefined;
 }
 
 async function crashThread(
-  { database, durability, random, onFault }: CrashOptions,
+  { database, durability, random, timedShare = 0.4, onFault }: CrashOptions,
   children: Children,
-  { ledger, threadId, wanted }: ThreadJob,
+  { ledger, threadId, wanted, agent: module }: ThreadJob,
 ): Promise<Crashes> {
   const read = (): Entry[] =>
     readFileSync(ledger, "utf8")
@@ -109,9 +124,10 @@ async function crashThread(
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line));
   const upTo = (most: number) => Math.floor(random() * most);
+  const agent = module === undefined ? {} : { agent: module };
   let crashes = checkLedger([]);
   for (let boot = 0; boot === 0 || crashes.kills < wanted; boot += 1) {
-    const isTimed = random() < 0.4;
+    const isTimed = random() < timedShare;
     const operation = OPERATIONS[upTo(OPERATIONS.length)] ?? "model";
     const job: Job = {
       database,
@@ -122,11 +138,12 @@ async function crashThread(
       rounds: 2 + upTo(2),
       killAt: isTimed ? undefined : { operation, count: 1 + upTo(HIGHEST_COUNT) },
       ledger,
+      ...agent,
     };
     await children.run(job, isTimed ? random() * LONGEST_RUN_MS : undefined);
     crashes = checkLedger(read());
   }
-  const last = { database, durability, threadId, boot: 1_000, text: "the end", rounds: 1, ledger };
+  const last = { database, durability, threadId, boot: 1_000, text: "the end", rounds: 1, ledger, ...agent };
   await children.run({ ...last, killAt: undefined }, undefined);
   const entries = read();
   crashes = checkLedger(entries);

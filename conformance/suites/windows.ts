@@ -1,0 +1,63 @@
+/** Threads that outgrow the model's window, over HTTP. */
+
+import { startStrictProvider } from "../../test/support/strict-provider/start-strict-provider.js";
+import { answerOf, createWindowScript } from "../../test/support/window-script.js";
+import type { ToolSpec } from "../adapter.js";
+import { human } from "../stored.js";
+import { DASH, fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
+
+/** The prompt and the tools of deepagents alone have about 6,000 tokens. */
+const WINDOW = 24_000;
+const SUMMARY = { tokens: 16_000, keep: 4 } as const;
+/** The turn that is too long: its request, its results, or the arguments of its calls. */
+const KINDS = { "a long request": 1, "long results": 2, "long arguments": 3 } as const;
+const HOSTS = ["openai", "anthropic"] as const;
+
+const { requestOf, resultOf, play } = createWindowScript(WINDOW);
+const LOOK: ToolSpec = {
+  name: "look",
+  description: "Looks at a place.",
+  schema: {
+    type: "object",
+    properties: { turn: { type: "number" }, place: { type: "string" }, note: { type: "string" } },
+    required: ["turn", "place", "note"],
+  },
+  run: ({ turn, place }) => resultOf(String(place), Number(turn)),
+};
+
+export const windows: Suite = {
+  name: "windows",
+  title: "full windows",
+  passes:
+    "One turn of a thread is too long for the model's window, and short turns follow. The client knows the window, or has to learn it from the provider's refusal. Every turn ends with its answer.",
+  applies: () => true,
+  open: async (adapter) => {
+    const strict = await startStrictProvider(({ messages }) => play(messages), {
+      window: { tokens: WINDOW, charactersPerToken: 4 },
+      chunkSize: 20_000,
+    });
+    const cases = HOSTS.flatMap((host) =>
+      Object.entries(KINDS).flatMap(([kind, long]) =>
+        [true, false].map((known) => ({
+          id: `${host}: ${kind}, ${known ? "a known window" : "an unknown window"}`,
+          run: async (): Promise<Outcome> => {
+            if (!adapter.hosts.includes(host)) return DASH;
+            const endpoint = { host, url: strict.url(host), ...(known && { window: WINDOW }) };
+            const agent = await adapter.open({ endpoint, tools: [LOOK], summary: SUMMARY });
+            for (const turn of [0, long, 4, 8]) {
+              try {
+                const answer = await agent.send([human(requestOf(turn))]);
+                if (answer !== answerOf(turn))
+                  return fault(`Turn ${turn} ended with "${answer.slice(0, 80)}".`, { kind, known });
+              } catch (error) {
+                return fault(`Turn ${turn}: ${messageOf(error)}`, { kind, known });
+              }
+            }
+            return PASS;
+          },
+        })),
+      ),
+    );
+    return { cases, close: strict.stop };
+  },
+};
