@@ -17,8 +17,8 @@ export interface Endpoint {
   readonly host: Host;
   /** Without a slash at the end. The paths below it are those of the provider. */
   readonly url: string;
-  /** How many tokens the model's window has, if the client is told. */
-  readonly window?: number;
+  /** How many tokens the client believes the model's window to have. Undefined: what it knows of the model itself. */
+  readonly window?: number | "unknown";
 }
 
 export interface ToolSpec {

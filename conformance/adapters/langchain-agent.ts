@@ -34,13 +34,14 @@ const MODELS = {
 
 export function createModel({ host, url, window }: Endpoint): unknown {
   const model = MODELS[host as keyof typeof MODELS](url);
-  // The real window of these models is much larger than that of a case. Without a word, no client knows it.
-  const profile = window === undefined ? {} : { maxInputTokens: window };
+  if (window === undefined) return model;
+  // The real window of these models is much larger than that of a case.
+  const profile = window === "unknown" ? {} : { maxInputTokens: window };
   return Object.defineProperty(model, "profile", { value: profile });
 }
 
 const createTool = ({ name, description, schema, run }: ToolSpec) =>
-  tool((args) => run(args as Record<string, unknown>), { name, description, schema } as never);
+  tool((args) => run(Object(args)), { name, description, schema } as never);
 
 export function langchainAdapter(
   about: Pick<Adapter, "name" | "title" | "packages" | "summarises">,
