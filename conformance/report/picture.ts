@@ -40,7 +40,7 @@ export function pictureOf(results: Results): string {
   const rows = results.implementations.flatMap(({ title, suites }, row) => {
     const y = TOP + row * ROW;
     return [
-      `<text x="12" y="${y + 21}">${escape(title)}</text>`,
+      `<text x="12" y="${y + 21}">${escapeXml(title)}</text>`,
       ...columns.flatMap(([name], column) => {
         const x = LEFT + column * COLUMN;
         const result = suites[name];
@@ -60,9 +60,9 @@ export function pictureOf(results: Results): string {
     `<text x="12" y="28" font-weight="600">${title}</text>`,
     ...heads,
     ...rows,
-    `<text x="12" y="${height - 12}" class="small">${escape(describeRun(results))}</text>`,
+    `<text x="12" y="${height - 12}" class="small">${escapeXml(describeRun(results))}</text>`,
     "</svg>",
   ].join("\n")}\n`;
 }
 
-const escape = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const escapeXml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

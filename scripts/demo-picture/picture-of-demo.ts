@@ -1,0 +1,83 @@
+/** Draws two parts of the demo's output beside each other, in light and dark. */
+
+/** The lines between one heading of the demo and the next, without the line below the heading. */
+export function partOf(output: string, number: number): readonly string[] {
+  const lines = output.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`${number}. `));
+  if (start < 0) throw new Error(`Expected the demo to have a part ${number}.`);
+  const end = lines.findIndex((line, index) => index > start && /^\d\. /.test(line));
+  return lines.slice(start + 2, end < 0 ? undefined : end).filter((line) => line.trim() !== "");
+}
+
+interface Panel {
+  readonly title: string;
+  readonly kind: "bad" | "good";
+  readonly lines: readonly string[];
+}
+
+const WIDTH = 840;
+const PANEL = 412;
+const LINE = 19;
+const TOP = 62;
+const COLUMNS = 50;
+
+const STYLE = `
+  text { font: 12.5px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: #1f2328; white-space: pre; }
+  .title { font: 600 14px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }
+  .panel { fill: #f6f8fa; stroke: #d1d9e0; }
+  .bad { fill: #b3261e; } .good { fill: #11702c; } .call { fill: #0b5cad; } .dim { fill: #59636e; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #f0f6fc; }
+    .panel { fill: #151b23; stroke: #3d444d; }
+    .bad { fill: #ff8a80; } .good { fill: #56d364; } .call { fill: #79c0ff; } .dim { fill: #9198a1; }
+  }`;
+
+function classOf(line: string): string {
+  const [first = ""] = line.trim();
+  if (first === "✗") return "bad";
+  if (first === "✓" || first === "·") return "good";
+  return first === "→" || first === "←" ? "call" : "";
+}
+
+/** Breaks a line between words, and keeps its indentation. */
+function wrap(line: string): string[] {
+  const indent = /^\s*(?:[✗·→←✓] )?/.exec(line)?.[0].length ?? 0;
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > COLUMNS) {
+    const at = rest.lastIndexOf(" ", COLUMNS);
+    const place = at > indent ? at : COLUMNS;
+    lines.push(rest.slice(0, place));
+    rest = " ".repeat(indent) + rest.slice(place).trimStart();
+  }
+  return [...lines, rest];
+}
+
+export function pictureOfDemo(panels: readonly Panel[]): string {
+  const drawn = panels.map(({ lines, ...panel }) => ({
+    ...panel,
+    lines: lines.flatMap((line) => wrap(line).map((text) => ({ text, kind: classOf(line) }))),
+  }));
+  const height = TOP + Math.max(...drawn.map(({ lines }) => lines.length)) * LINE + 14;
+  const title = "The same cancelled run with a plain agent and with langgraph-tether";
+  const parts = drawn.flatMap(({ title: head, kind, lines }, index) => {
+    const x = index * (WIDTH - PANEL - 1) + 0.5;
+    return [
+      `<rect x="${x}" y="0.5" width="${PANEL}" height="${height - 1}" rx="8" class="panel"/>`,
+      `<text x="${x + 16}" y="30" class="title ${kind}">${escapeXml(head)}</text>`,
+      ...lines.map(
+        (line, row) =>
+          `<text x="${x + 16}" y="${TOP + row * LINE}" class="${line.kind}" xml:space="preserve">${escapeXml(line.text)}</text>`,
+      ),
+    ];
+  });
+  return `${[
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${title}">`,
+    `<title>${title}</title>`,
+    `<style>${STYLE}\n</style>`,
+    ...parts,
+    "</svg>",
+  ].join("\n")}\n`;
+}
+
+const escapeXml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
