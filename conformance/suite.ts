@@ -51,7 +51,7 @@ export const fault = (reason: string, input?: unknown, output?: unknown): Outcom
 export const messageOf = (error: unknown): string => String(Object(error).message ?? error).slice(0, 600);
 
 /** How long a case can take. */
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 180_000;
 
 export async function runCase({ run }: Case): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** All suites, in the order of the table. */
+/** The suites, in the order of the table. */
 
 import type { Suite } from "./suite.js";
 import { recordedCuts, reportedHistories } from "./suites/histories.js";
@@ -17,5 +17,7 @@ export const SUITES: readonly Suite[] = [
   summaries,
   windows,
   server,
-  kills,
 ];
+
+/** Only for `--show`: it starts many processes, and its time depends on the machine. */
+export const SLOW_SUITES: readonly Suite[] = [kills];

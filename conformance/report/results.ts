@@ -37,7 +37,6 @@ export const COLUMNS = {
   summaries: "summaries",
   windows: "full windows",
   server: "cancelled runs",
-  kills: "killed processes",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** The day of the latest score, and all versions, as one line. */

@@ -6,7 +6,13 @@ export function partOf(output: string, number: number): readonly string[] {
   const start = lines.findIndex((line) => line.startsWith(`${number}. `));
   if (start < 0) throw new Error(`Expected the demo to have a part ${number}.`);
   const end = lines.findIndex((line, index) => index > start && /^\d\. /.test(line));
-  return lines.slice(start + 2, end < 0 ? undefined : end).filter((line) => line.trim() !== "");
+  const part = lines.slice(start + 2, end < 0 ? undefined : end).filter((line) => line.trim() !== "");
+  return part.reduce<string[]>((joined, line) => {
+    // The demo has wrapped this line. The picture wraps it at another width.
+    if (/^ {4}\S/.test(line)) joined.push(`${joined.pop() ?? ""} ${line.trim()}`);
+    else joined.push(line);
+    return joined;
+  }, []);
 }
 
 interface Panel {
