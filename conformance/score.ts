@@ -62,7 +62,7 @@ function versionOf(name: string): string {
 }
 
 const suites: Record<string, SuiteResult | null> = {};
-for (const suite of shown?.startsWith("kills") ? SLOW_SUITES : SUITES) {
+for (const suite of /^(?:kills|summaries)/.test(shown ?? "") ? SLOW_SUITES : SUITES) {
   const result = await score(suite, shown);
   suites[suite.name] = result === undefined || result.cases === 0 ? null : result;
   if (shown === undefined && result !== undefined)

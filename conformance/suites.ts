@@ -9,15 +9,7 @@ import { summaries } from "./suites/summaries.js";
 import { updates } from "./suites/updates.js";
 import { windows } from "./suites/windows.js";
 
-export const SUITES: readonly Suite[] = [
-  reportedHistories,
-  recordedCuts,
-  updates,
-  streams,
-  summaries,
-  windows,
-  server,
-];
+export const SUITES: readonly Suite[] = [reportedHistories, recordedCuts, updates, streams, windows, server];
 
-/** Only for `--show`: it starts many processes, and its time depends on the machine. */
-export const SLOW_SUITES: readonly Suite[] = [kills];
+/** Only for `--show`: the table does not have them. */
+export const SLOW_SUITES: readonly Suite[] = [summaries, kills];

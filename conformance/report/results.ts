@@ -34,7 +34,6 @@ export const COLUMNS = {
   cuts: "cut conversations",
   updates: "updates",
   streams: "broken streams",
-  summaries: "summaries",
   windows: "full windows",
   server: "cancelled runs",
 } as const satisfies Readonly<Record<string, string>>;
