@@ -1,10 +1,10 @@
 /**
- * Runs the demo, and draws its first two parts as `docs/pictures/demo.svg`, which the README shows:
+ * Runs the demo, and draws its first two parts as `scripts/demo-picture/demo.svg`, which the README shows:
  * `npx tsx scripts/write-demo-picture.ts`.
  */
 
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -20,8 +20,7 @@ const until = (lines: readonly string[], end: string) => {
   if (place < 0) throw new Error(`Expected the demo to print "${end}".`);
   return lines.slice(0, place);
 };
-const file = join(REPOSITORY, "docs", "pictures", "demo.svg");
-mkdirSync(join(REPOSITORY, "docs", "pictures"), { recursive: true });
+const file = join(REPOSITORY, "scripts", "demo-picture", "demo.svg");
 writeFileSync(
   file,
   pictureOfDemo([
