@@ -5,7 +5,21 @@ import { defineConfig } from "vitest/config";
 /** See `test/support/law-runs.ts`. */
 const lawRuns = Number(process.env["LAW_RUNS"] ?? 1);
 
+/** Makes the delta channel the default of `messagesChannel`, so that any test runs over it. */
+const deltaByDefault = {
+  name: "delta-by-default",
+  enforce: "pre" as const,
+  transform(code: string, id: string) {
+    if (!id.endsWith("/src/settings/service-settings.ts")) return undefined;
+    const changed = code.replace('default: "full"', 'default: "delta"');
+    if (changed === code)
+      throw new Error("Expected the table of settings to have a default for the channel.");
+    return changed;
+  },
+};
+
 export default defineConfig({
+  plugins: process.env["TEST_MESSAGES_CHANNEL"] === "delta" ? [deltaByDefault] : [],
   resolve: {
     // The first match wins, and the name of the package is the beginning of its other entries.
     alias: {

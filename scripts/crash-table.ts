@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Crashes } from "../test/crash/check-ledger.js";
+import { createTables } from "../test/crash/connect.js";
 import type { Database, Durability } from "../test/crash/job.js";
 import { runCrashes } from "../test/crash/run-crashes.js";
 
@@ -24,21 +24,19 @@ interface Row extends Omit<Crashes, "faults"> {
   readonly faults: number;
 }
 
-async function createPostgres(durability: Durability): Promise<Database> {
-  const schema = `tether_crashes_${process.pid}_${durability}`;
-  const saver = PostgresSaver.fromConnString(url ?? "", { schema });
-  await saver.setup();
-  await saver.end();
-  return { kind: "postgres", url: url ?? "", schema };
-}
-
 const folder = mkdtempSync(join(tmpdir(), "tether-crashes-"));
 const databases = {
+  memory: async (durability: Durability): Promise<Database> => ({
+    kind: "memory",
+    folder: mkdtempSync(join(folder, durability)),
+  }),
   sqlite: async (durability: Durability): Promise<Database> => ({
     kind: "sqlite",
     file: join(folder, `${durability}.sqlite`),
   }),
-  ...(url !== undefined && { postgres: createPostgres }),
+  ...(url !== undefined && {
+    postgres: (durability: Durability) => createTables(url, `tether_crashes_${process.pid}_${durability}`),
+  }),
 };
 
 const rows: Row[] = [];

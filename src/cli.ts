@@ -10,6 +10,7 @@ const { stdin, stdout, stderr } = process;
 
 /** Waits until a slow reader has taken what was written. A reader that has gone away, such as `head`, ends nothing. */
 function outputTo(stream: NodeJS.WriteStream): TextOutput {
+  const write = stream.write.bind(stream);
   let isClosed = false;
   stream.on("error", () => {
     isClosed = true;
@@ -17,7 +18,7 @@ function outputTo(stream: NodeJS.WriteStream): TextOutput {
   return {
     isTerminal: stream.isTTY === true,
     write: async (text) => {
-      if (isClosed || stream.write(text)) return;
+      if (isClosed || write(text)) return;
       await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
     },
   };
@@ -40,7 +41,10 @@ async function ask(question: string): Promise<string> {
 }
 
 async function main(): Promise<void> {
+  const [output, errors] = [outputTo(stdout), outputTo(stderr)];
+  const flush = stdout.write.bind(stdout);
   // The user's graph is loaded into this process. What it prints must not get into the report.
+  stdout.write = stderr.write.bind(stderr);
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
   const interrupted = new AbortController();
   process.on("SIGINT", () => {
@@ -49,8 +53,8 @@ async function main(): Promise<void> {
     interrupted.abort();
   });
   const code = await runCommandLine(process.argv.slice(2), {
-    output: outputTo(stdout),
-    errors: outputTo(stderr),
+    output,
+    errors,
     readInput,
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     ask,
@@ -61,7 +65,7 @@ async function main(): Promise<void> {
     now: Date.now,
   });
   // Connections of the user's graph can keep the process alive. What was written has been taken by then.
-  stdout.write("", () => stderr.write("", () => process.exit(code)));
+  flush("", () => stderr.write("", () => process.exit(code)));
 }
 
 void main();

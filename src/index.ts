@@ -26,7 +26,7 @@ export { pairedMessagesReducer, REPAIR_CHANNEL } from "./history/reducer/paired-
 export { PairedMessagesValue } from "./history/reducer/paired-messages-value.js";
 export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
-export { PairedMessagesDeltaValue } from "./langgraph/paired-messages-delta.js";
+export { PairedMessagesDeltaValue } from "./langgraph/channels/paired-messages-delta.js";
 export { type MessageSerializer, messageSerializer } from "./langgraph/serializer/message-serializer.js";
 export type { AgentContext } from "./middleware/agent-context.js";
 export type { ChatContext, ChatOptions } from "./middleware/chat-context.js";
@@ -49,7 +49,12 @@ export { MiddlewareTermination } from "./middleware/termination.js";
 export type { ApprovalRequest, Decision } from "./nodes/approval/approval-request.js";
 export type { AgentEvent } from "./nodes/run/agent-event.js";
 export type { ArchiveReader, MissingMessage } from "./nodes/summary/archive.js";
-export { type ReadHistoryOptions, readFullHistory, restoreCovered } from "./nodes/summary/full-history.js";
+export {
+  type ReadHistoryOptions,
+  type ReadPageOptions,
+  readFullHistory,
+  restoreCovered,
+} from "./nodes/summary/full-history.js";
 export { dialectOf } from "./providers/dialects/dialect-of.js";
 export type { DialectName } from "./providers/dialects/dialects.js";
 export { type Violation, validateHistory } from "./providers/dialects/validate-history.js";

@@ -22,6 +22,7 @@ import type { RuleName } from "../providers/dialects/rule.js";
  * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
  * - `state/busy`: a run is going on. The messages were not judged.
  * - `state/subgraph`: the state of a subgraph. It is reported, and never changed.
+ * - `state/other-graph`: the thread belongs to another graph than the one that it was read with, so it is not repaired.
  */
 export type FindingCode =
   | "thread/bricked"
@@ -42,7 +43,8 @@ export type FindingCode =
   | "state/pending-result"
   | "state/waiting-for-approval"
   | "state/busy"
-  | "state/subgraph";
+  | "state/subgraph"
+  | "state/other-graph";
 
 /** How bad a finding is. `error`: a model would refuse the thread. `info`: nothing has to be done. */
 export type Severity = "error" | "warning" | "info";

@@ -43,7 +43,9 @@ export type SkipReason =
   /** The messages could not be read. */
   | "unreadable"
   /** The state of a subgraph. */
-  | "subgraph";
+  | "subgraph"
+  /** The thread belongs to another graph than the one that it was read with. */
+  | "other-graph";
 
 /** Something that a tool returned, or that a message said, and that has no place in the list. The receipt keeps it. */
 export interface Unplaced {

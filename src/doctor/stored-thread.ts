@@ -74,6 +74,8 @@ export interface StoredThread {
   readonly openTasks: readonly OpenTask[] | undefined;
   /** The names of the channels of the state that have a value, besides `messages`. */
   readonly otherChannels: readonly string[];
+  /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
+  readonly otherGraph?: string | undefined;
   /** What the channel of the messages stores with each checkpoint; undefined if that is unknown. */
   readonly messagesChannel?: "full" | "delta" | undefined;
   /** What is stored of the thread; undefined if it was not measured. */

@@ -1,6 +1,8 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
-import { withValueUntilNextStep } from "../langgraph/response-channel.js";
+import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
+import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";
+import { keepPartialSchema } from "../langgraph/partial-schema.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
 import { createPatchNode } from "../nodes/recovery/patch.js";
@@ -19,6 +21,11 @@ export interface OwnKeys {
   readonly ownContext: OwnContext;
 }
 
+/** How checkpoints store the messages. */
+export interface StoredAs {
+  readonly messagesChannel: "full" | "delta";
+}
+
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
  *                                        ├─► approve ─► tools
@@ -29,13 +36,18 @@ export interface OwnKeys {
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(
-  options: ModelNodeOptions & ApproveNodeOptions & ToolsNodeOptions & SummarizeNodeOptions & OwnKeys,
+  options: ModelNodeOptions &
+    ApproveNodeOptions &
+    ToolsNodeOptions &
+    SummarizeNodeOptions &
+    OwnKeys &
+    StoredAs,
 ) {
   const { ownState } = options;
   const graph = graphWith(options);
   // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
   Object.assign(graph.channels, ownState.channels);
-  return graph
+  const drawn = graph
     .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(options)), {
@@ -49,6 +61,7 @@ export function buildStateGraph(
     .addConditionalEdges("patch", createPatchedRoute(options), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
+  return options.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;
 }
 
 /** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
@@ -59,7 +72,7 @@ function graphWith({
 }: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
   const keys = publicStateWith(ownState);
   const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
-  const graph = new StateGraph({ state, context: ownContext.graphSchema });
+  const graph = new StateGraph({ state: keepPartialSchema(state), context: ownContext.graphSchema });
   return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
 }
 

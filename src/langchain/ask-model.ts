@@ -3,6 +3,7 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { callsOf } from "../history/messages/call.js";
 import { coverageOf } from "../history/messages/summary.js";
 import { askWithinWindow, type InputForm } from "../nodes/model/ask-within-window.js";
 import { emitEvent } from "../nodes/run/agent-event.js";
@@ -24,6 +25,7 @@ export interface AgentRequest {
   readonly messages: BaseMessage[];
   readonly systemMessage: SystemMessage;
   readonly tools?: readonly unknown[];
+  readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
 /**
@@ -42,7 +44,11 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { systemMessage } = request;
   const { dialect, maxToolCallsFromHistory } = options;
   const model = await resolved(request.model, config);
-  const guarded = guardedModel(model, guardFor(model, history, options, config));
+  const guarded = guardedModel(model, {
+    ...guardFor(model, history, options, config),
+    // Another middleware can leave messages out of the request.
+    takenCallIds: () => new Set([...request.state.messages, ...history].flatMap(callsOf).map(({ id }) => id)),
+  });
   const messages = withSystemFirst(systemMessage, history);
   const { dialect: usual } = identityOf(model);
   // What the model refused in its usual dialect is sent in the strict one.

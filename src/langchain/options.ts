@@ -2,6 +2,7 @@ import { InvalidSettingError } from "../errors.js";
 import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/long-threads/filter-tool-calls.js";
 import type { Repair } from "../history/messages/repair.js";
 import { type DialectName, dialectNamed } from "../providers/dialects/dialects.js";
+import { isRecord } from "../shared/is-record.js";
 import { checkSummaryOptions, type TetherSummaryOptions } from "./summarize-thread.js";
 
 /** The options of `tetherMiddleware`. */
@@ -60,6 +61,7 @@ const NAMES: ReadonlySet<string> = new Set<keyof TetherMiddlewareOptions>([
 
 /** @throws InvalidSettingError that names the first option that cannot be used. */
 export function checkOptions(options: TetherMiddlewareOptions): void {
+  if (!isRecord(options as unknown)) throw InvalidSettingError.expected("options", "an object", options);
   for (const name of Object.keys(options)) {
     if (!NAMES.has(name))
       throw InvalidSettingError.expected("option", `one of ${[...NAMES].join(", ")}`, name);

@@ -12,7 +12,7 @@ import {
 } from "../history/reading/messages-schema.js";
 import { isKnownHistory } from "../history/reducer/known-history.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages-reducer.js";
-import { probeChannel } from "../langgraph/probe-channel.js";
+import { probeChannel } from "../langgraph/channels/probe-channel.js";
 import { isError } from "../shared/is-error.js";
 import { configOf, type HookRuntime } from "./runtime.js";
 

@@ -1,5 +1,5 @@
 import { StateSchema } from "@langchain/langgraph";
-import { PairedMessagesDeltaValue } from "../langgraph/paired-messages-delta.js";
+import { PairedMessagesDeltaValue } from "../langgraph/channels/paired-messages-delta.js";
 import { checkSettings, flag } from "../settings/rule.js";
 import { pairedState } from "./paired-channel.js";
 

@@ -2,7 +2,7 @@
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { readFlag, readNames } from "./environment-text.js";
+import { readFlag, readNames, readText } from "./environment-text.js";
 import { flag, listOf, objectWith, oneOf, orFlag } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
 
@@ -21,6 +21,17 @@ export const SERVICE_SETTINGS = {
     ...orFlag(objectWith<BaseCheckpointSaver>("getTuple", "a checkpointer, true or false")),
     help: "Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph, `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.",
     default: undefined,
+  },
+  /**
+   * How checkpoints store the messages. With `full`, each checkpoint holds all of them. With `delta`, it holds those that
+   * its step added, which writes far fewer bytes in a long thread. LangGraph calls its delta channel beta. A thread can
+   * change from one to the other. Default: `full`.
+   */
+  messagesChannel: {
+    ...oneOf(["full", "delta"]),
+    help: "How checkpoints store the messages. With `full`, each checkpoint holds all of them. With `delta`, it holds those that its step added, which writes far fewer bytes in a long thread. LangGraph calls its delta channel beta. A thread can change from one to the other. Default: `full`.",
+    default: "full",
+    env: { name: "MESSAGES_CHANNEL", read: readText },
   },
   /**
    * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits

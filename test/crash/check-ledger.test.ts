@@ -37,10 +37,14 @@ describe("The check of a ledger", () => {
     const crashes = checkLedger([...killed, again, returned([human, result])]);
     expect(crashes).toEqual({
       kills: 1,
+      mostInARow: 1,
+      archived: 0,
       finishedRuns: 1,
       finishedTools: 1,
       unsavedResults: 0,
       resultsBesideCheckpoint: 1,
+      lost: 0,
+      runTwice: 0,
       faults: [],
     });
   });

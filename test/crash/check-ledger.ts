@@ -3,6 +3,10 @@ import type { Entry, Noted } from "./job.js";
 export interface Crashes {
   /** Processes that were killed. */
   readonly kills: number;
+  /** The longest series of processes of one thread that were killed one after another. */
+  readonly mostInARow: number;
+  /** How often messages were written to the archive. */
+  readonly archived: number;
   /** Runs that ended by themselves. */
   readonly finishedRuns: number;
   readonly finishedTools: number;
@@ -10,6 +14,10 @@ export interface Crashes {
   readonly unsavedResults: number;
   /** Results that were saved only beside a checkpoint, because their run was killed before the next checkpoint. */
   readonly resultsBesideCheckpoint: number;
+  /** Messages that were saved or shown, and are lost. They are among the faults. */
+  readonly lost: number;
+  /** Tools that ran again although their result was saved. They are among the faults. */
+  readonly runTwice: number;
   /** What must never be. Empty if all is well. */
   readonly faults: readonly string[];
 }
@@ -28,6 +36,8 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const applied = new Set<string>();
   const written = new Set<string>();
   const finishedTools = new Set<string>();
+  const lost = new Set<string>();
+  let runTwice = 0;
   let finishedRuns = 0;
 
   const keep = (messages: readonly Noted[], boot: number) => {
@@ -36,8 +46,9 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const demand = (messages: readonly Noted[], where: string) => {
     const there = new Set(messages.map(({ key }) => key));
     for (const [key, since] of kept) {
-      if (!there.has(key))
-        faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
+      if (there.has(key)) continue;
+      lost.add(key);
+      faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
     }
   };
 
@@ -58,6 +69,7 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
       for (const { key } of results) if (key !== undefined) written.add(key);
     }
     if (entry.kind === "tool-start" && kept.has(`result ${entry.callId}`)) {
+      runTwice += 1;
       faults.push(`${where}: the tool of ${entry.callId} ran again, although its result was saved`);
     }
     if (entry.kind === "tool-end") finishedTools.add(`result ${entry.callId}`);
@@ -73,12 +85,29 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   const ended = entries.filter(({ kind }) => kind === "result" || kind === "error").length;
   return {
     kills: boots - ended,
+    mostInARow: longestSeries(entries),
+    archived: entries.filter(({ kind }) => kind === "store-end").length,
     finishedRuns,
     finishedTools: finishedTools.size,
     unsavedResults: [...finishedTools].filter((key) => !kept.has(key)).length,
     resultsBesideCheckpoint: [...written].filter((key) => !appliedBefore(entries, key)).length,
+    lost: lost.size,
+    runTwice,
     faults,
   };
+}
+
+/** How many processes in a row wrote no end into the ledger. */
+function longestSeries(entries: readonly Entry[]): number {
+  let most = 0;
+  let current = 0;
+  for (const { kind } of entries) {
+    if (kind === "boot") current += 1;
+    // The process of this entry has lived, so the series ended before it.
+    if (kind === "result" || kind === "error") current = 0;
+    else if (kind === "boot") most = Math.max(most, current - 1);
+  }
+  return Math.max(most, current);
 }
 
 /** Whether a result was in a checkpoint of the process that wrote it. */

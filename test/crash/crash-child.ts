@@ -3,13 +3,15 @@
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { AIMessage, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { createAgentGraph } from "../../src/index.js";
+import { coverageOf } from "../../src/history/messages/summary.js";
+import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
+import { PlayedModel } from "../support/played-model.js";
 import { answeredIdOf, callIdsOf, strictViolations } from "../support/strict-check.js";
 import { connect } from "./connect.js";
 import type { Entry, Job, Noted, Operation } from "./job.js";
@@ -17,6 +19,40 @@ import type { Entry, Job, Noted, Operation } from "./job.js";
 const TOOLS = ["first", "second", "third"];
 const LONGEST_TOOL_MS = 12;
 const RESULT = "result of ";
+/** A turn of two rounds is longer, so each turn has a summary or two. */
+const SUMMARIES = { coveredMessages: "archive", maxTokensBeforeSummary: 250, messagesToKeep: 5 } as const;
+
+type Respond = (messages: readonly BaseMessage[], round: number) => readonly AIMessageChunk[];
+
+/** A model whose process can die before a chunk. Each response knows how many the process had before. */
+class ChunkedModel extends PlayedModel {
+  readonly #passChunk: () => void;
+  readonly #respond: Respond;
+  #round = 0;
+
+  constructor(passChunk: () => void, respond: Respond) {
+    super();
+    this.#passChunk = passChunk;
+    this.#respond = respond;
+  }
+
+  protected override async play(messages: readonly BaseMessage[]): Promise<readonly AIMessageChunk[]> {
+    const round = this.#round;
+    this.#round += 1;
+    return this.#respond(messages, round);
+  }
+
+  override async *_streamResponseChunks(
+    ...given: Parameters<PlayedModel["_streamResponseChunks"]>
+  ): ReturnType<PlayedModel["_streamResponseChunks"]> {
+    for await (const chunk of super._streamResponseChunks(...given)) {
+      this.#passChunk();
+      yield chunk;
+    }
+  }
+}
+
+const textChunks = (text: string) => text.split(/(?<= )/).map((content) => new AIMessageChunk({ content }));
 
 function noteMessage(message: BaseMessage): Noted {
   const calls = callIdsOf(message).join();
@@ -25,6 +61,8 @@ function noteMessage(message: BaseMessage): Noted {
 }
 
 function keyOf(message: BaseMessage): string | undefined {
+  // The next summary replaces it.
+  if (coverageOf(message) !== undefined) return undefined;
   if (message.type === "human") return `human ${message.text}`;
   if (message.type !== "tool") return `${message.type} ${message.id}`;
   // Whoever writes a placeholder does not know what the tool returned.
@@ -51,17 +89,22 @@ async function work(job: Job): Promise<void> {
   };
 
   note({ kind: "boot", text: job.text });
-  const { saver, close } = await connect(job.database);
-  const model = new FunctionModel(({ messages }) => {
-    pass({ kind: "model", faults: strictViolations(messages) });
-    const sinceUser = messages.slice(messages.findLastIndex(({ type }) => type === "human"));
-    const round = sinceUser.filter((message) => callIdsOf(message).length > 0).length;
-    if (round >= job.rounds) return `answer of ${boot}`;
-    const tool_calls = TOOLS.map((name, index) => {
-      const id = `c${boot}_${round}_${index}`;
-      return { id, name, args: { callId: id }, type: "tool_call" as const };
-    });
-    return new AIMessage({ content: "", tool_calls });
+  const { saver, store, close } = await connect(job.database, threadId);
+  const model = new ChunkedModel(
+    () => pass({ kind: "chunk" }),
+    (messages, round) => {
+      pass({ kind: "model", faults: strictViolations(messages) });
+      if (round >= job.rounds) return textChunks(`answer of ${boot}`);
+      const tool_calls = TOOLS.map((name, index) => {
+        const id = `c${boot}_${round}_${index}`;
+        return { id, name, args: { callId: id }, type: "tool_call" as const };
+      });
+      return [...textChunks("I look it up. "), new AIMessageChunk({ content: "", tool_calls })];
+    },
+  );
+  const summaryModel = new FunctionModel(({ index }) => {
+    pass({ kind: "summary" });
+    return `summary ${index} of ${boot}`;
   });
   const tools = TOOLS.map((name) =>
     tool(
@@ -74,21 +117,38 @@ async function work(job: Job): Promise<void> {
       { name, description: name, schema: z.object({ callId: z.string() }) },
     ),
   );
-  const makeGraph = job.agent === undefined ? createAgentGraph : await loadMaker(job.agent);
-  const graph = makeGraph({
-    model,
-    tools,
-    checkpointer: noted(saver, pass),
-    ...(job.agent === undefined && { maxTokensBeforeSummary: 0 }),
-  });
+  const parts = { model, tools, checkpointer: noted(saver, pass) };
+  const graph =
+    job.agent === undefined
+      ? createAgentGraph({
+          ...parts,
+          ...(job.isSummarised
+            ? { ...SUMMARIES, summaryModel, store: notedStore(store, pass) }
+            : { maxTokensBeforeSummary: 0 }),
+        })
+      : await makeOther(job.agent, parts);
+  /** The whole conversation, with what is in the archive. It throws if the archive has lost a message. */
+  const noteHistory = async (state: { messages?: unknown }): Promise<Noted[]> => {
+    // Others have no archive.
+    if (job.agent !== undefined) return noteAll(state.messages);
+    const lost: string[] = [];
+    const whole = await readFullHistory(store, threadId, state, { onMissing: ({ id }) => lost.push(id) });
+    if (lost.length > 0) throw new Error(`The archive has lost ${lost.join()}.`);
+    return noteAll(whole);
+  };
   const config = { configurable: { thread_id: threadId } };
-  const { messages } = (await graph.getState(config)).values;
-  note({ kind: "state", messages: noteAll(messages), faults: [] });
+  const { values } = await graph.getState(config);
+  note({ kind: "state", messages: await noteHistory(values), faults: [] });
   process.send?.("started");
   try {
     const input = job.text === null ? null : { messages: job.text };
     const result = await graph.invoke(input, { ...config, durability });
-    note({ kind: "result", messages: noteAll(result.messages), faults: strictViolations(result.messages) });
+    note({
+      kind: "result",
+      messages: await noteHistory(result),
+      // Others store what they like, and repair what the model gets.
+      faults: job.agent === undefined ? strictViolations(result.messages) : [],
+    });
   } catch (error) {
     const { name, message } = Object(error);
     note({ kind: "error", name: String(name), message: String(message) });
@@ -97,10 +157,10 @@ async function work(job: Job): Promise<void> {
   process.disconnect();
 }
 
-/** The maker of another implementation. Its graph has the methods of ours that are used here. */
-async function loadMaker(file: string): Promise<typeof createAgentGraph> {
+/** The graph of another implementation. It has the methods of ours that are used here. */
+async function makeOther(file: string, parts: object): Promise<ReturnType<typeof createAgentGraph>> {
   const { adapter } = await import(pathToFileURL(file).href);
-  return adapter.makeGraph;
+  return adapter.makeGraph(parts);
 }
 
 /** A view of a checkpointer that passes on when a write begins, and when the database has it. */
@@ -140,6 +200,27 @@ function noted(
         checkpointId: String(config.configurable?.["checkpoint_id"]),
         messages: writes.flatMap(([channel, value]) => (channel === "messages" ? noteAll(value) : [])),
       });
+    },
+  });
+}
+
+/** A view of a store that passes on when a write begins, and when the database has it. */
+function notedStore(
+  store: BaseStore,
+  pass: (entry: { kind: "store-start" | "store-end" }) => void,
+): BaseStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "batch") return value.bind(target);
+      return async (operations: readonly object[]) => {
+        const isWrite = operations.some((operation) => "value" in operation);
+        if (isWrite) pass({ kind: "store-start" });
+        const results = await Reflect.apply(value, target, [operations]);
+        if (isWrite) pass({ kind: "store-end" });
+        return results;
+      };
     },
   });
 }

@@ -3,19 +3,30 @@
 /** A moment of a run at which a child can kill itself. */
 export const OPERATIONS = [
   "model",
+  "chunk",
   "tool-start",
   "tool-end",
   "put-start",
   "put-end",
   "writes-start",
   "writes-end",
+  "summary",
+  "store-start",
+  "store-end",
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
+/** Those of a thread that is summarised only. A run has few of them. */
+export const SUMMARY_OPERATIONS: readonly Operation[] = ["summary", "store-start", "store-end"];
+
 export type Durability = "sync" | "async" | "exit";
 
-/** Where threads are saved: a file for SQLite, or the URL of a PostgreSQL database and a schema. */
+/**
+ * Where threads are saved: a file for SQLite, the URL of a PostgreSQL database and a schema, or a folder for the
+ * memory of a process, which would be gone with the process. Archives are beside them.
+ */
 export type Database =
+  | { readonly kind: "memory"; readonly folder: string }
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "postgres"; readonly url: string; readonly schema: string };
 
@@ -27,13 +38,15 @@ export interface Job {
   readonly boot: number;
   /** The message of the user; null to go on with what the process before has left. */
   readonly text: string | null;
-  /** How many times the model calls three tools before it answers. */
+  /** How many times the model of this process calls three tools before it answers. */
   readonly rounds: number;
+  /** Whether the thread is summarised early, and its covered messages go to the archive. */
+  readonly isSummarised: boolean;
   /** The child kills itself at the n-th of these operations. */
   readonly killAt: { readonly operation: Operation; readonly count: number } | undefined;
   /** A file to which the child appends one entry a line. */
   readonly ledger: string;
-  /** A module whose `adapter.makeGraph` makes the agent of another implementation. Undefined: `createAgentGraph`. */
+  /** The file of a module whose `adapter.makeGraph` makes another agent. Undefined: `createAgentGraph` makes it. */
   readonly agent?: string;
 }
 
@@ -53,7 +66,7 @@ export type Entry = { readonly boot: number } & (
     }
   | { readonly kind: "model"; readonly faults: readonly string[] }
   | { readonly kind: "tool-start" | "tool-end"; readonly callId: string }
-  | { readonly kind: "put-start" | "writes-start" }
+  | { readonly kind: "put-start" | "writes-start" | "chunk" | "summary" | "store-start" | "store-end" }
   | {
       readonly kind: "put-end";
       readonly checkpointId: string;

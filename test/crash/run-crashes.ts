@@ -1,22 +1,23 @@
 /** Runs turns of one agent in child processes that are killed, and checks what the thread keeps. */
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { type Crashes, checkLedger } from "./check-ledger.js";
-import { type Database, type Durability, type Entry, type Job, OPERATIONS } from "./job.js";
+import { type AgentSource, type Children, readLedger, withChildren } from "./children.js";
+import {
+  type Database,
+  type Durability,
+  type Entry,
+  type Job,
+  OPERATIONS,
+  SUMMARY_OPERATIONS,
+} from "./job.js";
 
-const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
-/** Inside the repository, so that the child finds its packages. */
-const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 /** A new thread begins after this many kills. */
 const KILLS_A_THREAD = 10;
-const LONGEST_RUN_MS = 250;
+const LONGEST_RUN_MS = 500;
 const HIGHEST_COUNT = 8;
+/** Of the operations of a summary, of which a run has few. */
+const HIGHEST_SUMMARY_COUNT = 2;
 
 export interface CrashOptions {
   readonly database: Database;
@@ -27,108 +28,59 @@ export interface CrashOptions {
   /** Which share of the kills comes after a time, and not at an operation. @default 0.4 */
   readonly timedShare?: number;
   /**
-   * Another implementation: the module of its adapter, and a folder from which its packages are found.
+   * Another implementation. Its threads are not summarised.
    *
    * @default `createAgentGraph`
    */
-  readonly agent?: { readonly module: string; readonly bundles: string };
+  readonly agent?: AgentSource;
   /** Contract: gets the ledger of each thread with a fault. */
   readonly onFault?: (entries: readonly Entry[], crashes: Crashes) => void;
 }
 
-/** Loading takes longer than a turn, so the next process loads while one works. */
-class Children {
-  readonly #bundle: string;
-  #next: Promise<ChildProcess>;
-
-  constructor(bundle: string) {
-    this.#bundle = bundle;
-    this.#next = startChild(bundle);
-  }
-
-  async run(job: Job, killAfterMs: number | undefined): Promise<void> {
-    const child = await this.#next;
-    this.#next = startChild(this.#bundle);
-    const exited = once(child, "exit");
-    const started = once(child, "message");
-    child.send(job);
-    if (killAfterMs !== undefined) {
-      await Promise.race([started, exited]);
-      await Promise.race([delay(killAfterMs), exited]);
-      child.kill("SIGKILL");
-    }
-    await exited;
-  }
-
-  async close(): Promise<void> {
-    (await this.#next).kill("SIGKILL");
-  }
-}
-
-function makeFolder(parent: string): string {
-  mkdirSync(parent, { recursive: true });
-  return mkdtempSync(join(parent, "tether-crash-"));
-}
-
-/** A process that compiles its own sources takes three times as long to start. */
-async function bundle(source: string, outfile: string): Promise<string> {
-  const options = { bundle: true, packages: "external", format: "esm", platform: "node" } as const;
-  await build({ ...options, entryPoints: [source], outfile });
-  return outfile;
-}
-
-async function startChild(bundle: string): Promise<ChildProcess> {
-  const child = fork(bundle);
-  await once(child, "message");
-  return child;
-}
-
 export async function runCrashes(options: CrashOptions): Promise<Crashes> {
-  const folder = makeFolder(BUNDLES);
-  const children = new Children(await bundle(CHILD, join(folder, "crash-child.mjs")));
-  const others = options.agent && makeFolder(options.agent.bundles);
-  const all: Crashes[] = [];
-  try {
-    const agent = options.agent && others && (await bundle(options.agent.module, join(others, "agent.mjs")));
-    let kills = 0;
-    for (let thread = 0; kills < options.kills; thread += 1) {
-      const ledger = join(folder, `${thread}.jsonl`);
-      const wanted = Math.min(KILLS_A_THREAD, options.kills - kills);
-      const crashes = await crashThread(options, children, { ledger, threadId: `${thread}`, wanted, agent });
-      all.push(crashes);
-      kills += crashes.kills;
-    }
-  } finally {
-    await children.close();
-    rmSync(folder, { recursive: true });
-    if (others !== undefined) rmSync(others, { recursive: true });
-  }
-  return sum(all);
+  return withChildren(
+    1,
+    async (folder, [children]) => {
+      const all: Crashes[] = [];
+      let kills = 0;
+      for (let thread = 0; kills < options.kills; thread += 1) {
+        const ledger = join(folder, `${thread}.jsonl`);
+        const wanted = Math.min(KILLS_A_THREAD, options.kills - kills);
+        const isSummarised =
+          options.agent === undefined && (thread % 2 === 1 || options.kills <= KILLS_A_THREAD);
+        const job = { ledger, threadId: `${thread}`, wanted, isSummarised };
+        const crashes = await crashThread(options, children, job);
+        all.push(crashes);
+        kills += crashes.kills;
+      }
+      return sum(all);
+    },
+    options.agent,
+  );
 }
 
 interface ThreadJob {
   readonly ledger: string;
   readonly threadId: string;
   readonly wanted: number;
-  readonly agent: string | undefined;
+  readonly isSummarised: boolean;
 }
 
 async function crashThread(
   { database, durability, random, timedShare = 0.4, onFault }: CrashOptions,
   children: Children,
-  { ledger, threadId, wanted, agent: module }: ThreadJob,
+  { ledger, threadId, wanted, isSummarised }: ThreadJob,
 ): Promise<Crashes> {
-  const read = (): Entry[] =>
-    readFileSync(ledger, "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line));
   const upTo = (most: number) => Math.floor(random() * most);
-  const agent = module === undefined ? {} : { agent: module };
+  const operations = OPERATIONS.filter((name) => isSummarised || !SUMMARY_OPERATIONS.includes(name));
+  const chooseMoment = () => {
+    const operation = operations[upTo(operations.length)] ?? "model";
+    const most = SUMMARY_OPERATIONS.includes(operation) ? HIGHEST_SUMMARY_COUNT : HIGHEST_COUNT;
+    return { operation, count: 1 + upTo(most) };
+  };
   let crashes = checkLedger([]);
   for (let boot = 0; boot === 0 || crashes.kills < wanted; boot += 1) {
     const isTimed = random() < timedShare;
-    const operation = OPERATIONS[upTo(OPERATIONS.length)] ?? "model";
     const job: Job = {
       database,
       durability,
@@ -136,16 +88,16 @@ async function crashThread(
       boot,
       text: boot === 0 || random() < 0.65 ? `message ${boot}` : null,
       rounds: 2 + upTo(2),
-      killAt: isTimed ? undefined : { operation, count: 1 + upTo(HIGHEST_COUNT) },
+      isSummarised,
+      killAt: isTimed ? undefined : chooseMoment(),
       ledger,
-      ...agent,
     };
     await children.run(job, isTimed ? random() * LONGEST_RUN_MS : undefined);
-    crashes = checkLedger(read());
+    crashes = checkLedger(readLedger(ledger));
   }
-  const last = { database, durability, threadId, boot: 1_000, text: "the end", rounds: 1, ledger, ...agent };
-  await children.run({ ...last, killAt: undefined }, undefined);
-  const entries = read();
+  const end = { boot: 1_000, text: "the end", rounds: 1, killAt: undefined };
+  await children.run({ database, durability, threadId, isSummarised, ledger, ...end }, undefined);
+  const entries = readLedger(ledger);
   crashes = checkLedger(entries);
   if (crashes.faults.length > 0) onFault?.(entries, crashes);
   return crashes;
@@ -156,10 +108,14 @@ function sum(all: readonly Crashes[]): Crashes {
     all.reduce((before, each) => before + count(each), 0);
   return {
     kills: total(({ kills }) => kills),
+    mostInARow: Math.max(0, ...all.map(({ mostInARow }) => mostInARow)),
+    archived: total(({ archived }) => archived),
     finishedRuns: total(({ finishedRuns }) => finishedRuns),
     finishedTools: total(({ finishedTools }) => finishedTools),
     unsavedResults: total(({ unsavedResults }) => unsavedResults),
     resultsBesideCheckpoint: total(({ resultsBesideCheckpoint }) => resultsBesideCheckpoint),
+    lost: total(({ lost }) => lost),
+    runTwice: total(({ runTwice }) => runTwice),
     faults: all.flatMap(({ faults }) => faults),
   };
 }

@@ -80,6 +80,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
   allowedSettings: names("ALLOWED_SETTINGS"),
   steering: flag("STEERING", false),
+  messagesChannel: oneOf("MESSAGES_CHANNEL", "delta", "full or delta"),
   coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
 };
 

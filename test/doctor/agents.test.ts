@@ -82,6 +82,14 @@ const KINDS: Readonly<
       checkpointer,
       stateSchema: z.object({ notes: z.array(z.string()).default([]) }),
     }),
+  "createAgentGraph over a delta channel": async (model, { fast, heedful }, checkpointer) =>
+    createAgentGraph({
+      model,
+      tools: [fast, heedful],
+      checkpointer,
+      messagesChannel: "delta",
+      stateSchema: z.object({ notes: z.array(z.string()).default([]) }),
+    }),
 };
 
 async function open(kind: string, saver: BaseCheckpointSaver) {

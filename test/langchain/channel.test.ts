@@ -147,6 +147,9 @@ it("another declaration before the middleware loses against `stateSchema: tether
 
 describe("the options", () => {
   it.each([
+    [null, "`options`"],
+    [[], "`options`"],
+    ["openai", "`options`"],
     [{ dialekt: "openai" }, "`option`"],
     [{ dialect: "klingon" }, "dialect"],
     [{ maxTokens: -1 }, "`maxTokens`"],

@@ -12,6 +12,7 @@ import {
   modelRetryMiddleware,
   piiMiddleware,
   todoListMiddleware,
+  toolErrorMiddleware,
   toolRetryMiddleware,
 } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -180,6 +181,26 @@ describe("`toolRetryMiddleware`", () => {
   it("before this one needs `keepToolErrors: false`, because it sees no error otherwise", async () => {
     expect(await ask([retry(), tetherMiddleware()])).toBe("tool! Error: once\n Please fix your mistakes.");
     expect(await ask([retry(), tetherMiddleware({ keepToolErrors: false })])).toBe("tool: in the end");
+  });
+});
+
+describe("`toolErrorMiddleware`", () => {
+  const hiding = () => toolErrorMiddleware({ onError: () => "The tool failed." });
+  const ask = async (middleware: readonly object[]) => {
+    const { failing } = createProbe();
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.type === "tool" ? "Done." : calls(["failing", {}, "f"]),
+    );
+    return script(await open(model, middleware, { tools: [failing] }).send("Go."))[2];
+  };
+
+  it("after this one hides the error from the model", async () => {
+    expect(await ask([tetherMiddleware(), hiding()])).toBe("tool! The tool failed.");
+  });
+
+  it("before this one needs `keepToolErrors: false`, because it sees no error otherwise", async () => {
+    expect(await ask([hiding(), tetherMiddleware()])).toContain("secret");
+    expect(await ask([hiding(), tetherMiddleware({ keepToolErrors: false })])).toBe("tool! The tool failed.");
   });
 });
 

@@ -24,6 +24,37 @@ const throwing = createMiddleware({
   },
 });
 
+const idle = createMiddleware({ name: "Idle", afterModel: () => undefined });
+
+// With a middleware that has `afterModel`, and in version 1, LangChain does not run a call whose id has a result.
+it.each([
+  ["with a middleware after the model", { middleware: [idle, tetherMiddleware()] }],
+  ["in version 1 of its tool node", { middleware: [tetherMiddleware()], version: "v1" }],
+])("a call is run, although an earlier call had its id: %s", async (_title, options) => {
+  const { fast, runs } = createProbe();
+  const model = scripted(
+    calls(["fast", { label: "one" }, "x"]),
+    "Done.",
+    calls(
+      ["fast", { label: "two" }, "x"],
+      ["fast", { label: "three" }, "x"],
+      ["fast", { label: "four" }, "y"],
+    ),
+    "Done again.",
+  );
+  const agent = createAgent({ model, tools: [fast], checkpointer: new MemorySaver(), ...options } as never);
+  const thread = openAgentThread(agent as unknown as AnyAgent);
+  await thread.send("Go.");
+  expect(script(await thread.send("Again.")).slice(5)).toEqual([
+    "ai> fast fast fast",
+    "tool: fast done two",
+    "tool: fast done three",
+    "tool: fast done four",
+    "ai: Done again.",
+  ]);
+  expect(runs).toEqual(["fast:one", "fast:two", "fast:three", "fast:four"]);
+});
+
 describe("a tool that throws", () => {
   it.each([
     ["alone", [tetherMiddleware()], "secret -"],

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/messages/summary.js";
 import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { type ReducedMessages, reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import { pairedMessagesDeltaReducer } from "../../src/langgraph/paired-messages-delta.js";
+import { pairedMessagesDeltaReducer } from "../../src/langgraph/channels/paired-messages-delta.js";
 import { build, buildDistinct, entries, splits } from "../support/arbitraries.js";
 import { noMessage } from "../support/foreign-values.js";
 import { runs } from "../support/law-runs.js";

@@ -166,6 +166,8 @@ async function crashing() {
     checkpointer,
     store,
     coveredMessages: "archive",
+    // The saver above reads the messages in checkpoints.
+    messagesChannel: "full",
   });
   await graph.updateState(thread, { messages: said });
   const state = async () => messagesOf((await graph.getState(thread)).values);

@@ -48,6 +48,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   contextSchema: ["Default: none", undefined],
   middleware: ["Default: none", []],
   checkpointer: ["Default: none", undefined],
+  messagesChannel: ["Default: `full`", "full"],
   concurrentRuns: ["Default: `enqueue`", "enqueue"],
   store: ["Default: none", undefined],
   allowedSettings: ['Default: all that are marked "per run"', undefined],

@@ -1,19 +1,33 @@
-/** The checkpointers that tests run over. PostgreSQL takes part if `DATABASE_URL` names a database. */
+/** The checkpointers and stores that tests run over. PostgreSQL takes part if `DATABASE_URL` names a database. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BaseCheckpointSaver, type Checkpoint, MemorySaver } from "@langchain/langgraph";
+import {
+  type BaseCheckpointSaver,
+  type BaseStore,
+  type Checkpoint,
+  InMemoryStore,
+  MemorySaver,
+} from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { onTestFinished } from "vitest";
+import { FileStore } from "./file-saver.js";
 
 export interface SaverKind {
   readonly title: string;
   /** Whether it can be used here. */
   readonly isThere: boolean;
-  /** Opens an empty database for one test. Each `connect` makes another checkpointer, as another process has one. */
-  readonly open: () => Promise<{ readonly connect: () => BaseCheckpointSaver }>;
+  /** Opens an empty database for one test. */
+  readonly open: () => Promise<OpenDatabase>;
+}
+
+/** Each call makes another checkpointer or store, as another process has one. */
+export interface OpenDatabase {
+  readonly connect: () => BaseCheckpointSaver;
+  readonly connectStore: () => Promise<BaseStore>;
 }
 
 export const DATABASE_URL = process.env["DATABASE_URL"];
@@ -57,15 +71,16 @@ export const SAVERS: readonly SaverKind[] = [
 ];
 
 /** Views of one checkpointer. They are different objects, so a queue for each object does not connect them. */
-function sharing(saver: MemorySaver) {
+function sharing(saver: MemorySaver): OpenDatabase {
+  const store = new InMemoryStore();
   const get = (target: MemorySaver, name: PropertyKey) => {
     const value: unknown = Reflect.get(target, name, target);
     return typeof value === "function" ? value.bind(target) : value;
   };
-  return { connect: () => new Proxy(saver, { get }) };
+  return { connect: () => new Proxy(saver, { get }), connectStore: async () => store };
 }
 
-async function openSqlite() {
+async function openSqlite(): Promise<OpenDatabase> {
   const folder = mkdtempSync(join(tmpdir(), "tether-sqlite-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return {
@@ -74,12 +89,13 @@ async function openSqlite() {
       onTestFinished(() => void saver.db.close());
       return saver;
     },
+    connectStore: () => FileStore.open(join(folder, "store.jsonl")),
   };
 }
 
 let schemas = 0;
 
-async function openPostgres() {
+async function openPostgres(): Promise<OpenDatabase> {
   schemas += 1;
   const schema = `tether_${process.pid}_${schemas}`;
   const connect = () => {
@@ -87,6 +103,12 @@ async function openPostgres() {
     onTestFinished(() => saver.end());
     return saver;
   };
+  const connectStore = async () => {
+    const store = PostgresStore.fromConnString(DATABASE_URL ?? "", { schema });
+    onTestFinished(() => store.stop());
+    await store.setup();
+    return store;
+  };
   await connect().setup();
-  return { connect };
+  return { connect, connectStore };
 }

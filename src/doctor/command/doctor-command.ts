@@ -8,7 +8,7 @@ import type { ThreadRef, ThreadStore } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import type { GivenOptions } from "./line/options.js";
-import { quoted, selectionOf, targetFlags, targetOf } from "./line/target-of.js";
+import { selectionOf, targetFlags, targetOf, threadFlags } from "./line/target-of.js";
 import { countThread, noCounts, outcomeOf, type PrintedThread } from "./output/doctor-report.js";
 import { endingText, threadText } from "./output/doctor-text.js";
 import { excerptOf } from "./output/excerpt-of.js";
@@ -49,6 +49,7 @@ async function diagnoseAll(
   const {
     format = "text",
     dialect,
+    "max-tokens": maxTokens,
     "fail-on": failOn = "error",
     "max-findings": most = Number.POSITIVE_INFINITY,
   } = options;
@@ -66,26 +67,30 @@ async function diagnoseAll(
 
   const work = async (ref: ThreadRef, thread: StoredThread) => {
     const measured = await withSizes(store, ref, thread);
-    const report = diagnoseThread(measured, { ...(dialect !== undefined && { dialect }) });
+    const report = diagnoseThread(measured, { maxTokens, ...(dialect !== undefined && { dialect }) });
     return { report, excerpts: options["no-redact"] === true ? thread : undefined };
   };
   const { missing, stopped } = await readThreads(store, reading, io, work, async ({ report, excerpts }) => {
     counts = countThread(counts, report);
-    const isMended = report.findings.some(
-      ({ severity, fixes }) => severity !== "info" && fixes.some(({ kind }) => MENDED.has(kind)),
-    );
+    const canRepair =
+      !isWaiting(report.status) && report.findings.every(({ code }) => code !== "state/other-graph");
+    const isMended =
+      canRepair &&
+      report.findings.some(
+        ({ severity, fixes }) => severity !== "info" && fixes.some(({ kind }) => MENDED.has(kind)),
+      );
     if (isMended && broken.length <= MOST_NAMED) broken.push(report.threadId);
     const shown = report.findings.slice(0, Math.max(0, most - listed));
     listed += shown.length;
     unlisted += report.findings.length - shown.length;
     if (shown.length === 0) return;
     const { schemaVersion: _, ...fields } = report;
-    const command = `${repair} --thread ${quoted(report.threadId)}`;
+    const command = `${repair} ${threadFlags([report.threadId])}`;
     const findings = shown.map((finding) => ({
       ...finding,
       fixes: finding.fixes.map((fix) => ({
         ...fix,
-        command: MENDED.has(fix.kind) && !isWaiting(report.status) ? command : null,
+        command: MENDED.has(fix.kind) && canRepair ? command : null,
       })),
       ...(excerpts !== undefined &&
         finding.index !== null && { excerpt: excerptOf(excerpts, finding.index) }),
@@ -107,7 +112,7 @@ async function diagnoseAll(
   else if (format === "ndjson")
     await output.write(`${JSON.stringify({ type: "summary", schemaVersion: 1, ...rest })}\n`);
   else {
-    const names = broken.length > MOST_NAMED ? "" : ` --thread ${broken.map(quoted).join(" ")}`;
+    const names = broken.length > MOST_NAMED ? "" : ` ${threadFlags(broken)}`;
     const mend = broken.length === 0 ? undefined : `${repair}${names}`;
     await output.write(endingText({ counts, isEmpty, unlisted, missing, stopped, mend }));
   }

@@ -109,7 +109,7 @@ async function repairAll(
         await output.write("Nothing was written.\n");
         return EXIT.findings;
       }
-      const { skipped, waiting, subgraphs, unreadable } = counts;
+      const { skipped, waiting, subgraphs, unreadable, otherGraph } = counts;
       counts = {
         ...noRepairs(),
         threads: counts.threads - refs.length,
@@ -117,6 +117,7 @@ async function repairAll(
         waiting,
         subgraphs,
         unreadable,
+        otherGraph,
       };
       listed = 0;
       printed.length = 0;

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from "./exit-codes.js";
 import { runExplain } from "./explain-command.js";
 import { helpText } from "./line/help.js";
 import { asksForHelp, type CommandLine, commandOf, parseOptions } from "./line/parse-options.js";
+import { printable } from "./output/printable.js";
 import { runRepair } from "./repair-command.js";
 import { runSize } from "./size-command.js";
 import { runUndo } from "./undo-command.js";
@@ -17,7 +18,9 @@ import { runUndo } from "./undo-command.js";
  * @param args The words after the name of the program.
  * @returns The exit code.
  */
-export async function runCommandLine(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+export async function runCommandLine(args: readonly string[], given: CommandIo): Promise<ExitCode> {
+  const { output } = given;
+  const io = { ...given, output: { ...output, write: (text: string) => output.write(printable(text)) } };
   try {
     const command = commandOf(args);
     if (command === undefined && args.length > 0 && !asksForHelp(args))
@@ -28,16 +31,26 @@ export async function runCommandLine(args: readonly string[], io: CommandIo): Pr
     }
     return await run(parseOptions(command, args.slice(1)), io);
   } catch (error) {
+    await reportAsJson(args, error, io);
     if (UsageError.isInstance(error) || isSettingError(error)) {
-      await io.errors.write(`${reasonOf(error)}\n`);
+      await io.errors.write(`${printable(reasonOf(error))}\n`);
       return EXIT.usage;
     }
     const stack = typeof Object(error).stack === "string" ? Object(error).stack : reasonOf(error);
     await io.errors.write(
-      `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${stack}\n`,
+      `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${printable(stack)}\n`,
     );
     return EXIT.ownFault;
   }
+}
+
+/** A script that reads JSON gets JSON, also where the command line itself is wrong. */
+async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
+  const format = /(?:^|\s)--format[\s=](json|ndjson)(?=\s|$)/.exec(args.join(" "))?.[1];
+  if (format === undefined || args[0] === "undo") return;
+  const failure = { schemaVersion: 1, outcome: "failed", error: reasonOf(error) } as const;
+  const type = format === "ndjson" ? { type: "error" } : {};
+  await output.write(`${JSON.stringify({ ...type, ...failure })}\n`);
 }
 
 const isSettingError = (error: unknown): boolean =>

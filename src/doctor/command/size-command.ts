@@ -8,6 +8,7 @@ import { concurrencyOf } from "./doctor-command.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import type { GivenOptions } from "./line/options.js";
 import { selectionOf, targetOf } from "./line/target-of.js";
+import { printableLine } from "./output/printable.js";
 import { amount } from "./output/progress.js";
 import { readThreads } from "./read-threads.js";
 
@@ -55,7 +56,7 @@ export async function runSize(options: GivenOptions, io: CommandIo): Promise<Exi
       async (ref, thread) => {
         // What a subgraph stores is counted with its thread.
         if (ref.namespace !== "") return "subgraph" as const;
-        return sizeOf({ ...thread, sizes: await measure(ref) });
+        return sizeOf({ ...thread, sizes: await measure(ref).catch(() => undefined) });
       },
       async (report) => {
         if (report === "subgraph") return;
@@ -110,7 +111,7 @@ function sizeText(
       savedByDelta,
       savedByArchive,
     }) => [
-      `  ${threadId}`,
+      `  ${printableLine(threadId)}`,
       `      ${bytes(totalBytes)} in ${amount(checkpoints, "checkpoint")}; the list: ${amount(messages, "message")}, ${bytes(latestMessagesBytes)}`,
       `      the next turn adds about ${bytes(nextTurnBytes)}`,
       ...(savedByDelta > 0 ? [`      a delta channel would have saved about ${bytes(savedByDelta)}`] : []),

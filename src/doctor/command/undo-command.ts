@@ -15,6 +15,7 @@ import { EXIT, type ExitCode } from "./exit-codes.js";
 import type { GivenOptions } from "./line/options.js";
 import type { CommandLine } from "./line/parse-options.js";
 import { targetOf } from "./line/target-of.js";
+import { printable, printableLine } from "./output/printable.js";
 import { amount } from "./output/progress.js";
 import { wrapText } from "./output/wrap-text.js";
 
@@ -39,7 +40,9 @@ export async function runUndo({ options, operands }: CommandLine, io: CommandIo)
   try {
     const other = intents.find(({ target }) => target !== store.target);
     if (other !== undefined)
-      await errors.write(`The receipt was written for ${other.target}, and this is ${store.target}.\n`);
+      await errors.write(
+        printable(`The receipt was written for ${other.target}, and this is ${store.target}.\n`),
+      );
     await output.write(`tether undo · ${store.target}\n\n`);
     if (
       !options.yes &&
@@ -106,5 +109,5 @@ function outcomeText(outcome: UndoOutcome): string {
     skipped: () => (outcome.kind === "skipped" ? outcome.description : ""),
     failed: () => (outcome.kind === "failed" ? `failed: ${outcome.error}` : ""),
   }[outcome.kind]();
-  return `  ${MARKS[outcome.kind]} ${outcome.threadId}\n${wrapText(said, "      ")}\n`;
+  return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(said, "      ")}\n`;
 }

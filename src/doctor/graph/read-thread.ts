@@ -1,10 +1,10 @@
 /** Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left. */
 
 import type { CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
+import { pairedMessagesDeltaReducer } from "../../langgraph/channels/paired-messages-delta.js";
 import { hasFailedTask } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { pinMessages } from "../../langgraph/checkpoints/pin-messages.js";
 import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
-import { pairedMessagesDeltaReducer } from "../../langgraph/paired-messages-delta.js";
 import {
   isDeltaChannel,
   MESSAGES,
@@ -18,6 +18,7 @@ import type { OpenTask, StoredMessages, StoredThread, ThreadStatus } from "../st
 import type { ThreadRef } from "../thread-store.js";
 import { findEndedRuns } from "./find-ended-runs.js";
 import type { OpenedGraph } from "./graph-thread.js";
+import { isOwnName, otherGraphReason } from "./other-graph.js";
 
 /** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
 export async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredThread> {
@@ -37,7 +38,9 @@ export async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<S
 
   const graph = { graph: opened.graph, saver };
   const list = await listAt(graph, tuple);
-  const own = namespace === "" ? await readOwn(opened, place) : undefined;
+  const otherGraph = namespace === "" ? otherGraphReason(opened.graph, tuple.checkpoint) : undefined;
+  // What this graph makes of a thread of another one says nothing about the thread.
+  const own = namespace === "" && otherGraph === undefined ? await readOwn(opened, place) : undefined;
   const shown = own?.kind === "read" ? own.state : await readTolerantly(graph, place);
   const tasks = shown?.tasks.map(openTask) ?? [];
   const values = tuple.checkpoint.channel_values;
@@ -52,6 +55,7 @@ export async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<S
     endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(graph, tuple) : [],
     openTasks: tasks.filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
+    otherGraph,
     messagesChannel: isDeltaChannel(opened.graph.channels[MESSAGES]) ? "delta" : "full",
   };
 }
@@ -141,9 +145,4 @@ function openTask({ id, name, error, interrupts }: StateSnapshot["tasks"][number
     error: error === undefined || error === null ? undefined : errorText(error),
     interrupts,
   };
-}
-
-/** LangGraph's own channels have a colon or underscores in their names. */
-function isOwnName(name: string): boolean {
-  return !name.includes(":") && !name.startsWith("__");
 }

@@ -11,6 +11,7 @@ import { isRecord } from "../../shared/is-record.js";
 import { errorText } from "../error-text.js";
 import type { ThreadRef, ThreadWrite, WriteOutcome } from "../thread-store.js";
 import type { OpenedGraph } from "./graph-thread.js";
+import { otherGraphReason } from "./other-graph.js";
 
 /** See `ThreadStore.write`. */
 export async function writeThread(
@@ -25,6 +26,8 @@ export async function writeThread(
   const head = await reading.getTuple(config);
   if (head?.checkpoint.id !== expectedCheckpointId)
     return { kind: "moved", checkpointId: head?.checkpoint.id };
+  const foreign = head && otherGraphReason(graph, head.checkpoint);
+  if (foreign !== undefined) throw new Error(foreign);
   const list = messages.map(asInstance);
   let reason: unknown;
   for (const node of asNode === undefined ? [undefined, ...candidates(head)] : [asNode]) {

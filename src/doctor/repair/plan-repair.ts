@@ -47,6 +47,8 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     steps.unshift({ ...messageOf(undefined), kind: "unbrick", from: null, to: null, description });
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
+  if (thread.otherGraph !== undefined)
+    return { ...base, kind: "skip", reason: "other-graph", description: thread.otherGraph };
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
 }
 

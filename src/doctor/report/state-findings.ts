@@ -7,7 +7,7 @@ import type { Finding } from "../finding.js";
 import type { StoredThread } from "../stored-thread.js";
 import { finding, fix } from "./finding-of.js";
 
-export function stateFindings({ content, status }: StoredThread): Finding[] {
+export function stateFindings({ content, status, otherGraph }: StoredThread): Finding[] {
   if (status === "busy")
     return [
       finding("state/busy", "info", {
@@ -34,6 +34,7 @@ export function stateFindings({ content, status }: StoredThread): Finding[] {
         fixes: [fix("wait")],
       }),
     );
+  if (otherGraph !== undefined) findings.push(finding("state/other-graph", "info", { evidence: otherGraph }));
   const values = content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];
   return [...findings, ...formFindings(values, content.kind === "bricked")];
 }

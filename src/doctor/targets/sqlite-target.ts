@@ -50,17 +50,18 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
       throw new UsageError(
         `The SQLite file ${place} has no tables \`checkpoints\` and \`writes\`, so no LangGraph checkpointer has written to it.`,
       );
+    return {
+      target: `sqlite:${place}`,
+      saver: new SqliteSaver(withoutSetup(db)),
+      // Another program can have tables of these names. Their columns are then missing.
+      table: createTable(db),
+      close: async () => db.close(),
+    };
   } catch (error) {
     db.close();
     if (UsageError.isInstance(error)) throw error;
     throw new UsageError(`The SQLite file ${place} cannot be read: ${reasonOf(error)}`);
   }
-  return {
-    target: `sqlite:${place}`,
-    saver: new SqliteSaver(withoutSetup(db)),
-    table: createTable(db),
-    close: async () => db.close(),
-  };
 };
 
 async function assertDatabase(path: string, place: string): Promise<void> {

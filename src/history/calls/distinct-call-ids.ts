@@ -2,21 +2,27 @@ import type { AIMessage } from "@langchain/core/messages";
 import { callBlockOf, callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Gives the calls of a new response distinct ids: of several calls with one id, the first keeps it. Their
  * results can arrive at different times (one when its tool is ready, one when a human has approved it), and
- * only the id says which call a result answers. Ids of other messages can stay equal: a result goes to the
- * nearest call.
+ * only the id says which call a result answers. For this library, ids of other messages can stay equal: a result
+ * goes to the nearest call.
+ *
+ * @param taken Ids that no call of the response may have. @default none
  */
-export function withDistinctCallIds(message: AIMessage): AIMessage {
+export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<string> = NONE): AIMessage {
   const ids = callsOf(message).map(({ id }) => id);
   const given = new Set(ids.filter((id) => id !== ""));
-  if (given.size === ids.filter((id) => id !== "").length) return message;
+  const isDistinct = given.size === ids.filter((id) => id !== "").length;
+  if (isDistinct && ![...given].some((id) => taken.has(id))) return message;
+  const unused = unusedIds((id) => given.has(id) || taken.has(id));
   const names = new Map<string, string[]>();
   for (const id of ids) {
-    const own = names.get(id);
-    if (own === undefined) names.set(id, [id]);
-    else own.push(unusedId(id, own.length + 1, given));
+    const own = names.get(id) ?? [];
+    names.set(id, own);
+    own.push(own.length === 0 && !taken.has(id) ? id : unused(id));
   }
   const { tool_calls = [], invalid_tool_calls = [], content } = message;
   const rename = renaming(names);
@@ -36,11 +42,15 @@ export function withDistinctCallIds(message: AIMessage): AIMessage {
   });
 }
 
-function unusedId(id: string, number: number, given: Set<string>): string {
-  let name = `${id}_${number}`;
-  while (given.has(name)) name += "_";
-  given.add(name);
-  return name;
+/** Ids like `call_2`. The numbers of an id are tried once, however many calls have it. */
+function unusedIds(isUsed: (id: string) => boolean): (id: string) => string {
+  const last = new Map<string, number>();
+  return (id) => {
+    let number = (last.get(id) ?? 1) + 1;
+    while (isUsed(`${id}_${number}`)) number += 1;
+    last.set(id, number);
+    return `${id}_${number}`;
+  };
 }
 
 /** The n-th occurrence of an id belongs to the n-th call with that id. */

@@ -1,6 +1,7 @@
 /** Finds the calls of a history that wait for a result. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { surveyOf } from "../following/survey.js";
 import { type Call, callsOf } from "../messages/call.js";
 import { isMadeUpResult } from "../messages/result.js";
 import { type Group, groupMessages } from "./group.js";
@@ -26,10 +27,18 @@ const NONE: UnansweredCalls = { dangling: [], pending: [] };
 
 const known = new WeakMap<readonly BaseMessage[], UnansweredCalls>();
 
-/** Reads the history in one pass. The finding is cached by array. */
+/** Reads the messages that the thread's list before did not have. The finding is cached by array. */
 export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCalls {
   const cached = known.get(messages);
   if (cached !== undefined) return cached;
+  const found = findUnanswered(messages);
+  known.set(messages, found);
+  return found;
+}
+
+function findUnanswered(messages: readonly BaseMessage[]): UnansweredCalls {
+  const { paired, madeUp } = surveyOf(messages);
+  if (paired === messages.length && madeUp === 0) return NONE;
   const { groups } = groupMessages(messages, callsOf);
   const dangling: UnansweredCall[] = [];
   let pending: readonly UnansweredCall[] = [];
@@ -40,7 +49,5 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
     if (group === groups.at(-1)) pending = unanswered;
     else dangling.push(...unanswered);
   }
-  const found = dangling.length + pending.length === 0 ? NONE : { dangling, pending };
-  known.set(messages, found);
-  return found;
+  return dangling.length + pending.length === 0 ? NONE : { dangling, pending };
 }

@@ -11,17 +11,25 @@ const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_BINARY_BLOCK = 800;
 export const LATIN_CHARACTERS_PER_TOKEN = 4;
 
-const counts = new WeakMap<BaseMessage, number>();
+interface Known {
+  readonly content: unknown;
+  readonly calls: unknown;
+  readonly count: number;
+}
+
+const counts = new WeakMap<BaseMessage, Known>();
 
 /**
  * Counts one token for about four Latin characters, and one for each other character. The count is cached by
- * message object.
+ * message object, as long as the message keeps its content and its list of calls.
  */
 export function countTokens(message: BaseMessage): number {
+  const { content } = message;
+  const calls = isAIMessage(message) ? message.tool_calls : undefined;
   const known = counts.get(message);
-  if (known !== undefined) return known;
-  const count = TOKENS_PER_MESSAGE + countContent(message.content) + countCalls(message);
-  counts.set(message, count);
+  if (known !== undefined && known.content === content && known.calls === calls) return known.count;
+  const count = TOKENS_PER_MESSAGE + countContent(content) + countCalls(message);
+  counts.set(message, { content, calls, count });
   return count;
 }
 

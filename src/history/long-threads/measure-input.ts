@@ -1,6 +1,8 @@
 /** Measures the length of a model input, as far as it is known. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { createFollowing, type Follower } from "../following/follow-list.js";
+import { surveyOf } from "../following/survey.js";
 import { isAIMessage } from "../messages/call.js";
 import { coverageOf } from "../messages/summary.js";
 import { countTokens } from "./count-tokens.js";
@@ -24,6 +26,7 @@ const LEAST_PLAUSIBLE = 0.2;
  * and neither do numbers that are far below the estimate: they belong to another input.
  */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): number {
+  if (overhead.maxToolCalls === undefined && isWholeInput(history)) return measureWhole(history, overhead);
   const visible = flattenVisible(visibleHistory(history));
   const input =
     overhead.maxToolCalls === undefined ? visible : filterToolCalls(visible, overhead.maxToolCalls);
@@ -37,6 +40,54 @@ export function measureInput(history: readonly BaseMessage[], overhead: InputOve
   const since = sumTokens(input.slice(measured + 1));
   const isPlausible = usageOf(answer) >= (estimate - since) * LEAST_PLAUSIBLE;
   return isPlausible ? usageOf(answer) + since : estimate;
+}
+
+/** Whether the model sees each message of the history, in the same order. */
+export function isWholeInput(history: readonly BaseMessage[]): boolean {
+  const { odd, summaries, paired, systems } = surveyOf(history);
+  return (
+    odd === 0 &&
+    summaries === 0 &&
+    systems.every((place, index) => place === index) &&
+    paired === history.length
+  );
+}
+
+/** The length of lists of messages, and the last usage numbers in them. */
+class Length implements Follower {
+  readonly #places: { readonly tokens: number; readonly measured: Measured | undefined }[] = [];
+
+  get total(): { readonly tokens: number; readonly measured: Measured | undefined } {
+    return this.#places.at(-1) ?? { tokens: 0, measured: undefined };
+  }
+
+  take(message: BaseMessage): void {
+    const { tokens: before, measured } = this.total;
+    const tokens = before + countTokens(message);
+    const usage = usageOf(message);
+    this.#places.push({ tokens, measured: usage > 0 ? { usage, tokens } : measured });
+  }
+
+  rewind(length: number): number {
+    this.#places.length = length;
+    return length;
+  }
+}
+
+/** The usage numbers of a response, and the estimate up to it. */
+interface Measured {
+  readonly usage: number;
+  readonly tokens: number;
+}
+
+const follow = createFollowing<Length>();
+
+function measureWhole(history: readonly BaseMessage[], { toolTokens, promptTokens }: InputOverhead): number {
+  const { tokens, measured } = follow(history, "", () => new Length()).total;
+  const estimate = toolTokens + promptTokens + tokens;
+  if (measured === undefined) return estimate;
+  const since = tokens - measured.tokens;
+  return measured.usage >= (estimate - since) * LEAST_PLAUSIBLE ? measured.usage + since : estimate;
 }
 
 export function sumTokens(messages: readonly BaseMessage[]): number {

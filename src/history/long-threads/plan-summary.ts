@@ -1,9 +1,10 @@
 /** Decides what part of a history to summarise. Pure: it does not call the summariser. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { surveyOf } from "../following/survey.js";
 import { isUserMessage } from "../messages/summary.js";
 import { findSafeCutoff, safeCuts } from "./find-safe-cutoff.js";
-import { type InputOverhead, measureInput, sumTokens } from "./measure-input.js";
+import { type InputOverhead, isWholeInput, measureInput, sumTokens } from "./measure-input.js";
 import { type VisibleHistory, visibleHistory } from "./visible-history.js";
 
 export interface SummaryPolicy extends InputOverhead {
@@ -39,7 +40,14 @@ const LEAST_GAIN = 0.1;
 
 export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPolicy): boolean {
   if (policy.maxTokens > 0 && measureInput(history, policy) > policy.maxTokens) return true;
-  return policy.maxMessages > 0 && visibleHistory(history).rest.length > policy.maxMessages;
+  return policy.maxMessages > 0 && countVisible(history) > policy.maxMessages;
+}
+
+/** How many messages the model sees, without system messages and summaries. */
+function countVisible(history: readonly BaseMessage[]): number {
+  return isWholeInput(history)
+    ? history.length - surveyOf(history).systems.length
+    : visibleHistory(history).rest.length;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What a checkpoint tells about the run that saved it, if that run has ended early. */
 
 import type { CheckpointTuple } from "@langchain/langgraph";
+import { belongsToNextRun } from "./input-writes.js";
 import { NULL_TASK } from "./null-task.js";
 
 /** The channel of the error of a task. Not exported. */
@@ -8,13 +9,15 @@ const ERROR = "__error__";
 
 /** What the finished tasks of a checkpoint wrote to these channels: one list for each task, in the order of its writes. */
 export function writesByTask(
-  { pendingWrites = [] }: CheckpointTuple,
+  tuple: CheckpointTuple,
   channels: readonly string[],
 ): (readonly [channel: string, value: unknown])[][] {
+  const { pendingWrites = [] } = tuple;
+  const isOfNextRun = belongsToNextRun(tuple);
   const byTask = new Map<string, (readonly [string, unknown])[]>();
   for (const [task, name, value] of pendingWrites) {
     // LangGraph applies these to the state of the next run, whatever its input is.
-    if (!channels.includes(name) || task === NULL_TASK) continue;
+    if (!channels.includes(name) || task === NULL_TASK || isOfNextRun(task)) continue;
     byTask.set(task, [...(byTask.get(task) ?? []), [name, value]]);
   }
   return [...byTask.values()];

@@ -1,6 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { ThreadConflictError } from "../../errors.js";
 import { replaceMethods } from "../replace-methods.js";
+import { belongsToNextRun } from "./input-writes.js";
 import { isHead } from "./read-head.js";
 
 export interface GuardedSaver {
@@ -26,6 +27,8 @@ export function guardHead(saver: BaseCheckpointSaver, threadId: string): Guarded
   /** The latest checkpoint as this run knows it; undefined before the run has read it. */
   let head: { readonly id: string | undefined; readonly isOwn: boolean } | undefined;
   let conflict: ThreadConflictError | undefined;
+  /** Whether a task's writes at the checkpoint that the run began on are those of this run. */
+  let isFromThisRun: (task: string) => boolean = () => false;
 
   const fail = (): never => {
     conflict ??= movedOn(threadId, head?.isOwn ? head.id : undefined);
@@ -37,7 +40,10 @@ export function guardHead(saver: BaseCheckpointSaver, threadId: string): Guarded
       getTuple: async (config) => {
         const tuple = await saver.getTuple(config);
         if (isRoot(config) && !config.configurable?.["checkpoint_id"])
-          head ??= { id: tuple?.checkpoint.id, isOwn: false };
+          if (head === undefined) {
+            head = { id: tuple?.checkpoint.id, isOwn: false };
+            if (tuple !== undefined) isFromThisRun = belongsToNextRun(tuple);
+          }
         return tuple;
       },
       put: async (config, checkpoint, metadata, versions) => {
@@ -48,6 +54,19 @@ export function guardHead(saver: BaseCheckpointSaver, threadId: string): Guarded
         const saved = await saver.put(config, checkpoint, metadata, versions);
         head = { id: checkpoint.id, isOwn: true };
         return saved;
+      },
+      // A reader of a delta channel would apply them to whatever continues the checkpoint.
+      putWrites: async (config, writes, taskId, ...rest) => {
+        const isAtStart =
+          head !== undefined && !head.isOwn && head.id === config.configurable?.["checkpoint_id"];
+        if (
+          isAtStart &&
+          isRoot(config) &&
+          isFromThisRun(taskId) &&
+          !(await isHead(saver, threadId, head?.id))
+        )
+          fail();
+        return saver.putWrites(config, writes, taskId, ...rest);
       },
       // LangGraph can save in the background, and asks for a version in each superstep. So the run stops here, before
       // it runs more tools.

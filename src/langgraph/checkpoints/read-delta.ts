@@ -2,7 +2,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseCheckpointSaver, DeltaChannel } from "@langchain/langgraph";
-import { pairedMessagesDeltaReducer } from "../paired-messages-delta.js";
+import { pairedMessagesDeltaReducer } from "../channels/paired-messages-delta.js";
 
 /**
  * The history, from the latest ancestor that holds it and the writes since. LangGraph does the same when it loads a

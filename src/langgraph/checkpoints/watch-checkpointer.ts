@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { replaceMethods } from "../replace-methods.js";
+import { readDelta } from "./read-delta.js";
 import { saveResumeValue } from "./resume-values.js";
 
 /** What a run can know about its thread besides the state. */
@@ -15,7 +16,7 @@ export interface WatchedCheckpoints {
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
   /** The checkpoint that was saved last before this one, in any branch of the thread. */
   readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
-  /** Reads the history of a checkpoint that does not hold it. Only for a graph whose `messages` can be a delta channel. */
+  /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
   readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
 }
 
@@ -52,6 +53,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     saved: undefined,
     read: (config) => saver.getTuple(config),
     readBefore: (config) => readBefore(saver, config),
+    readDelta: (config) => readDelta(saver, config),
   };
   let isFirst = true;
   let toSave: unknown;

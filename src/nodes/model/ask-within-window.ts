@@ -12,7 +12,7 @@ import { learnWindow, windowOf } from "../../providers/failure/input-window.js";
 import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.js";
 import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
 import { providerTextOf } from "../../providers/failure/plain-error.js";
-import { type FittedInput, sizeOfInput } from "../../providers/input/bounds/fit-input.js";
+import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
 import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
 
@@ -68,7 +68,7 @@ export async function askWithinWindow<Answer>(
   let refused: { readonly size: number; readonly error: unknown } | undefined;
   for (let overflows = 0; ; ) {
     const input = prepare(form);
-    const size = sizeOfInput(input.messages) + toolTokens;
+    const size = input.size + toolTokens;
     if (refused !== undefined && size >= refused.size) throw refused.error;
     reportChanges(input, form, overflows > 0 ? "overflow" : "window", config);
     try {

@@ -18,6 +18,7 @@ import {
 } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { waitingInterrupts } from "../../langgraph/checkpoints/resume-values.js";
 import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-checkpointer.js";
+import { unwrapped } from "../../langgraph/state/swap-channel.js";
 import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
@@ -160,9 +161,10 @@ async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
-/** A checkpoint of a delta channel does not hold the history. */
+/** A checkpoint of a delta channel holds a snapshot of the history, or nothing. */
 async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
-  return checkpoint.channel_values["messages"] ?? (await readDelta?.(config));
+  const { messages } = checkpoint.channel_values;
+  return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
 
 /** @param keys The own keys of the state whose writes are read. */

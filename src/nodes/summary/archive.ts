@@ -27,7 +27,10 @@ export function archiveNamespace(threadId: string): string[] {
   return threadNamespace("archive", threadId);
 }
 
-/** Writes messages under their ids, so that writing them twice makes no difference. */
+/**
+ * Writes messages under their ids, so that writing them twice makes no difference. All writes begin at once: in a run,
+ * LangGraph's store joins them into one batch. Its `batch` method itself is not there.
+ */
 export async function archiveMessages(
   store: ArchiveWriter,
   threadId: string,

@@ -1,15 +1,17 @@
 /** Reads a complete conversation, with the messages that summaries cover. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { InvalidMessageError } from "../../errors.js";
+import { InvalidMessageError, InvalidSettingError } from "../../errors.js";
 import { trust } from "../../history/messages/marks.js";
 import { toPlain } from "../../history/messages/to-plain.js";
 import { listOf } from "../../history/reading/read-messages.js";
 import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
+import { aFunction, checkSettings, countFrom, text } from "../../settings/rule.js";
 import { isRecord } from "../../shared/is-record.js";
 import { type ArchiveReader, type MissingMessage, readArchived } from "./archive.js";
 import { claimPlaces, inOrder, loadArchived } from "./covered-order.js";
+import { readPage } from "./history-page.js";
 
 /** The values of a thread, as a graph or the SDK returns them. */
 interface ThreadValues {
@@ -35,6 +37,20 @@ export interface ReadHistoryOptions {
   readonly onMissing?: (missing: MissingMessage) => void;
 }
 
+/** Options of `readFullHistory`. */
+export interface ReadPageOptions extends ReadHistoryOptions {
+  /** How many messages to read, the latest ones. At least 1. @default all */
+  readonly limit?: number | undefined;
+  /** The id of a message. Only messages before it are read. @default the end of the conversation */
+  readonly before?: string | undefined;
+}
+
+const PAGE_RULES = {
+  limit: countFrom(1),
+  before: text,
+  onMissing: aFunction<(lost: MissingMessage) => void>(),
+};
+
 /**
  * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
  * state or from the archive. A late result follows its call.
@@ -43,7 +59,10 @@ export interface ReadHistoryOptions {
  * @param threadId The `thread_id` of the thread.
  * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
  * @param options `onMissing` is told about each message that the archive has lost. The result has its summary instead.
+ * With `limit` and `before` the result is a page of the conversation, and the messages before it are not read, unless one
+ * of the page came late.
  * @throws InvalidMessageError if `state` is not the values of a thread.
+ * @throws InvalidSettingError for an option with an invalid value, or if the conversation has no message `before`.
  *
  * @example
  * ```ts
@@ -73,14 +92,23 @@ export async function readFullHistory(
   store: ArchiveReader | undefined,
   threadId: string,
   state: ThreadValues,
-  { onMissing }: ReadHistoryOptions = {},
+  options: ReadPageOptions = {},
 ): Promise<BaseMessage[]> {
+  checkSettings(options, PAGE_RULES, "options");
+  const { limit, before, onMissing } = options;
   const messages = normalizeHistory(messagesOf(state), () => {});
-  const { known, missing } = await loadArchived(messages, (id) => readArchived(store, threadId, id));
+  const read = (id: string) => readArchived(store, threadId, id);
+  const page = limit === undefined ? undefined : await readPage(messages, read, { limit, before });
+  if (page !== undefined) return page.map(trust);
+  const { known, missing } = await loadArchived(messages, read);
   for (const lost of missing.values()) onMissing?.(lost);
   const ids = messages.flatMap(({ id }) => id ?? []);
   const history = inOrder(ids, { known, missing, places: claimPlaces(ids, known) });
-  return normalizeHistory(history, () => {}).map(trust);
+  const whole = normalizeHistory(history, () => {});
+  const end = before === undefined ? whole.length : whole.findIndex(({ id }) => id === before);
+  if (end < 0)
+    throw InvalidSettingError.expected("before", "the id of a message of the conversation", before);
+  return whole.slice(limit === undefined ? 0 : Math.max(0, end - limit), end).map(trust);
 }
 
 /**

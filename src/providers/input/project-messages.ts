@@ -1,46 +1,70 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { createFollowing } from "../../history/following/follow-list.js";
+import { DIALECTS, type DialectName } from "../dialects/dialects.js";
 import type { Target } from "../dialects/maker.js";
-import { bridgeRoles } from "./projection/bridge-roles.js";
-import { carryMedia } from "./projection/carry-media.js";
-import { cleanContent } from "./projection/clean-content.js";
-import { fillBlanks } from "./projection/fill-blanks.js";
-import { fitStoredItems } from "./projection/fit-stored-items.js";
-import { keepOwnState } from "./projection/keep-own-state.js";
-import { listCalls } from "./projection/list-calls.js";
-import { mergeTurns } from "./projection/merge-turns.js";
-import { nameTools } from "./projection/name-tools.js";
-import { pairServerTools } from "./projection/pair-server-tools.js";
-import { passReasoning } from "./projection/pass-reasoning.js";
-import { renameCalls } from "./projection/rename-calls.js";
-import type { Step } from "./projection/step.js";
+import { sizeOf } from "./bounds/shorten-message.js";
+import { Projection } from "./projection/projection.js";
 
-/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
-const FORM_STEPS: readonly Step[] = [
-  listCalls,
-  keepOwnState,
-  pairServerTools,
-  carryMedia,
-  cleanContent,
-  nameTools,
-  fillBlanks,
-  renameCalls,
-  fitStoredItems,
-  passReasoning,
-];
-
-/** These change the sequence of messages, and what depends on it. */
-const SEQUENCE_STEPS: readonly Step[] = [mergeTurns, bridgeRoles, passReasoning];
-
-/**
- * Rewrites paired messages, with the system message first, into a form that a provider of this dialect accepts.
- *
- * @returns The given array if it needs no change.
- */
-export function projectMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return SEQUENCE_STEPS.reduce((projected, step) => step(projected, target), formMessages(messages, target));
+/** Messages before their projection. */
+export interface Conversation {
+  /** It is placed first. Undefined: none. */
+  readonly system: BaseMessage | undefined;
+  /** Paired messages, without system messages. */
+  readonly messages: readonly BaseMessage[];
 }
 
-/** Rewrites each message alone. Messages can still stand in a sequence that a provider refuses. */
-export function formMessages(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return FORM_STEPS.reduce((formed, step) => step(formed, target), messages);
+/** Messages after it. Contract: valid until the next projection, so read from it at once. */
+export interface Projected {
+  /** The messages in a form that a provider accepts. */
+  readonly sent: () => BaseMessage[];
+  /** The tokens of these messages, by our estimate. */
+  readonly size: () => number;
+  /** Each message alone. Messages can still stand in a sequence that a provider refuses. */
+  readonly formed: () => BaseMessage[];
+}
+
+type Project = (conversation: Conversation, target: Target) => Projected;
+
+const follow = createFollowing<Projection>();
+
+/**
+ * Rewrites paired messages into a form that a provider of this dialect accepts. Only the messages are projected that the
+ * thread's request before did not have.
+ */
+export const projectMessages: Project = ({ system, messages }, target) => {
+  const first = formSystem(system, target);
+  const variant = `${first.length} ${nameOf(target)}`;
+  return withFirst(
+    first,
+    follow(messages, variant, () => new Projection(target, first.length)),
+  );
+};
+
+/** The same for messages of one request only, such as shortened copies. */
+export const projectOnce: Project = ({ system, messages }, target) => {
+  const first = formSystem(system, target);
+  const projection = new Projection(target, first.length);
+  for (const [index, message] of messages.entries()) projection.take(message, index);
+  return withFirst(first, projection);
+};
+
+function formSystem(system: BaseMessage | undefined, target: Target): BaseMessage[] {
+  if (system === undefined) return [];
+  const projection = new Projection(target);
+  projection.take(system, 0);
+  return projection.formed();
+}
+
+function withFirst(first: readonly BaseMessage[], projection: Projection): Projected {
+  return {
+    sent: () => projection.sent(first),
+    size: () => first.reduce((sum, message) => sum + sizeOf(message), projection.size()),
+    formed: () => first.concat(projection.formed()),
+  };
+}
+
+const NAMES = Object.keys(DIALECTS) as DialectName[];
+
+function nameOf({ dialect, modelId = "" }: Target): string {
+  return `${NAMES.find((name) => DIALECTS[name] === dialect)} ${modelId}`;
 }

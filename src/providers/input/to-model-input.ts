@@ -1,5 +1,6 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
+import { type Survey, surveyOf } from "../../history/following/survey.js";
 import { filterToolCalls, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import { coverageOf } from "../../history/messages/summary.js";
@@ -9,6 +10,7 @@ import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
 import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds/fit-input.js";
+import type { Conversation } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
 
 /** The options of `toModelInput`. */
@@ -80,17 +82,45 @@ export function prepareModelInput(
   }: PreparedInputOptions,
 ): FittedInput {
   assertList(history);
-  const messages = readable(history);
-  const visible = hasSummary(messages) ? flattenVisible(visibleHistory(messages)) : messages;
-  const paired = repairHistory(plainRoles(visible)).messages;
+  const survey = surveyOf(history);
+  const paired = pairedHistory(history, survey);
   const filtered =
     maxToolCallsFromHistory === undefined ? paired : filterToolCalls(paired, maxToolCallsFromHistory);
-  const input = withSystemFirst(filtered, systemPrompt);
+  const input = withSystemFirst(filtered, survey, systemPrompt);
   const bounds: Bound[] = [
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
-  return fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
+  const fitted = fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds);
+  return isSame(fitted.messages, history) ? { ...fitted, messages: history } : fitted;
+}
+
+function isSame(messages: readonly BaseMessage[], history: readonly BaseMessage[]): boolean {
+  if (messages.length !== history.length) return false;
+  for (let index = 0; index < history.length; index += 1)
+    if (messages[index] !== history[index]) return false;
+  return true;
+}
+
+/** The messages that the model sees, with a result after each call. The same array if these are all, and paired. */
+function pairedHistory(
+  history: readonly BaseMessage[],
+  { odd, summaries, paired }: Survey,
+): readonly BaseMessage[] {
+  if (odd === 0 && summaries === 0) return repairAfter(history, paired);
+  const messages = readable(history);
+  const visible = hasSummary(messages) ? flattenVisible(visibleHistory(messages)) : messages;
+  return repairHistory(plainRoles(visible)).messages;
+}
+
+/** Repairs the messages after those that are paired, if that is the same as a repair of all. */
+function repairAfter(history: readonly BaseMessage[], paired: number): readonly BaseMessage[] {
+  if (paired === history.length) return history;
+  const rest = history.slice(paired);
+  const { messages, repairs } = repairHistory(rest);
+  // A result without a call can replace a placeholder of an earlier one. A message without an id is named by its place.
+  const isAlone = repairs.every(({ kind }) => kind === "call-closed") && rest.every(({ id }) => id);
+  return isAlone ? history.slice(0, paired).concat(messages) : repairHistory(history).messages;
 }
 
 /** Values that are not messages are left out. */
@@ -102,14 +132,30 @@ function hasSummary(history: readonly BaseMessage[]): boolean {
   return history.some((message) => coverageOf(message) !== undefined);
 }
 
-function withSystemFirst(messages: BaseMessage[], systemPrompt: string | undefined): BaseMessage[] {
-  const stored = messages.filter((message) => message.type === "system");
-  if (systemPrompt === undefined || systemPrompt.trim() === "") {
-    if (stored.length === 0 || (stored.length === 1 && messages[0] === stored[0])) return messages;
-  }
-  const parts = [systemPrompt ?? "", ...stored.map((message) => message.text)].filter(
-    (text) => text.trim() !== "",
-  );
-  const rest = messages.filter((message) => message.type !== "system");
-  return parts.length === 0 ? rest : [new SystemMessage(parts.join("\n\n")), ...rest];
+function withSystemFirst(
+  messages: readonly BaseMessage[],
+  { odd, systems }: Survey,
+  systemPrompt: string | undefined,
+): Conversation {
+  const stored = systemsOf(messages, { odd, systems });
+  const [only] = stored;
+  const isFirst = stored.length === 1 && messages[0] === only;
+  const others = only === undefined ? messages : isFirst ? messages.slice(1) : withoutSystems(messages);
+  const hasPrompt = systemPrompt !== undefined && systemPrompt.trim() !== "";
+  if (!hasPrompt && (only === undefined || isFirst)) return { system: only, messages: others };
+  const texts = [systemPrompt ?? "", ...stored.map((message) => message.text)];
+  const parts = texts.filter((text) => text.trim() !== "");
+  return { system: parts.length === 0 ? undefined : new SystemMessage(parts.join("\n\n")), messages: others };
+}
+
+/** Only an odd role becomes a system message, so a history without both needs no search. */
+function systemsOf(messages: readonly BaseMessage[], { odd, systems }: Pick<Survey, "odd" | "systems">) {
+  if (odd === 0 && systems.length === 0) return [];
+  const [first] = messages;
+  if (odd === 0 && systems.length === 1 && first?.type === "system") return [first];
+  return messages.filter(({ type }) => type === "system");
+}
+
+function withoutSystems(messages: readonly BaseMessage[]): BaseMessage[] {
+  return messages.filter(({ type }) => type !== "system");
 }

@@ -6,7 +6,7 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
-import { innermost } from "../dialects/dialect-of.js";
+import { dialectOf } from "../dialects/dialect-of.js";
 import { viewOf } from "./model-view.js";
 
 /** Whether requests are marked for a provider that caches only what is marked. */
@@ -33,11 +33,7 @@ const NONE: PromptCacheMarks = { tools: (tools) => tools, messages: (messages) =
 
 /** The marks that the model's provider reads. */
 export function promptCacheMarks(model: BaseChatModel, wanted: PromptCache): PromptCacheMarks {
-  if (wanted === "off") return NONE;
-  const type: unknown = Reflect.get(innermost(model), "_llmType");
-  return typeof type === "function" && Reflect.apply(type, innermost(model), []) === "anthropic"
-    ? ANTHROPIC
-    : NONE;
+  return wanted === "auto" && dialectOf(model) === "anthropic" ? ANTHROPIC : NONE;
 }
 
 function markSystem(message: BaseMessage): BaseMessage {

@@ -13,7 +13,7 @@ import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import type { z } from "zod";
 import { InvalidSettingError, InvalidStateError } from "../../errors.js";
 import { storageDemand } from "../../history/reading/storable.js";
-import { FoldChannel } from "../../langgraph/fold-channel.js";
+import { FoldChannel } from "../../langgraph/channels/fold-channel.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { OwnStateSchema } from "./schema-types.js";
 import { defaultGetterOf, describedBy, jsonSchemaOf, placeIn, readWith } from "./standard-schema.js";

@@ -11,6 +11,11 @@ import type { CommandIo } from "../../../src/doctor/command/command-io.js";
 import { runCommandLine } from "../../../src/doctor/command/run-command-line.js";
 import { builder } from "../../fixtures/doctor/graph.js";
 
+/** The printed command on one line. Where it is broken depends on the length of this folder's path. */
+export function onOneLine(output: string): string {
+  return output.replaceAll(/ \\\n +/g, " ").replaceAll(GRAPH, "GRAPH");
+}
+
 export const GRAPH = `${join(import.meta.dirname, "../../fixtures/doctor/graph.ts")}:graph`;
 
 export interface Ran {

@@ -93,6 +93,7 @@ describe("repair", () => {
         planned: 0,
         repaired: 2,
         nothing: 2,
+        otherGraph: 0,
         skipped: 0,
         waiting: 0,
         unreadable: 0,

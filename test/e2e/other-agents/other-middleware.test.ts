@@ -1,7 +1,8 @@
 /** The middleware beside others of LangChain and deepagents, on a server, behind providers that refuse a bad history. */
 
 import { describe, expect, it } from "vitest";
-import { pairedMessagesOf } from "../../support/thread.js";
+import { readFullHistory } from "../../../src/index.js";
+import { pairedMessagesOf, script } from "../../support/thread.js";
 import { serve } from "../served.js";
 
 const served = serve();
@@ -69,6 +70,34 @@ describe.concurrent("beside a summary of another middleware", () => {
     await thread.expectToGoOn();
     expect((await thread.send("hello")).at(-1)).toBe("ai: I read: hello");
   });
+});
+
+it("A summary of this middleware moves messages to the store of the server, where none is lost.", async () => {
+  const thread = await served.thread("create_agent_archiving");
+  const long = "word ".repeat(200);
+  const said = [0, 1, 2, 3].map((turn) => `turn ${turn} ${long}`);
+  for (const text of said) await thread.send(text);
+  await thread.send('call deaf {"label": "archived"} and call deaf {"label": "archived too"}');
+  await thread.send(`turn 4 ${long}`);
+  const stored = await thread.messages();
+  expect(stored.length).toBeLessThan(14);
+  expect(stored.map(({ text }) => text).join("\n")).toContain("short summary");
+
+  const store = { get: (namespace: string[], key: string) => thread.client.store.getItem(namespace, key) };
+  const { values } = await thread.client.threads.getState(thread.id);
+  const whole = await readFullHistory(store, thread.id, values as object);
+  expect(whole.filter(({ type }) => type === "human").map(({ text }) => text.slice(0, 6))).toEqual([
+    "turn 0",
+    "turn 1",
+    "turn 2",
+    "turn 3",
+    "call d",
+    "turn 4",
+  ]);
+  expect(script(whole)).toEqual(
+    expect.arrayContaining(["tool: deaf done archived", "tool: deaf done archived too"]),
+  );
+  expect((await thread.send("hello")).at(-1)).toBe("ai: I read: hello");
 });
 
 it("A model of another provider goes on with the thread when the first one cannot be reached.", async () => {

@@ -16,7 +16,7 @@ describe("withDistinctCallIds", () => {
   it.each([
     { given: ["1", "1"], ids: ["1", "1_2"] },
     { given: ["1", "2", "1", "1", "2"], ids: ["1", "2", "1_2", "1_3", "2_2"] },
-    { given: ["1_2", "1", "1"], ids: ["1_2", "1", "1_2_"] },
+    { given: ["1_2", "1", "1"], ids: ["1_2", "1", "1_3"] },
     { given: ["", "", "1", "1"], ids: ["", "", "1", "1_2"] },
   ])("makes $ids of $given", ({ given, ids }) => {
     const message = calling(...given);
@@ -24,6 +24,16 @@ describe("withDistinctCallIds", () => {
     expect(idsOf(distinct)).toEqual(ids);
     expect(distinct.tool_calls?.map(({ args }) => args)).toEqual(message.tool_calls?.map(({ args }) => args));
     expect(idsOf(message)).toEqual(given);
+  });
+
+  it("takes no id of the given ones", () => {
+    expect(idsOf(withDistinctCallIds(calling("1", "2", "1"), new Set(["1", "1_2", "3"])))).toEqual([
+      "1_3",
+      "2",
+      "1_4",
+    ]);
+    const message = calling("1", "2");
+    expect(withDistinctCallIds(message, new Set(["3"]))).toBe(message);
   });
 
   it("does not change an empty id, which the graph refuses later", () => {

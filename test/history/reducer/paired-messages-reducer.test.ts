@@ -5,7 +5,7 @@ import {
   pairedMessagesReducer,
   REPAIR_CHANNEL,
 } from "../../../src/history/reducer/paired-messages-reducer.js";
-import { pairedMessagesDeltaReducer } from "../../../src/langgraph/paired-messages-delta.js";
+import { pairedMessagesDeltaReducer } from "../../../src/langgraph/channels/paired-messages-delta.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidMessageError } from "../../../src/errors.js";
 import { REPAIR_CHANNEL } from "../../../src/history/reducer/paired-messages-reducer.js";
 import { PairedMessagesValue } from "../../../src/history/reducer/paired-messages-value.js";
-import { PairedMessagesDeltaValue } from "../../../src/langgraph/paired-messages-delta.js";
+import { PairedMessagesDeltaValue } from "../../../src/langgraph/channels/paired-messages-delta.js";
 import { ai, human, placeholder, removal, result } from "../../support/make-messages.js";
 import { outline, toPlainList } from "../../support/plain-messages.js";
 import { stateViolations } from "../../support/strict-check.js";

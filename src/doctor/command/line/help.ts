@@ -1,7 +1,8 @@
 /** The help, made from the table of options. */
 
 import { wrapText } from "../output/wrap-text.js";
-import { COMMANDS, type CommandName, GROUPS, optionsOf } from "./options.js";
+import { COMMANDS, type CommandName, GROUPS } from "./option-row.js";
+import { optionsOf } from "./options.js";
 
 interface About {
   readonly usage: string;

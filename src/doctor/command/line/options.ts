@@ -1,6 +1,7 @@
 /** The options of the command line. `parse-options.ts` reads them, and `help.ts` prints them. */
 
 import { DIALECTS, type DialectName } from "../../../providers/dialects/dialects.js";
+import { COMMANDS, type CommandName, type OptionRow } from "./option-row.js";
 import {
   oneOf,
   type ReadValue,
@@ -10,32 +11,6 @@ import {
   readSince,
   readText,
 } from "./option-values.js";
-
-export const COMMANDS = ["doctor", "repair", "undo", "explain", "size"] as const;
-export type CommandName = (typeof COMMANDS)[number];
-
-/** The headings of the help, in its order. */
-export const GROUPS = {
-  target: "Where the threads are (choose one of --url, --postgres, --sqlite, --file)",
-  select: "Which threads",
-  rules: "Rules",
-  write: "Writing",
-  output: "Output",
-} as const;
-
-export interface OptionRow<Value = unknown> {
-  readonly group: keyof typeof GROUPS;
-  /** What stands for the value in the help. An option without a value is a switch. */
-  readonly value?: string;
-  readonly read?: ReadValue<Value>;
-  /** Whether it can be given more than once. Its value is then a list. */
-  readonly many?: true;
-  /** Whether several values can follow the name once. */
-  readonly listed?: true;
-  readonly short?: string;
-  readonly help: string;
-  readonly commands: readonly CommandName[];
-}
 
 const STORED: readonly CommandName[] = ["doctor", "repair", "size"];
 const TARGET: readonly CommandName[] = ["doctor", "repair", "undo", "size"];
@@ -152,6 +127,13 @@ export const OPTIONS = {
     read: oneOf("auto", ...DIALECT_NAMES),
     help: `Whose rules apply: auto (by the models that wrote the thread), ${DIALECT_NAMES.join(", ")}. Default: auto.`,
     commands: ["doctor", "repair", "explain"],
+  },
+  "max-tokens": {
+    group: "rules",
+    value: "COUNT",
+    read: readCount,
+    help: "The window of your model. A thread with more tokens, by an estimate, is a finding. Default: not checked.",
+    commands: ["doctor"],
   },
   "fail-on": {
     group: "rules",

@@ -1,14 +1,8 @@
 import { parseArgs } from "node:util";
 import { didYouMean, nearestOf } from "../../../shared/did-you-mean.js";
 import { UsageError } from "../../targets/usage-error.js";
-import {
-  COMMANDS,
-  type CommandName,
-  type GivenOptions,
-  OPTIONS,
-  type OptionRow,
-  optionsOf,
-} from "./options.js";
+import { COMMANDS, type CommandName, type OptionRow } from "./option-row.js";
+import { type GivenOptions, OPTIONS, optionsOf } from "./options.js";
 
 /** A command line, read. */
 export interface CommandLine {

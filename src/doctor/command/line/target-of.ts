@@ -5,6 +5,7 @@ import { safeAddress } from "../../targets/safe-address.js";
 import { UsageError } from "../../targets/usage-error.js";
 import type { ThreadSelection } from "../../thread-store.js";
 import type { CommandIo } from "../command-io.js";
+import { printableLine } from "../output/printable.js";
 import type { GivenOptions, OptionName } from "./options.js";
 
 const TARGETS = ["url", "postgres", "sqlite", "file"] as const;
@@ -82,7 +83,7 @@ export function targetFlags(options: GivenOptions, { environment }: Pick<Command
 /** The options that select threads, as they are typed. */
 export function selectionFlags({ thread = [], metadata = [], status, since, limit }: GivenOptions): string {
   const flags = [
-    thread.length > 0 && `--thread ${thread.map(quoted).join(" ")}`,
+    thread.length > 0 && threadFlags(thread),
     ...metadata.map((pair) => `--metadata ${quoted(pair.join("="))}`),
     status !== undefined && `--status ${status}`,
     since !== undefined && `--since ${since.text}`,
@@ -91,7 +92,16 @@ export function selectionFlags({ thread = [], metadata = [], status, since, limi
   return flags.filter((flag) => flag !== false).join(" ");
 }
 
-/** A word of a command line, as a shell takes it. */
+/** The option that names these threads. An id that begins with a dash would be read as an option. */
+export function threadFlags(threadIds: readonly string[]): string {
+  const plain = threadIds.filter((id) => !id.startsWith("-")).map(quoted);
+  const dashed = threadIds.filter((id) => id.startsWith("-")).map((id) => `--thread=${quoted(id)}`);
+  return [...(plain.length > 0 ? [`--thread ${plain.join(" ")}`] : []), ...dashed].join(" ");
+}
+
+/** A word of a command line, as a shell takes it. One with control characters is in the form of bash and zsh. */
 export function quoted(word: string): string {
+  const escaped = printableLine(word.replaceAll(/[\\']/g, "\\$&"));
+  if (printableLine(word) !== word) return `$'${escaped}'`;
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

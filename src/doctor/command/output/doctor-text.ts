@@ -3,6 +3,7 @@
 import type { Finding } from "../../finding.js";
 import type { Counts, PrintedThread } from "./doctor-report.js";
 import { describeFindings, groupByCode } from "./finding-words.js";
+import { printableLine } from "./printable.js";
 import { amount } from "./progress.js";
 import { wrapCommand, wrapText } from "./wrap-text.js";
 
@@ -12,7 +13,7 @@ const ORDER = ["error", "warning", "info"] as const;
 /** A thread with its findings. */
 export function threadText({ threadId, namespace, findings }: PrintedThread): string {
   const worst = ORDER.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "info";
-  const name = namespace === "" ? threadId : `${threadId} · ${namespace}`;
+  const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
   const groups = groupByCode(findings).map((group) => groupText(group));
   return `${[`  ${MARKS[worst]} ${name}`, ...groups].join("\n")}\n`;
 }
@@ -23,7 +24,8 @@ function groupText(group: readonly Finding[]): string {
   const lines = [wrapText(describeFindings(group), "      ")];
   const said = group.find(({ providerSays }) => providerSays !== null);
   if (said !== undefined) lines.push(wrapText(`${said.dialect}: ${said.providerSays}`, "        "));
-  else if (/^(?:thread|size|content)\//.test(first.code)) lines.push(wrapText(first.evidence, "        "));
+  else if (/^(?:thread|size|content)\/|^state\/other-graph/.test(first.code))
+    lines.push(wrapText(first.evidence, "        "));
   for (const finding of group)
     if ("excerpt" in finding)
       lines.push(wrapText(`${finding.messageId ?? finding.index}: ${finding.excerpt}`, "        "));

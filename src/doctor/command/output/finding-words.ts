@@ -19,6 +19,7 @@ const WORDS: Readonly<Partial<Record<FindingCode, readonly [one: string, many: s
   "state/pending-result": ["1 result can be recovered", "results can be recovered"],
   "state/waiting-for-approval": ["waits for a human, and is never changed", "waits for a human"],
   "state/busy": ["busy, so it was not judged", "busy"],
+  "state/other-graph": ["belongs to another graph, so it is not repaired", "belongs to another graph"],
   "state/subgraph": ["the state of a subgraph, which is never changed", "subgraphs"],
 };
 

@@ -2,6 +2,8 @@
 
 import type { RepairOutcome } from "../../outcomes.js";
 import type { RepairPlan } from "../../repair-plan.js";
+import { quoted } from "../line/target-of.js";
+import { printableLine } from "./printable.js";
 import { amount } from "./progress.js";
 import { wrapCommand, wrapText } from "./wrap-text.js";
 
@@ -18,6 +20,8 @@ export interface RepairCounts {
   readonly waiting: number;
   readonly unreadable: number;
   readonly subgraphs: number;
+  /** Threads that need a repair and belong to another graph. They were not changed. */
+  readonly otherGraph: number;
   /** Threads that others wrote to again and again. They were not changed. */
   readonly moved: number;
   readonly failed: number;
@@ -32,6 +36,7 @@ const NO_REPAIRS: RepairCounts = {
   waiting: 0,
   unreadable: 0,
   subgraphs: 0,
+  otherGraph: 0,
   moved: 0,
   failed: 0,
 };
@@ -43,6 +48,7 @@ const SKIPPED = {
   waiting: "waiting",
   unreadable: "unreadable",
   subgraph: "subgraphs",
+  "other-graph": "otherGraph",
 } as const;
 
 export function countRepair(
@@ -68,10 +74,10 @@ function kindOf(
 
 /** Whether something is left to repair, so that the command is to be run again. */
 export function isLeft(
-  { planned, skipped, unreadable, moved, failed }: RepairCounts,
+  { planned, skipped, unreadable, otherGraph, moved, failed }: RepairCounts,
   isApplied: boolean,
 ): boolean {
-  return planned + unreadable + moved + failed > 0 || (isApplied && skipped > 0);
+  return planned + unreadable + otherGraph + moved + failed > 0 || (isApplied && skipped > 0);
 }
 
 /** A thread in JSON. It contains no messages. */
@@ -98,7 +104,7 @@ export function printedPlan(plan: RepairPlan, outcome: RepairOutcome | undefined
 /** The plan of a thread, and what became of it. */
 export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined): string {
   const { threadId } = plan;
-  if (plan.kind === "skip" && plan.reason !== "unreadable" && plan.reason !== "busy") return "";
+  if (plan.kind === "skip" && (plan.reason === "waiting" || plan.reason === "subgraph")) return "";
   const mark = {
     nothing: "·",
     planned: "→",
@@ -107,10 +113,11 @@ export function planText(plan: RepairPlan, outcome: RepairOutcome | undefined): 
     waiting: "·",
     unreadable: "✗",
     subgraphs: "·",
+    otherGraph: "!",
     moved: "!",
     failed: "✗",
   }[kindOf(plan, outcome)];
-  const lines = [`  ${mark} ${threadId}`];
+  const lines = [`  ${mark} ${printableLine(threadId)}`];
   if (plan.kind === "skip") lines.push(wrapText(plan.description, "      "));
   if (plan.kind === "write") {
     for (const { kind, description } of plan.steps)
@@ -147,7 +154,7 @@ export interface RepairEnding {
 
 export function repairEnding(ending: RepairEnding): string {
   const { counts, missing, stopped, receipt, target, selection, isEmpty, isApplied, canApply } = ending;
-  const { planned, repaired, nothing, skipped, waiting, unreadable, moved, failed } = counts;
+  const { planned, repaired, nothing, skipped, waiting, unreadable, otherGraph, moved, failed } = counts;
   const repair = ["npx langgraph-tether repair", target, selection, "--apply"]
     .filter((part) => part !== "")
     .join(" ");
@@ -157,6 +164,8 @@ export function repairEnding(ending: RepairEnding): string {
     skipped > 0 &&
       `  · ${amount(skipped, "thread is", "threads are")} busy. Repair them when their runs have ended.`,
     unreadable > 0 && `  · ${amount(unreadable, "thread", "threads")} could not be read.`,
+    otherGraph > 0 &&
+      `  · ${amount(otherGraph, "thread belongs", "threads belong")} to another graph, and ${otherGraph === 1 ? "was" : "were"} not changed.`,
     moved > 0 &&
       `  · ${amount(moved, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
     failed > 0 && `  · ${amount(failed, "repair")} failed.`,
@@ -174,7 +183,7 @@ export function repairEnding(ending: RepairEnding): string {
     verdict.push(
       "",
       "  Take the repairs back:",
-      wrapCommand(`npx langgraph-tether undo ${receipt} ${target}`, "    "),
+      wrapCommand(`npx langgraph-tether undo ${quoted(receipt)} ${target}`, "    "),
     );
   return `${[...(isEmpty ? [] : [""]), ...notes, ...verdict].join("\n")}\n`;
 }

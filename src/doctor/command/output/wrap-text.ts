@@ -23,9 +23,13 @@ export function wrapText(text: string, indent: string, hanging = indent): string
  * that it can be pasted.
  */
 export function wrapCommand(command: string, indent: string): string {
-  // An option and its value stay on one line.
-  const kept = command.replaceAll(/(--[\w-]+) (?!--)/g, `$1${JOINT}`);
+  // A quoted word stays whole, and an option and its value stay on one line.
+  const words = command.match(WORDS) ?? [];
+  const whole = words.map((word) => word.replaceAll(" ", JOINT)).join(" ");
+  const kept = whole.replaceAll(/(--[\w-]+) (?!--)/g, `$1${JOINT}`);
   return wrapText(kept, indent, `${indent}  `).replaceAll("\n", " \\\n").replaceAll(JOINT, " ");
 }
 
 const JOINT = "\u0001";
+/** The words of a command, as a shell divides it. */
+const WORDS = /(?:\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"]*"|[^\s'"])+/g;

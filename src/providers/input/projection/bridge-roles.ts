@@ -8,27 +8,32 @@
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { createSummaryNote } from "../../../history/messages/summary.js";
-import type { Step } from "./step.js";
+import type { Rules } from "../../dialects/rule.js";
 
 const OPENING = "(The beginning of this conversation is not shown.)";
 const AFTER_RESULTS = "I have the results.";
 const CONTINUE = "Please continue.";
 
-export const bridgeRoles: Step = (messages, { dialect: { rules } }) => {
-  const bridged: BaseMessage[] = [];
-  let before: BaseMessage | undefined;
-  for (const message of messages) {
-    if (message.type !== "system") {
-      if (before === undefined && message.type !== "human" && rules["first-user"] !== undefined)
-        bridged.push(createSummaryNote(OPENING));
-      if (before?.type === "tool" && message.type === "human" && rules["user-after-tool"] !== undefined)
-        bridged.push(new AIMessage(AFTER_RESULTS));
-      before = message;
-    }
-    bridged.push(message);
-  }
-  if (before === undefined) bridged.push(createSummaryNote(OPENING));
-  else if (before.type === "ai" && rules["assistant-last"] !== undefined)
-    bridged.push(createSummaryNote(CONTINUE));
-  return bridged.length === messages.length ? messages : bridged;
-};
+/**
+ * The messages that must stand between two others, or before the first one.
+ *
+ * @param before The message before, without regard to system messages. Undefined if there is none.
+ */
+export function bridgesBefore(
+  message: BaseMessage,
+  before: BaseMessage | undefined,
+  rules: Rules,
+): BaseMessage[] {
+  if (message.type === "system") return [];
+  if (before === undefined && message.type !== "human" && rules["first-user"] !== undefined)
+    return [createSummaryNote(OPENING)];
+  if (before?.type === "tool" && message.type === "human" && rules["user-after-tool"] !== undefined)
+    return [new AIMessage(AFTER_RESULTS)];
+  return [];
+}
+
+/** The messages that must stand at the end. */
+export function bridgesAfter(last: BaseMessage | undefined, rules: Rules): BaseMessage[] {
+  if (last === undefined) return [createSummaryNote(OPENING)];
+  return last.type === "ai" && rules["assistant-last"] !== undefined ? [createSummaryNote(CONTINUE)] : [];
+}

@@ -12,22 +12,21 @@ import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS, type MediaForm } from "../../dialects/media/media-forms.js";
 import { type Block, readMedia } from "../../dialects/media/read-media.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const carryMedia: Step = (messages, { dialect }) => {
+export const carryMedia: Step = ({ dialect }) => {
   const form: MediaForm = MEDIA_FORMS[dialect.media];
   // Among tool results, only Anthropic accepts images in the same form.
   const isCarrier = ({ type }: BaseMessage) =>
     type === "human" || (type === "tool" && dialect.media === "anthropic");
-  return mapMessages(messages, (message) => {
+  return (message) => {
     const { content } = message;
     if (!isCarrier(message) || !Array.isArray(content)) return message;
     const blocks: MessageContent = content.map((block: Block) => carried(block, form));
     return blocks.every((block, index) => block === content[index])
       ? message
       : copyMessage<BaseMessage>(message, { content: blocks });
-  });
+  };
 };
 
 function carried(block: Block, form: MediaForm): Block {

@@ -15,14 +15,14 @@ import { MEDIA_FORMS } from "../../dialects/media/media-forms.js";
 import type { Block } from "../../dialects/media/read-media.js";
 import type { Dialect } from "../../dialects/rule.js";
 import { blockType, textOf } from "../../dialects/validation/sent-message.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const cleanContent: Step = (messages, { dialect }) =>
-  mapMessages(messages, (message) => {
+export const cleanContent: Step =
+  ({ dialect }) =>
+  (message) => {
     const content = cleanedContent(message, dialect);
     return content === message.content ? message : copyMessage(message, { content });
-  });
+  };
 
 function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
   const content: unknown = message.content;

@@ -12,13 +12,14 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { NO_OUTPUT } from "../../../history/messages/result.js";
 import type { Rules } from "../../dialects/rule.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
 const EMPTY_MESSAGE = "(empty message)";
 
-export const fillBlanks: Step = (messages, { dialect }) =>
-  mapMessages(messages, (message) => filled(message, dialect.rules));
+export const fillBlanks: Step =
+  ({ dialect }) =>
+  (message) =>
+    filled(message, dialect.rules);
 
 function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
   if (isAIMessage(message)) {

@@ -17,23 +17,23 @@ import {
   storedItemIds,
   storedOutput,
 } from "../../dialects/stored-items.js";
-import { mapMessages } from "./map-messages.js";
+import { addNoted } from "./journal.js";
 import type { Step } from "./step.js";
 import { withoutFields } from "./without-fields.js";
 
 const ITEM_ID = /^(msg|fc)_/;
 
-export const fitStoredItems: Step = (messages, { dialect }) => {
-  if (dialect.rules["item-id"] === undefined) return messages;
+export const fitStoredItems: Step = ({ dialect }, journal) => {
+  if (dialect.rules["item-id"] === undefined) return undefined;
   const used = new Set<string>();
-  return mapMessages(messages, (message) => {
+  return (message) => {
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
-    for (const id of ids) used.add(id);
+    for (const id of ids) addNoted(used, id, journal);
     if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
     if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsItsCalls(message)) return message;
     return withForeignId(withoutItems(message));
-  });
+  };
 };
 
 function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {

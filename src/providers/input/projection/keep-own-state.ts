@@ -12,15 +12,13 @@ import { copyMessage } from "../../../history/messages/copy-message.js";
 import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects/dialects.js";
 import type { Target } from "../../dialects/maker.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 import { withoutFields } from "./without-fields.js";
 
-export const keepOwnState: Step = (messages, target) =>
-  mapMessages(messages, (message) => {
-    const plain = withoutVersion(message);
-    return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
-  });
+export const keepOwnState: Step = (target) => (message) => {
+  const plain = withoutVersion(message);
+  return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+};
 
 const VERSION_FIELD = "output_version";
 

@@ -15,11 +15,9 @@ import { isRecord } from "../../../shared/is-record.js";
 import { parseJson } from "../../../shared/parse-json.js";
 import { recordsIn } from "../../../shared/records-in.js";
 import { toJson } from "../../../shared/to-json.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const listCalls: Step = (messages) =>
-  mapMessages(messages, (message) => (isAIMessage(message) ? withListedCalls(message) : message));
+export const listCalls: Step = () => (message) => (isAIMessage(message) ? withListedCalls(message) : message);
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;

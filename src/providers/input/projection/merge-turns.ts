@@ -9,25 +9,22 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { STATE_BLOCKS } from "../../dialects/dialects.js";
-import type { Step } from "./step.js";
+import type { Rules } from "../../dialects/rule.js";
 
-export const mergeTurns: Step = (messages, { dialect }) => {
-  if (dialect.rules.alternation === undefined) return messages;
-  const runs: BaseMessage[][] = [];
-  for (const message of messages) {
-    const run = runs.at(-1);
-    if (run !== undefined && isMerged(message) && run[0]?.type === message.type) run.push(message);
-    else runs.push([message]);
-  }
-  return runs.length === messages.length ? messages : runs.flatMap(merged);
-};
-
-function isMerged({ type }: BaseMessage): boolean {
-  return type === "human" || type === "ai";
+/** Whether a message becomes one with the message before it. */
+export function isMerged(
+  { type }: BaseMessage,
+  before: BaseMessage | undefined,
+  { alternation }: Rules,
+): boolean {
+  return alternation !== undefined && (type === "human" || type === "ai") && before?.type === type;
 }
 
-/** A message with calls is followed by its results, so only the last of several assistant messages has calls. */
-function merged(run: readonly BaseMessage[]): BaseMessage[] {
+/**
+ * One message for adjacent ones of the same role. A message with calls is followed by its results, so only the last of
+ * several assistant messages has calls.
+ */
+export function mergeRun(run: readonly BaseMessage[]): BaseMessage[] {
   const [first] = run;
   const last = run.at(-1);
   if (first === undefined || last === undefined || run.length === 1) return [...run];

@@ -11,17 +11,16 @@ import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isResult } from "../../../history/messages/result.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
 const LONGEST_NAME = 64;
 const NAMELESS = "unnamed_tool";
 const MESSAGE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-export const nameTools: Step = (messages, { dialect }) => {
+export const nameTools: Step = ({ dialect }) => {
   let calls: readonly ToolCall[] = [];
   let answered = 0;
-  return mapMessages(messages, (message) => {
+  return (message) => {
     if (isResult(message)) {
       const name = calls[answered]?.name;
       answered += 1;
@@ -35,7 +34,7 @@ export const nameTools: Step = (messages, { dialect }) => {
     if (calls.every(({ name }) => dialect.toolName.test(name))) return named;
     calls = calls.map((call) => ({ ...call, name: toLegalName(call.name, dialect.toolName) }));
     return copyMessage(named, { tool_calls: [...calls] });
-  });
+  };
 };
 
 function toLegalName(name: string, legal: RegExp): string {

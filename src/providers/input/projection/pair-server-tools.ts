@@ -8,23 +8,21 @@
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const pairServerTools: Step = (messages) =>
-  mapMessages(messages, (message) => {
-    const { content } = message;
-    if (!isAIMessage(message) || !Array.isArray(content)) return message;
-    const called = idsOf(content, callIdOf);
-    const answered = idsOf(content, answeredIdOf);
-    if (called.size === 0 && answered.size === 0) return message;
-    const paired = content.filter((block) => {
-      const call = callIdOf(block);
-      const answer = answeredIdOf(block);
-      return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
-    });
-    return paired.length === content.length ? message : copyMessage(message, { content: paired });
+export const pairServerTools: Step = () => (message) => {
+  const { content } = message;
+  if (!isAIMessage(message) || !Array.isArray(content)) return message;
+  const called = idsOf(content, callIdOf);
+  const answered = idsOf(content, answeredIdOf);
+  if (called.size === 0 && answered.size === 0) return message;
+  const paired = content.filter((block) => {
+    const call = callIdOf(block);
+    const answer = answeredIdOf(block);
+    return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
   });
+  return paired.length === content.length ? message : copyMessage(message, { content: paired });
+};
 
 function idsOf(
   blocks: readonly unknown[],

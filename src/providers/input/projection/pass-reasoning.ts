@@ -10,16 +10,14 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
-import { mapMessages } from "./map-messages.js";
 import type { Step } from "./step.js";
 
-export const passReasoning: Step = (messages, target) =>
-  mapMessages(messages, (message) => {
-    if (!isAIMessage(message)) return message;
-    const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
-    if (target.dialect.rules["missing-reasoning"] === undefined)
-      return written === undefined ? message : copyMessage(message, { additional_kwargs: others });
-    const reasoning = mayHaveWritten(message, target) ? (reasoningOf(message) ?? "") : "";
-    if (written === reasoning) return message;
-    return copyMessage(message, { additional_kwargs: { ...others, [REASONING_FIELD]: reasoning } });
-  });
+export const passReasoning: Step = (target) => (message) => {
+  if (!isAIMessage(message)) return message;
+  const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
+  if (target.dialect.rules["missing-reasoning"] === undefined)
+    return written === undefined ? message : copyMessage(message, { additional_kwargs: others });
+  const reasoning = mayHaveWritten(message, target) ? (reasoningOf(message) ?? "") : "";
+  if (written === reasoning) return message;
+  return copyMessage(message, { additional_kwargs: { ...others, [REASONING_FIELD]: reasoning } });
+};

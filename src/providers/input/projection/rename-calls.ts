@@ -10,18 +10,18 @@ import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { hashText } from "../../../shared/hash-text.js";
-import { mapMessages } from "./map-messages.js";
+import { addNoted, type Journal } from "./journal.js";
 import type { Step } from "./step.js";
 
 /** The longest id that all providers accept. Mistral demands exactly this length. */
 const ID_LENGTH = 9;
 
-export const renameCalls: Step = (messages, { dialect }) => {
+export const renameCalls: Step = ({ dialect }, journal) => {
   const used = new Set<string>();
-  const deriveCallId = callIdDeriver(used);
+  const deriveCallId = callIdDeriver(used, journal);
   let ids: readonly string[] = [];
   let answered = 0;
-  return mapMessages(messages, (message, index) => {
+  return (message, index) => {
     if (isResult(message)) {
       const id = ids[answered];
       answered += 1;
@@ -35,13 +35,13 @@ export const renameCalls: Step = (messages, { dialect }) => {
     ids = calls.map(({ id = "" }, place) => {
       const isFree = dialect.callId.test(id) && !used.has(id);
       const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
-      used.add(free);
+      addNoted(used, free, journal);
       return free;
     });
     if (calls.every(({ id }, place) => id === ids[place])) return message;
     const renamed = calls.map((call, place) => ({ ...call, id: ids[place] ?? "" }));
     return copyMessage(message, { tool_calls: renamed });
-  });
+  };
 };
 
 /** A message's own id stays the same when messages before it change. Its index does not. */
@@ -49,14 +49,17 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-function callIdDeriver(used: ReadonlySet<string>): (place: string) => string {
+function callIdDeriver(used: ReadonlySet<string>, journal: Journal): (place: string) => string {
   /** For each place, the first salt that was not tried. Messages of a list can have the same id. */
   const salts = new Map<string, number>();
   return (place) => {
-    for (let salt = salts.get(place) ?? 0; ; salt += 1) {
+    const first = salts.get(place) ?? 0;
+    for (let salt = first; ; salt += 1) {
       const id = hashText(`${place}\n${salt}`).slice(0, ID_LENGTH);
+      if (used.has(id)) continue;
       salts.set(place, salt + 1);
-      if (!used.has(id)) return id;
+      journal.note(() => salts.set(place, first));
+      return id;
     }
   };
 }

@@ -1,11 +1,21 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Target } from "../../dialects/maker.js";
+import type { Journal } from "./journal.js";
 
 /**
- * One step from the history to messages that a provider accepts.
+ * One step from the history to messages that a provider accepts. It is made once for a list, and then gets each message
+ * of the list, in order. Undefined if the dialect needs no such step.
  *
- * Contract: pure and deterministic. Expects groups in which each tool call has one result, directly after its message
- * and in call order, and keeps them so. A message without a reason to change keeps its identity. The output for a
- * message depends only on that message and those before it, so a prompt cache stays valid when the history grows.
+ * Contract: deterministic. Expects groups in which each tool call has one result, directly after its message and in call
+ * order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt cache
+ * stays valid when the history grows. The step can go back to the beginning of any group: what it remembers of earlier
+ * groups it notes in the journal.
  */
-export type Step = (messages: readonly BaseMessage[], target: Target) => readonly BaseMessage[];
+export type Step = (target: Target, journal: Journal) => Change | undefined;
+
+/**
+ * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
+ *
+ * @param index How many messages before it are sent.
+ */
+export type Change = (message: BaseMessage, index: number) => BaseMessage | undefined;

@@ -1,7 +1,7 @@
 /** Asks the channel of a running graph what its reducer makes of a write. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isRecord } from "../shared/is-record.js";
+import { isRecord } from "../../shared/is-record.js";
 
 /** LangGraph's reader of channels, and its writer. Only tasks have them. Not exported. */
 const READ = "__pregel_read";

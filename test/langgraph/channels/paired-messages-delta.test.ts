@@ -1,9 +1,9 @@
 import { DeltaValue, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { messagesSchema } from "../../src/history/reading/messages-schema.js";
-import { pairedMessagesDeltaReducer } from "../../src/langgraph/paired-messages-delta.js";
-import { ai, human, removal, result } from "../support/make-messages.js";
-import { outline, toPlainList } from "../support/plain-messages.js";
+import { messagesSchema } from "../../../src/history/reading/messages-schema.js";
+import { pairedMessagesDeltaReducer } from "../../../src/langgraph/channels/paired-messages-delta.js";
+import { ai, human, removal, result } from "../../support/make-messages.js";
+import { outline, toPlainList } from "../../support/plain-messages.js";
 
 describe("The batch reducer of a delta channel", () => {
   it("takes writes that are one message or many", () => {

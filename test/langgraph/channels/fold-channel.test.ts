@@ -1,7 +1,7 @@
 import { Annotation, MemorySaver, Overwrite, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { FoldChannel } from "../../src/langgraph/fold-channel.js";
-import { inThread } from "../support/plain-graph.js";
+import { FoldChannel } from "../../../src/langgraph/channels/fold-channel.js";
+import { inThread } from "../../support/plain-graph.js";
 
 const concat = (left: unknown, right: unknown) => [left, right].flat();
 

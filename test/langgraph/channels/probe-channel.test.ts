@@ -1,9 +1,9 @@
 import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { isKnownHistory } from "../../src/history/reducer/known-history.js";
-import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
-import { probeChannel } from "../../src/langgraph/probe-channel.js";
-import { user } from "../support/thread.js";
+import { isKnownHistory } from "../../../src/history/reducer/known-history.js";
+import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../src/index.js";
+import { probeChannel } from "../../../src/langgraph/channels/probe-channel.js";
+import { user } from "../../support/thread.js";
 
 describe("probeChannel", () => {
   it.each([

@@ -1,0 +1,96 @@
+/**
+ * Keeps what was computed from a list of messages, and goes on from there for the next list of the same thread.
+ *
+ * The list of a thread begins with the messages of the list before. So a follower takes only the new messages. If the new
+ * list differs somewhere, the follower goes back to that place. What a follower has taken is kept as long as the first
+ * message of the list, and no longer.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { safely } from "../../shared/safely.js";
+import { isSameFacts, messageFacts } from "./message-facts.js";
+
+export interface Follower {
+  /** Takes the next message of the list. */
+  take(message: BaseMessage, index: number): void;
+  /**
+   * Goes back to where it had taken at most this many messages.
+   *
+   * @returns How many messages it still has.
+   */
+  rewind(length: number): number;
+}
+
+/**
+ * Contract: brings a follower to this list, and returns it. It is only valid until the next call, so read from it at
+ * once. `variant` distinguishes followers of the same list that compute different things.
+ */
+export type Following<Made extends Follower> = (
+  messages: readonly BaseMessage[],
+  variant: string,
+  create: () => Made,
+) => Made;
+
+interface Line<Made> {
+  readonly follower: Made;
+  /** What the follower has taken. */
+  readonly list: BaseMessage[];
+  /** What the latest of these messages held then, by index. */
+  readonly facts: Map<number, readonly unknown[]>;
+}
+
+/**
+ * LangGraph, LangChain and nodes write ids, names and metadata into the messages of the run that goes on. So what the
+ * latest messages hold is compared. The messages before them only have to be the same objects.
+ */
+const COMPARED_MESSAGES = 64;
+/** A thread is seldom sent to more models in turn. */
+const MOST_VARIANTS = 4;
+
+export function createFollowing<Made extends Follower>(): Following<Made> {
+  const lines = new WeakMap<object, Map<string, Line<Made>>>();
+  return (messages, variant, create) => {
+    // Agents put a system message of their own before the messages of all threads.
+    const first: unknown = messages.find((message) => safely(() => message.type, undefined) !== "system");
+    const isKept = typeof first === "object" && first !== null;
+    const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
+    const line: Line<Made> = variants.get(variant) ?? { follower: create(), list: [], facts: new Map() };
+    // If a message throws when it is read, nothing half taken is kept.
+    variants.delete(variant);
+    bringTo(messages, line);
+    variants.set(variant, line);
+    for (const oldest of variants.keys()) if (variants.size > MOST_VARIANTS) variants.delete(oldest);
+    if (isKept) lines.set(first, variants);
+    return line.follower;
+  };
+}
+
+function bringTo(messages: readonly BaseMessage[], { follower, list, facts }: Line<Follower>): void {
+  const same = sameLength(messages, list, facts);
+  if (same < list.length) list.length = follower.rewind(same);
+  const from = list.length;
+  for (let index = from; index < messages.length; index += 1) {
+    const message = messages[index] as BaseMessage;
+    follower.take(message, index);
+    list.push(message);
+  }
+  const compared = Math.max(messages.length - COMPARED_MESSAGES, 0);
+  for (const index of facts.keys()) if (index < compared || index >= from) facts.delete(index);
+  for (let index = compared; index < messages.length; index += 1)
+    if (!facts.has(index)) facts.set(index, messageFacts(messages[index]));
+}
+
+/** How many messages at the beginning are the same objects, and hold the same as before. */
+function sameLength(
+  messages: readonly BaseMessage[],
+  list: readonly BaseMessage[],
+  facts: ReadonlyMap<number, readonly unknown[]>,
+): number {
+  const most = Math.min(messages.length, list.length);
+  let same = 0;
+  while (same < most && messages[same] === list[same]) same += 1;
+  let least = same;
+  for (const [index, before] of facts)
+    if (index < least && !isSameFacts(before, messageFacts(messages[index]))) least = index;
+  return least;
+}

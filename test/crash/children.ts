@@ -1,0 +1,119 @@
+/** Processes that each run one turn of an agent. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { Entry, Job } from "./job.js";
+
+const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
+/** Inside the repository, so that the child finds its packages. */
+const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
+
+/** The module of another agent, and a folder from which its packages are found. */
+export interface AgentSource {
+  /** Has the export `adapter`, whose `makeGraph` makes the agent. */
+  readonly module: string;
+  readonly bundles: string;
+}
+
+interface Bundle {
+  readonly file: string;
+  readonly agent?: Pick<Job, "agent">;
+}
+
+const OPTIONS = {
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  logLevel: "error",
+  outExtension: { ".js": ".mjs" },
+} as const;
+
+/** Loading takes longer than a turn, so the next process loads while one works. */
+export class Children {
+  readonly #bundle: Bundle;
+  #next: Promise<ChildProcess>;
+
+  constructor(bundle: Bundle) {
+    this.#bundle = bundle;
+    this.#next = startChild(bundle);
+  }
+
+  async run(job: Job, killAfterMs: number | undefined): Promise<void> {
+    const child = await this.#next;
+    this.#next = startChild(this.#bundle);
+    const exited = once(child, "exit");
+    const started = once(child, "message");
+    child.send({ ...job, ...this.#bundle.agent });
+    if (killAfterMs !== undefined) {
+      await Promise.race([started, exited]);
+      await Promise.race([delay(killAfterMs), exited]);
+      child.kill("SIGKILL");
+    }
+    await exited;
+  }
+
+  async close(): Promise<void> {
+    (await this.#next).kill("SIGKILL");
+  }
+}
+
+/** Packages that load binary files, or that are not there. */
+const EXTERNAL = ["better-sqlite3", "pg-native"];
+/** Packages in CommonJS need it. */
+const BANNER = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+
+/** A process that compiles its own sources, or reads all files of its packages, takes several times as long to start. */
+async function bundleChild(outdir: string): Promise<Bundle> {
+  await build({ ...OPTIONS, outdir, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [CHILD] });
+  return { file: join(outdir, "crash-child.mjs") };
+}
+
+/** The child and the agent take the packages from where the bundles are, so that both have the same ones. */
+async function bundleBoth(outdir: string, { module: agent }: AgentSource): Promise<Bundle> {
+  await build({ ...OPTIONS, outdir, packages: "external", entryPoints: { "crash-child": CHILD, agent } });
+  return { file: join(outdir, "crash-child.mjs"), agent: { agent: join(outdir, "agent.mjs") } };
+}
+
+async function startChild({ file }: Bundle): Promise<ChildProcess> {
+  // Without the loader of the parent, which would compile the bundle again.
+  const child = fork(file, { execArgv: [] });
+  await once(child, "message");
+  return child;
+}
+
+/**
+ * Calls a function with a folder for ledgers and with rows of processes, which work at the same time, and removes all
+ * of them.
+ */
+export async function withChildren<Result>(
+  rows: number,
+  use: (folder: string, children: [Children, ...Children[]]) => Promise<Result>,
+  agent?: AgentSource,
+): Promise<Result> {
+  const parent = agent?.bundles ?? BUNDLES;
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempSync(join(parent, "tether-crash-"));
+  const bundle = await (agent === undefined ? bundleChild(folder) : bundleBoth(folder, agent));
+  const children: [Children, ...Children[]] = [
+    new Children(bundle),
+    ...Array.from({ length: rows - 1 }, () => new Children(bundle)),
+  ];
+  try {
+    return await use(folder, children);
+  } finally {
+    await Promise.all(children.map((each) => each.close()));
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export function readLedger(file: string): Entry[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}

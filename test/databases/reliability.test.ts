@@ -1,0 +1,225 @@
+/**
+ * What the library promises, over each checkpointer and store, and with each durability. Each step is taken by
+ * another process: it has its own graph, checkpointer and store.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { describe, expect, it, vi } from "vitest";
+import { coverageOf } from "../../src/history/messages/summary.js";
+import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { createSoakGraph } from "../fixtures/soak/graph.js";
+import { type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
+import { approve, asInput, askedLabels } from "../support/approval-graph.js";
+import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { FunctionModel } from "../support/function-model.js";
+import { mortalSaver } from "../support/mortal-saver.js";
+import { createProbe } from "../support/probe-tools.js";
+import { SAVERS, type SaverKind } from "../support/savers.js";
+import { calls } from "../support/scripted-model.js";
+import { inThread, messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
+
+const config = inThread("1");
+const isSlow = process.env["SLOW_TESTS"] === "1";
+
+const WAIT = { timeout: 60_000, interval: 20 };
+
+/** How the messages are stored. */
+const CHANNELS = [{ channel: "full", channelOptions: {} }] as const;
+
+/** By default each durability is tested over one checkpointer, and the other ones with LangGraph's default. */
+const isChosen = (title: string, durability: Durability): boolean =>
+  isSlow || /^(?:Sqlite|Postgres)/.test(title) || (title === "MemorySaver" && durability === "async");
+
+const CASES = SAVERS.flatMap((kind) =>
+  DURABILITIES.flatMap((durability) =>
+    isChosen(kind.title, durability) ? CHANNELS.map((channel) => ({ ...kind, ...channel, durability })) : [],
+  ),
+).filter(({ isThere }) => isThere);
+
+interface Case extends SaverKind {
+  readonly durability: Durability;
+  readonly channelOptions: object;
+}
+
+/** Opens a database. `agent` and `soak` make the graph of another process. */
+async function openThread({ open, durability, channelOptions }: Case) {
+  const { connect, connectStore } = await open();
+  const options = { ...config, durability };
+  const soak = async () =>
+    createSoakGraph({ checkpointer: connect(), store: await connectStore(), ...channelOptions });
+  const agent = (more: Omit<Parameters<typeof createAgentGraph>[0], "checkpointer">, saver = connect()) =>
+    createAgentGraph({ ...more, ...channelOptions, checkpointer: saver });
+  /** One turn in another process. */
+  const turn = async (kind: TurnKind, number: number): Promise<BaseMessage[]> =>
+    pairedMessagesOf(await (await soak()).invoke(user(turnText(kind, number)), options));
+  const read = async (): Promise<BaseMessage[]> => messagesOf((await (await soak()).getState(config)).values);
+  const update = async (...messages: object[]) =>
+    (await soak()).updateState(config, { messages: messages as never });
+  return { connect, connectStore, options, agent, soak, turn, read, update };
+}
+
+const firstLine = (kind: TurnKind, number: number) => `human: ${turnText(kind, number)}`;
+
+describe.each(CASES)("With $title, $durability and the $channel channel, a thread", (kind) => {
+  it("has the result of a tool that finished before its run was cancelled", async () => {
+    const { agent, connect, options, read } = await openThread(kind);
+    const { heedful, fast } = createProbe();
+    const tools = [heedful, fast];
+    const doomed = agent({
+      model: new FunctionModel(() => calls(["heedful", {}, "slow"], ["fast", {}, "done"])),
+      tools,
+    });
+    const abort = new AbortController();
+    const run = async () => {
+      const more = { streamMode: "updates", signal: abort.signal } as const;
+      for await (const part of await doomed.stream(user("go"), { ...options, ...more }))
+        if ("tools" in (part as object)) abort.abort();
+    };
+    await expect(run()).rejects.toThrow(/abort/i);
+    // The caller is told of the abort at once, and the last writes can still be on their way. A run in the same
+    // process waits for them. Another process waits until it can read them.
+    await vi.waitFor(async () => expect(script(await read())).toContain("tool: fast done -"), WAIT);
+    const next = agent({ model: new FunctionModel(() => "fine"), tools }, connect());
+    expect(pairedScript(await next.invoke(user("next"), options))).toEqual([
+      "human: go",
+      "ai> heedful fast",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "tool: fast done -",
+      "human: next",
+      "ai: fine",
+    ]);
+  });
+
+  it.skipIf(kind.durability === "exit")("has the response of a run that was killed", async () => {
+    const { agent, connect, options, read } = await openThread(kind);
+    const { mortal, die } = mortalSaver(connect(), ["put"]);
+    const doomed = new FunctionModel(async () => {
+      await vi.waitFor(async () => expect(script(await read())).toEqual(["human: go"]));
+      die();
+      return "the answer";
+    });
+    await expect(agent({ model: doomed }, mortal).invoke(user("go"), options)).rejects.toThrow("died");
+    const dead = mortalSaver(connect());
+    dead.die();
+    await expect(agent({ model: "offline:" }, dead.mortal).invoke(user("lost"), options)).rejects.toThrow(
+      "died",
+    );
+    const lines = ["human: go", "ai: the answer"];
+    expect(script(await read())).toEqual(lines);
+    const next = agent({ model: new FunctionModel(() => "fine") });
+    expect(pairedScript(await next.invoke(user("next"), options))).toEqual([
+      ...lines,
+      "human: next",
+      "ai: fine",
+    ]);
+  });
+
+  it("goes on after a run with the durability exit was killed, of which LangGraph saved nothing", async () => {
+    const { agent, connect, turn } = await openThread(kind);
+    const before = script(await turn("tools", 1));
+    const { mortal, die } = mortalSaver(connect());
+    die();
+    const doomed = agent({ model: "offline:" }, mortal);
+    await expect(doomed.invoke(user("lost"), { ...config, durability: "exit" })).rejects.toThrow("died");
+    expect(script(await turn("plain", 2))).toEqual([
+      ...before,
+      firstLine("plain", 2),
+      "ai: the answer to plain",
+    ]);
+  });
+
+  it("waits for a human, who decides in another process or sends a message instead", async () => {
+    const { agent, options } = await openThread(kind);
+    const { fast, runs } = createProbe();
+    const ask = () =>
+      agent({
+        model: new FunctionModel(({ messages, text }) =>
+          messages.at(-1)?.type === "tool" || text === "never mind" ? "fine" : calls(["fast", {}, text]),
+        ),
+        tools: [fast],
+        requireApproval: ["fast"],
+      });
+    expect(askedLabels(await ask().invoke(user("a"), options))).toHaveLength(1);
+    await ask().invoke(asInput({ resume: { decisions: [approve] } }), options);
+    expect(runs).toHaveLength(1);
+    await ask().invoke(user("b"), options);
+    const lines = pairedScript(await ask().invoke(user("never mind"), options));
+    expect(lines.slice(1, 4)).toEqual(["ai> fast", "tool: fast done -", "ai: fine"]);
+    expect(lines.slice(5)).toEqual([
+      "ai> fast",
+      expect.stringMatching(/^tool! .*it was not approved|^tool! .*declined|^tool! .*new message/),
+      "human: never mind",
+      "ai: fine",
+    ]);
+    expect(runs).toHaveLength(1);
+  });
+
+  it("has a branch for a run and for an update from an older checkpoint", async () => {
+    const { soak, turn, read, options } = await openThread(kind);
+    const first = script(await turn("tools", 1));
+    const { config: at } = await (await soak()).getState(config);
+    const second = script(await turn("tools", 2));
+    const { config: left } = await (await soak()).getState(config);
+    await (await soak()).invoke(user(turnText("plain", 3)), { ...at, durability: options.durability });
+    const branch = [...first, firstLine("plain", 3), "ai: the answer to plain"];
+    expect(script(await read())).toEqual(branch);
+    expect(script(messagesOf((await (await soak()).getState(left)).values))).toEqual(second);
+    await (await soak()).updateState(at, user("an edit"), "model");
+    expect(script(await read())).toEqual([...first, "human: an edit"]);
+  });
+
+  it("keeps updates: a late result, an edit, a removed response, and a new start", async () => {
+    const { soak, turn, read, update } = await openThread(kind);
+    await turn("plain", 1);
+    await update(
+      { type: "human", content: "by hand", id: "by-hand" },
+      { type: "ai", content: "", id: "made", tool_calls: [{ id: "c", name: "fast", args: { label: "1" } }] },
+    );
+    await turn("plain", 2);
+    await update({ type: "tool", content: "late news", tool_call_id: "c" });
+    await update({ type: "human", content: "edited", id: "by-hand" });
+    expect(script(await read()).slice(2, 5)).toEqual(["human: edited", "ai> fast", "tool: late news"]);
+    await update({ type: "remove", id: "made" });
+    expect(script(await read()).slice(2, 4)).toEqual(["human: edited", firstLine("plain", 2)]);
+    await (await soak()).updateState(config, {
+      messages: [{ type: "remove", id: "__remove_all__" }] as never,
+    });
+    expect(script(await turn("plain", 3))).toEqual([firstLine("plain", 3), "ai: the answer to plain"]);
+  });
+
+  it("has whole responses where the stream broke or the first model failed", async () => {
+    const { turn } = await openThread(kind);
+    await turn("broken-text", 1);
+    await turn("cut-call", 2);
+    expect(script(await turn("switch", 3))).toEqual([
+      firstLine("broken-text", 1),
+      "ai: the answer to broken-text",
+      firstLine("cut-call", 2),
+      "ai> fast",
+      expect.stringMatching(/^tool: found/),
+      "ai: the answer to cut-call",
+      firstLine("switch", 3),
+      "ai> fast",
+      expect.stringMatching(/^tool: found/),
+      "ai: the answer to switch",
+    ]);
+  });
+
+  it("is summarised into the archive of the store, read back and restored", async () => {
+    const { connectStore, turn, read, update } = await openThread(kind);
+    const kinds = Array.from(
+      { length: 10 },
+      (_, number) => (number % 2 === 0 ? "tools" : "plain") as TurnKind,
+    );
+    for (const [number, each] of kinds.entries()) await turn(each, number);
+    const state = await read();
+    expect(state.filter((message) => coverageOf(message) !== undefined)).toHaveLength(1);
+    const whole = script(await readFullHistory(await connectStore(), "1", { messages: state }));
+    expect(whole).toHaveLength(5 * 6 + 5 * 2);
+    expect(whole.filter((line) => line.startsWith("human"))).toEqual(
+      kinds.map((each, number) => firstLine(each, number)),
+    );
+    await update(...(await restoreCovered(await connectStore(), "1", { messages: state })));
+    expect(script(await read())).toEqual(whole);
+  });
+});

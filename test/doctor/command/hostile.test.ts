@@ -1,0 +1,222 @@
+/** Databases of several agents, and ids and names that a terminal or a shell must not obey. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { describe, expect, it } from "vitest";
+import { GRAPH, makeDatabase, onOneLine, run } from "./command-line.js";
+
+const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
+const broken = (name = "weather") => [
+  new HumanMessage({ id: "h1", content: "Hello" }),
+  new AIMessage({ id: "a1", content: "", tool_calls: [{ id: "c1", name, args: {} }] }),
+  new HumanMessage({ id: "h2", content: "Are you there?" }),
+];
+
+/** An agent with another state: the node and the key decide whether its threads look like those of the fixture. */
+function otherAgent(node: string, key: string, checkpointer: SqliteSaver) {
+  const values = Annotation<string[]>({ reducer: (_, next) => next, default: () => [] });
+  return new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, [key]: values }))
+    .addNode(node, () => ({}))
+    .addEdge(START, node)
+    .compile({ checkpointer });
+}
+
+describe("a database of several agents", () => {
+  it("is repaired with the graph of each thread only, so that no thread loses a value", async () => {
+    const { folder, file } = await makeDatabase();
+    const path = join(folder, file);
+    const saver = SqliteSaver.fromConnString(path);
+    const input = { messages: broken(), files: ["plan.txt"], todos: [] };
+    await otherAgent("model", "files", saver).invoke(input, { configurable: { thread_id: "5-values" } });
+    await otherAgent("work", "todos", saver).invoke(input, { configurable: { thread_id: "6-nodes" } });
+    const stored = async (thread_id: string) =>
+      (await saver.getTuple({ configurable: { thread_id } }))?.checkpoint;
+    const before = [await stored("5-values"), await stored("6-nodes")];
+
+    const found = await run(["doctor", ...target(file), "--format", "json"], { folder });
+    const codes = JSON.parse(found.output).threads.map(
+      ({
+        threadId,
+        findings,
+      }: {
+        threadId: string;
+        findings: { code: string; fixes: { command: unknown }[] }[];
+      }) => [
+        threadId,
+        findings.map(({ code }) => code),
+        findings.some(({ fixes }) => fixes.some(({ command }) => command !== null)),
+      ],
+    );
+    expect(codes).toEqual([
+      ["2-dangling", ["pairing/dangling-call"], true],
+      ["3-orphan", ["pairing/orphan-result"], true],
+      ["5-values", ["state/other-graph", "pairing/dangling-call"], false],
+      ["6-nodes", ["state/other-graph", "pairing/dangling-call"], false],
+    ]);
+    const { output } = await run(["doctor", ...target(file)], { folder });
+    expect(onOneLine(output)).toContain("--thread 2-dangling 3-orphan\n");
+
+    const applied = await run(["repair", ...target(file), "--apply", "--yes"], { folder });
+    expect(applied.code).toBe(1);
+    expect(applied.output).toContain("2 threads were repaired. 2 threads need no repair.");
+    expect(applied.output).toContain("2 threads belong to another graph, and were not changed.");
+    expect(applied.output.replaceAll(/\s+/g, " ")).toContain("would drop them: files.");
+    expect([await stored("5-values"), await stored("6-nodes")]).toEqual(before);
+    saver.db.close();
+  });
+});
+
+describe("ids and names with control characters", () => {
+  const ids = [
+    "--help",
+    "esc\u001b]0;title\u0007\u001b[31m",
+    "two\nlines",
+    "c1\u009b31m",
+    "rtl\u202eevil",
+    "it's  two spaces",
+  ];
+  const threads = Object.fromEntries(ids.map((id) => [id, broken("look\u001b[2J")]));
+
+  it("are never printed as they are, and JSON keeps them", async () => {
+    const { folder, file } = await makeDatabase(threads);
+    const texts: string[] = [];
+    for (const args of [
+      ["doctor"],
+      ["size"],
+      ["repair"],
+      ["doctor", "--format", "json"],
+      ["doctor", "--format", "ndjson"],
+      ["doctor", "--thread", "no\u001b[31m"],
+      ["repair", "--apply", "--yes", "--receipt", "it's new.jsonl"],
+    ]) {
+      const { output, errors } = await run([...args, ...target(file)], { folder });
+      texts.push(output, errors);
+      if (args.includes("json"))
+        expect(
+          JSON.parse(output)
+            .threads.map(({ threadId }: { threadId: string }) => threadId)
+            .sort(),
+        ).toEqual([...ids].sort());
+    }
+    const undone = await run(["undo", "it's new.jsonl", ...target(file), "--yes"], { folder });
+    const all = [...texts, undone.output, undone.errors].join("");
+    expect(undone.code).toBe(0);
+    expect(all.match(/[^\P{Cc}\n]|[\u202a-\u202e]/gu)).toBeNull();
+    expect(all).toContain("two\\u000alines");
+    expect(all).toContain("undo 'it'\\''s new.jsonl'");
+  });
+
+  it("stay whole in the commands that are printed", async () => {
+    const { folder, file } = await makeDatabase(threads);
+    const { output } = await run(["doctor", ...target(file)], { folder });
+    const command = output
+      .slice(output.indexOf("npx langgraph-tether"))
+      .replace("npx langgraph-tether", "args");
+    const script = `args() { printf '%s\\0' "$@"; }\n${command}`;
+    const words = execFileSync("bash", ["--norc", "-c", script], {
+      encoding: "utf8",
+      env: { LC_ALL: "C.UTF-8" },
+    }).split("\0");
+    const printed = await run(
+      ["doctor", ...words.slice(1, -1).filter((word) => word !== ""), "--format", "json"],
+      { folder },
+    );
+    expect(JSON.parse(printed.output).counts).toMatchObject({ threads: ids.length, errors: ids.length });
+  });
+});
+
+describe("a row that is not JSON any more", () => {
+  it("is not quoted, and stops neither doctor nor size", async () => {
+    const { folder, file } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    saver.db
+      .prepare("UPDATE checkpoints SET checkpoint = ? WHERE thread_id = ?")
+      .run("fish and chips", "2-dangling");
+    saver.db.close();
+    const found = await run(["doctor", ...target(file), "--format", "json"], { folder });
+    expect([found.code, JSON.parse(found.output).counts]).toMatchObject([3, { threads: 4, unreadable: 1 }]);
+    expect(found.output).not.toContain("fish");
+    const sizes = await run(["size", ...target(file), "--format", "json"], { folder });
+    expect([sizes.code, JSON.parse(sizes.output).total]).toMatchObject([3, { threads: 4, unmeasured: 1 }]);
+  });
+});
+
+describe("--format json", () => {
+  it("is JSON also if nothing could be read", async () => {
+    const { folder, file } = await makeDatabase();
+    for (const [args, expected] of [
+      [["doctor", "--sqlite", "none.db"], "There is no file none.db."],
+      [["repair", "--file", "none.json"], "There is no file none.json."],
+      [["explain", "none.json"], "There is no file none.json."],
+      [["docter"], "There is no command"],
+      [["doctor", ...target(file), "--thread", "nobody"], "has no thread nobody"],
+    ] as const) {
+      const { code, output } = await run([...args, "--format", "json"], { folder });
+      expect([code, JSON.parse(output)]).toEqual([
+        2,
+        { schemaVersion: 1, outcome: "failed", error: expect.stringContaining(expected) },
+      ]);
+      const lines = (await run([...args, "--format=ndjson"], { folder })).output.trim().split("\n");
+      expect(lines.map((line) => JSON.parse(line)).at(-1)).toMatchObject({
+        type: "error",
+        outcome: "failed",
+      });
+    }
+  });
+
+  it("says which threads are beyond the window of the model", async () => {
+    const long = Array.from({ length: 40 }, (_, index) =>
+      index % 2 === 0
+        ? new HumanMessage({ id: `h${index}`, content: "word ".repeat(200) })
+        : new AIMessage({ id: `a${index}`, content: "word ".repeat(200) }),
+    );
+    const { folder, file } = await makeDatabase({ long, short: long.slice(0, 2) });
+    const args = ["doctor", ...target(file), "--max-tokens", "4000", "--format", "json"];
+    const { code, output } = await run(args, { folder });
+    const { threads } = JSON.parse(output);
+    expect([code, threads.length, threads[0].threadId, threads[0].findings[0].code]).toEqual([
+      1,
+      1,
+      "long",
+      "size/window",
+    ]);
+  });
+});
+
+describe("files of others", () => {
+  it("with tables of the same names are refused with a clear word", async () => {
+    const { folder, file } = await makeDatabase({});
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    saver.db.exec("DROP TABLE IF EXISTS checkpoints; DROP TABLE IF EXISTS writes");
+    saver.db.exec("CREATE TABLE checkpoints (place TEXT); CREATE TABLE writes (word TEXT)");
+    saver.db.close();
+    const { code, errors } = await run(["doctor", ...target(file)], { folder });
+    expect([code, errors]).toEqual([2, expect.stringContaining("cannot be read: no such column")]);
+  });
+
+  it("that print when they are loaded, such as a graph, print nothing into the report", async () => {
+    const { folder, file } = await makeDatabase();
+    const noisy = `process.stdout.write("noise\\n");\nconsole.log("noise");\nexport { graph } from ${JSON.stringify(GRAPH.replace(/:graph$/, ""))};\n`;
+    writeFileSync(join(folder, "noisy.mjs"), noisy);
+    const cli = join(import.meta.dirname, "../../../src/cli.ts");
+    const args = [
+      "--import",
+      "tsx",
+      cli,
+      "doctor",
+      "--sqlite",
+      join(folder, file),
+      "--graph",
+      `${join(folder, "noisy.mjs")}:graph`,
+    ];
+    const { stdout, stderr, status } = spawnSync(process.execPath, [...args, "--format", "json"], {
+      encoding: "utf8",
+    });
+    expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 4]);
+    expect(stderr).toContain("noise");
+  });
+});

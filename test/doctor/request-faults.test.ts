@@ -1,0 +1,103 @@
+/** Faults of real agents' threads that no repair writes: those that the request mends, and those of another graph. */
+
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import {
+  applyRepair,
+  createGraphStore,
+  type DiagnoseOptions,
+  diagnoseThread,
+  planRepair,
+  type ReceiptEntry,
+  undo,
+} from "../../src/doctor.js";
+import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
+import { driveLocally } from "../support/deployment/local-driver.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
+
+expectWarnings(OLD_PACKAGES);
+
+const ref = { threadId: "1", namespace: "" };
+const MEETINGS: readonly (readonly [owner: AgentName, other: AgentName])[] = [
+  ["langchain", "react"],
+  ["deep", "langchain"],
+  ["ours", "react"],
+  ["react", "ours"],
+  ["react", "langchain"],
+];
+
+const FAULTS: readonly {
+  readonly title: string;
+  readonly id: string;
+  readonly options: DiagnoseOptions;
+  readonly code: string;
+}[] = [
+  {
+    title: "an id that Anthropic refuses",
+    id: "functions.look:0",
+    options: { dialect: "anthropic" },
+    code: "content/call-id",
+  },
+  {
+    title: "an id of 83 characters, which OpenAI refuses",
+    id: `call_${"7".repeat(39)}|fc_${"7".repeat(35)}`,
+    options: { dialect: "openai" },
+    code: "content/call-id",
+  },
+  { title: "more tokens than the window", id: "c1", options: { maxTokens: 40 }, code: "size/window" },
+  {
+    title: "a list that each step stores again",
+    id: "c1",
+    options: { largeBytes: 2000 },
+    code: "size/quadratic",
+  },
+];
+
+describe("a thread that the request mends", () => {
+  it.each(FAULTS)("with $title is found, and not written", async ({ id, options, code }) => {
+    const saver = new MemorySaver();
+    const driver = driveLocally("langchain", saver)("1");
+    for (let turn = 0; turn < 6; turn += 1)
+      await driver.work([{ id: turn === 3 ? id : `t${turn}`, name: "look" }]);
+    const store = createGraphStore({ graph: createDeployedAgent("langchain"), checkpointer: saver });
+    const thread = { ...(await store.read(ref)), sizes: await store.measure?.(ref) };
+    expect(thread.sizes?.checkpoints).toBeGreaterThan(12);
+    const found = diagnoseThread(thread, options).findings.filter(({ severity }) => severity !== "info");
+    expect([...new Set(found.map((finding) => finding.code))]).toEqual([code]);
+    expect(planRepair(thread).kind).toBe("nothing");
+    expect(diagnoseThread(thread).outcome).toBe("sound");
+  });
+});
+
+describe("a thread that is read with the graph of another agent", () => {
+  it.each(MEETINGS)("of %s with that of %s is not written, by a repair or an undo", async (owner, other) => {
+    const saver = new MemorySaver();
+    const driver = driveLocally(owner, saver)("1");
+    const own = createGraphStore({ graph: createDeployedAgent(owner), checkpointer: saver });
+    const wrong = createGraphStore({ graph: createDeployedAgent(other), checkpointer: saver });
+    const stored = async () => JSON.stringify(await saver.getTuple({ configurable: { thread_id: "1" } }));
+    const entries: ReceiptEntry[] = [];
+    const receipt = { append: async (entry: ReceiptEntry) => void entries.push(entry) };
+    await driver.work([
+      { id: "c0", name: "count", args: { value: 3 } },
+      { id: "f0", name: "write_todos", args: { todos: [{ content: "a", status: "pending" }] } },
+    ]);
+    await driver.cancel([{ id: "c1", name: "hold" }], 0);
+
+    const broken = await stored();
+    const seen = await wrong.read(ref);
+    expect(planRepair(seen)).toMatchObject({ kind: "skip", reason: "other-graph" });
+    expect(diagnoseThread(seen).findings.map(({ code }) => code)).toContain("state/other-graph");
+    const plan = planRepair(await own.read(ref));
+    const outcome = await applyRepair({ store: wrong, ref }, plan, { receipt });
+    expect([outcome.kind, await stored()]).toEqual(["failed", broken]);
+
+    expect(await applyRepair({ store: own, ref }, plan, { receipt })).toMatchObject({ kind: "repaired" });
+    const repaired = await stored();
+    const outcomes = [];
+    for await (const { kind } of undo(wrong, entries.slice(2))) outcomes.push(kind);
+    expect([outcomes, await stored()]).toEqual([["failed"], repaired]);
+    for await (const { kind } of undo(own, entries.slice(2))) outcomes.push(kind);
+    expect(outcomes).toEqual(["failed", "restored"]);
+  });
+});

@@ -1,0 +1,95 @@
+/** What a model input costs in a thread that grows: the new messages, and not the history. */
+
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
+import { isSummaryDue, type SummaryPolicy } from "../../../src/history/long-threads/plan-summary.js";
+import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
+import { type PreparedInputOptions, prepareModelInput } from "../../../src/providers/input/to-model-input.js";
+
+const policy: SummaryPolicy = {
+  maxTokens: 1e9,
+  maxMessages: 1e9,
+  messagesToKeep: 20,
+  tokensToKeep: undefined,
+  toolTokens: 0,
+  promptTokens: 0,
+  maxToolCalls: undefined,
+};
+
+/** Turns whose call ids repeat, so that the projection renames them. */
+const turn = (index: number): BaseMessage[] => [
+  new HumanMessage({ id: `h${index}`, content: "Look" }),
+  new AIMessage({
+    id: `a${index}`,
+    content: "",
+    tool_calls: [{ id: `c${index % 7}`, name: "look", args: {} }],
+  }),
+  new ToolMessage({ id: `r${index}`, content: "found", tool_call_id: `c${index % 7}` }),
+  new AIMessage({ id: `t${index}`, content: "Done" }),
+];
+
+/** How many properties of messages are read while the thread gets one more turn, with a model call in its middle. */
+function readsOfTurn(turns: number, ask: (list: BaseMessage[]) => void): number {
+  let reads = 0;
+  const counted = (message: BaseMessage): BaseMessage =>
+    new Proxy(message, {
+      get: (target, key) => {
+        reads += 1;
+        return Reflect.get(target, key, target);
+      },
+    });
+  let history = Array.from({ length: turns }, (_, index) => turn(index).map(counted)).flat();
+  ask(history);
+  reads = 0;
+  const [request, response, result, answer] = turn(turns).map(counted);
+  for (const added of [[request], [response, result], [answer, counted(new HumanMessage("Next"))]]) {
+    history = [...history, ...added.filter((message) => message !== undefined)];
+    ask(history);
+  }
+  return reads;
+}
+
+const FORMS: readonly (readonly [string, PreparedInputOptions])[] = [
+  ...(Object.keys(DIALECTS) as DialectName[]).map((dialect) => [dialect, { dialect }] as const),
+  ["a system prompt", { dialect: "openai", systemPrompt: "Be brief." }],
+  ["a budget and a window", { dialect: "openai", budget: 1e9, maxTokens: 1e9 }],
+];
+
+describe("one more turn of a long thread", () => {
+  it.each(FORMS)("costs what one of a short thread does: %s", (_name, options) => {
+    const ask = (list: BaseMessage[]) => void prepareModelInput(list, options);
+    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+  });
+
+  it("is counted, and has its open calls found, without a look at the others", () => {
+    const ask = (list: BaseMessage[]) => {
+      expect(isSummaryDue(list, policy)).toBe(false);
+      expect(unansweredCalls(list).pending).toEqual([]);
+    };
+    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+  });
+
+  it("costs the same with the system message of an agent before it", () => {
+    const own = new SystemMessage("You are an agent.");
+    const ask = (list: BaseMessage[]) => void prepareModelInput([own, ...list], { dialect: "openai" });
+    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+  });
+});
+
+it("a message that is changed in place is sent as it is now", () => {
+  const history = [...turn(0), ...turn(7)];
+  const input = () => prepareModelInput(history, { dialect: "mistral" }).messages;
+  const before = input();
+  const response = history[5] as AIMessage;
+  Object.assign(response.tool_calls?.[0]?.args ?? {}, { place: "here" });
+  expect(before[5]).not.toBe(input()[5]);
+  expect((input()[5] as AIMessage).tool_calls?.[0]?.args).toEqual({ place: "here" });
+  expect(input().slice(0, 5)).toEqual(before.slice(0, 5));
+});

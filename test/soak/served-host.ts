@@ -1,0 +1,81 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { Client } from "@langchain/langgraph-sdk";
+import { type ArchiveReader, readFullHistory } from "../../src/index.js";
+import { archiveNamespace } from "../../src/nodes/summary/archive.js";
+import { ASK_FOR_MEMORY } from "../fixtures/soak/graph.js";
+import { messagesOf, user } from "../support/thread.js";
+import { failForMissing, type SoakHost, type SoakThread } from "./soak-thread.js";
+
+const GRAPH = "soak";
+/** How many items of an archive are removed at once. */
+const PAGE = 100;
+
+/** The graph on a development server. */
+export function servedHost(client: Client): SoakHost {
+  return {
+    open: async () => openThread(client, (await client.threads.create()).thread_id),
+    heap: async () => {
+      const values = await client.runs.wait(null, GRAPH, { input: user(ASK_FOR_MEMORY) });
+      return Number(messagesOf(values).at(-1)?.text);
+    },
+  };
+}
+
+function openThread(client: Client, threadId: string): SoakThread {
+  const store: ArchiveReader = { get: (namespace, key) => client.store.getItem(namespace, key) };
+  const valuesAt = async (from?: string): Promise<object> =>
+    Object(
+      (from === undefined
+        ? await client.threads.getState(threadId)
+        : await client.threads.getState(threadId, from)
+      ).values,
+    );
+  let hasFork = false;
+  /**
+   * Where a run begins. A development server begins every later run of a thread where its last fork began, so after a
+   * fork a run names the latest checkpoint.
+   */
+  const begin = async (from?: string) => {
+    if (from !== undefined) hasFork = true;
+    const latest = hasFork ? (await client.threads.getState(threadId)).checkpoint.checkpoint_id : undefined;
+    const checkpointId = from ?? latest;
+    return typeof checkpointId === "string" ? { checkpointId } : {};
+  };
+  return {
+    send: async (messages, from) => {
+      await client.runs.wait(threadId, GRAPH, { input: { messages }, ...(await begin(from)) });
+    },
+    cancel: async (messages) => {
+      let runId = "";
+      const payload = { input: { messages }, streamMode: "updates", ...(await begin()) } as const;
+      const stream = client.runs.stream(threadId, GRAPH, payload);
+      for await (const { event, data } of stream) {
+        if (event === "metadata") runId = Reflect.get(data, "run_id");
+        if (event !== "updates" || !("tools" in data)) continue;
+        await client.runs.cancel(threadId, runId, true);
+        throw new Error("The run was cancelled.");
+      }
+    },
+    update: async (messages) => {
+      await client.threads.updateState(threadId, { values: { messages } });
+    },
+    read: async () => messagesOf(await valuesAt()),
+    readAll: async (from): Promise<BaseMessage[]> =>
+      readFullHistory(store, threadId, await valuesAt(from), failForMissing),
+    checkpoints: async () => {
+      const states = await client.threads.getHistory(threadId, { limit: 40 });
+      return states.flatMap(({ next, checkpoint }) =>
+        next.length === 0 && checkpoint.checkpoint_id ? [checkpoint.checkpoint_id] : [],
+      );
+    },
+    remove: async () => {
+      const namespace = archiveNamespace(threadId);
+      for (;;) {
+        const { items } = await client.store.searchItems(namespace, { limit: PAGE });
+        for (const { key } of items) await client.store.deleteItem(namespace, key);
+        if (items.length < PAGE) break;
+      }
+      await client.threads.delete(threadId);
+    },
+  };
+}
