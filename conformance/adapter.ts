@@ -38,7 +38,10 @@ export interface AgentOptions {
 
 /** An agent with one thread. */
 export interface Agent {
-  /** One turn. Contract: streams the model. Resolves to the final text, and rejects if the run fails. */
+  /**
+   * One turn. Contract: streams the model. Resolves to the final text. Rejects if the run fails, and if the agent says
+   * that its last response was cut off.
+   */
   send(messages: readonly StoredMessage[]): Promise<string>;
   /** The messages of the thread as they are stored. */
   read(): Promise<readonly StoredMessage[]>;

@@ -1,16 +1,15 @@
-/** Scores one implementation, in a process of its own: `score.ts NAME [TEXT]`. `run.ts` starts it. */
+/** Scores one implementation, in a process of its own: `score.ts NAME SUITES [TEXT]`. `run.ts` starts it. */
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import pLimit from "p-limit";
 import { ADAPTERS } from "./adapters.js";
-import type { ImplementationResult, SuiteResult } from "./report/results.js";
-import { type Outcome, runCase, type Suite } from "./suite.js";
-import { SLOW_SUITES, SUITES } from "./suites.js";
+import { COLUMNS, type SuiteResult } from "./report/results.js";
+import { storeSuite } from "./report/stored-results.js";
+import { type Case, type Outcome, runCase, type Suite } from "./suite.js";
+import { SUITES } from "./suites.js";
 
-const CACHE = new URL("node_modules/.cache/", import.meta.url);
-const [name, shown] = process.argv.slice(2);
+const [name, suiteNames = "", shown] = process.argv.slice(2);
 const adapter = ADAPTERS.find((candidate) => candidate.name === name);
 if (adapter === undefined) throw new Error(`Expected the name of an implementation, got \`${name}\`.`);
 
@@ -20,27 +19,33 @@ process.on("uncaughtException", () => {});
 // Warnings of the libraries say nothing about a case.
 for (const method of ["warn", "error", "debug", "info"] as const) console[method] = () => {};
 
-async function score(suite: Suite, wanted: string | undefined): Promise<SuiteResult | undefined> {
-  if (adapter === undefined || !suite.applies(adapter)) return undefined;
-  const isWanted = (id: string) => wanted === undefined || `${suite.name}/${id}`.includes(wanted);
+interface Scored {
+  readonly one: Case;
+  readonly outcome: Outcome;
+}
+
+/** The outcomes of the cases that are wanted. A suite without such a case is not opened for long. */
+async function score(suite: Suite): Promise<readonly Scored[]> {
+  if (adapter === undefined || !suite.applies(adapter)) return [];
   const { cases, concurrency = 1, close } = await suite.open(adapter);
+  const isWanted = ({ id }: Case) => shown === undefined || `${suite.name}/${id}`.includes(shown);
   const limit = pLimit(concurrency);
   const outcomes = await Promise.all(
-    cases
-      .filter(({ id }) => isWanted(id))
-      .map((one) => limit(async () => ({ one, outcome: await runCase(one) }))),
+    cases.filter(isWanted).map((one) => limit(async () => ({ one, outcome: await runCase(one) }))),
   );
   await close();
-  if (wanted !== undefined)
-    for (const { one, outcome } of outcomes) show(`${suite.name}/${one.id}`, outcome, one.source);
-  const applied = outcomes.filter(({ outcome }) => outcome.kind !== "dash");
+  return outcomes;
+}
+
+function summarize(scored: readonly Scored[]): SuiteResult | null {
+  const applied = scored.filter(({ outcome }) => outcome.kind !== "dash");
+  if (applied.length === 0) return null;
   return {
+    date: new Date().toISOString().slice(0, 10),
     cases: applied.length,
     passed: applied.filter(({ outcome }) => outcome.kind === "pass").length,
-    faults: applied.flatMap(({ one, outcome }) =>
-      outcome.kind === "fault"
-        ? { id: one.id, reason: outcome.reason, ...(one.source !== undefined && { source: one.source }) }
-        : [],
+    faults: applied.flatMap(({ one: { id, source }, outcome }) =>
+      outcome.kind === "fault" ? { id, reason: outcome.reason, ...(source !== undefined && { source }) } : [],
     ),
   };
 }
@@ -61,23 +66,30 @@ function versionOf(name: string): string {
   return JSON.parse(readFileSync(new URL(own, import.meta.url), "utf8")).version;
 }
 
-const suites: Record<string, SuiteResult | null> = {};
-for (const suite of /^(?:kills|summaries)/.test(shown ?? "") ? SLOW_SUITES : SUITES) {
-  const result = await score(suite, shown);
-  suites[suite.name] = result === undefined || result.cases === 0 ? null : result;
-  if (shown === undefined && result !== undefined)
-    console.log(`${adapter.title}, ${suite.title}: ${result.passed} of ${result.cases}`);
-}
-if (shown === undefined) {
-  const result: ImplementationResult = {
-    name: adapter.name,
-    title: adapter.title,
-    date: new Date().toISOString().slice(0, 10),
-    versions: Object.fromEntries(adapter.packages.map((each) => [each, versionOf(each)])),
-    suites,
-  };
-  mkdirSync(CACHE, { recursive: true });
-  writeFileSync(fileURLToPath(new URL(`${adapter.name}.json`, CACHE)), JSON.stringify(result));
+const about = {
+  name: adapter.name,
+  title: adapter.title,
+  versions: Object.fromEntries(adapter.packages.map((each) => [each, versionOf(each)])),
+};
+const order = ADAPTERS.map((each) => each.name);
+/** `--show "windows/openai: …"` needs no other suite. */
+const isAsked = (suite: Suite) =>
+  shown === undefined || !shown.includes("/") || shown.startsWith(`${suite.name}/`);
+try {
+  for (const suite of SUITES.filter((each) => suiteNames.split(",").includes(each.name) && isAsked(each))) {
+    const scored = await score(suite);
+    if (shown !== undefined) {
+      for (const { one, outcome } of scored) show(`${suite.name}/${one.id}`, outcome, one.source);
+      continue;
+    }
+    const result = summarize(scored);
+    storeSuite(about, suite.name, result, order);
+    if (result !== null)
+      console.log(`${adapter.title}, ${COLUMNS[suite.name]}: ${result.passed} of ${result.cases}`);
+  }
+} catch (error) {
+  console.log(error);
+  process.exit(1);
 }
 // Something that a case has given up may still wait.
 process.exit(0);

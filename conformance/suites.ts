@@ -1,7 +1,8 @@
 /** The suites, in the order of the table. */
 
 import type { Suite } from "./suite.js";
-import { recordedCuts, reportedHistories } from "./suites/histories.js";
+import { recordedCuts } from "./suites/cuts.js";
+import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
 import { server } from "./suites/server.js";
 import { streams } from "./suites/streams.js";
@@ -9,7 +10,13 @@ import { summaries } from "./suites/summaries.js";
 import { updates } from "./suites/updates.js";
 import { windows } from "./suites/windows.js";
 
-export const SUITES: readonly Suite[] = [reportedHistories, recordedCuts, updates, streams, windows, server];
-
-/** Only for `--show`: the table does not have them. */
-export const SLOW_SUITES: readonly Suite[] = [summaries, kills];
+export const SUITES: readonly Suite[] = [
+  reportedHistories,
+  recordedCuts,
+  updates,
+  streams,
+  summaries,
+  windows,
+  server,
+  kills,
+];

@@ -20,13 +20,16 @@ const apiKey = "test-key";
 const openAI = (url: string, model: string, useResponsesApi = false) =>
   new ChatOpenAI({ model, apiKey, useResponsesApi, configuration: { baseURL: `${url}/v1` } });
 
+/** Finish reasons with which a message says that it is not whole. */
+const CUT_OFF = ["length", "content_filter", "insufficient_system_resource"];
+
 /** The clients of LangChain, with their defaults. */
 const MODELS = {
   openai: (url) => openAI(url, "gpt-5"),
   "openai-responses": (url) => openAI(url, "gpt-5", true),
   dashscope: (url) => openAI(url, "qwen-max"),
   deepseek: (url) =>
-    new ChatDeepSeek({ model: "deepseek-chat", apiKey, configuration: { baseURL: `${url}/v1` } }),
+    new ChatDeepSeek({ model: "deepseek-v4-flash", apiKey, configuration: { baseURL: `${url}/v1` } }),
   anthropic: (url) => new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey, anthropicApiUrl: url }),
   gemini: (url) => new ChatGoogleGenerativeAI({ model: "gemini-2.5-flash", apiKey, baseUrl: url }),
   mistral: (url) => new ChatMistralAI({ model: "mistral-large-latest", apiKey, serverURL: url }),
@@ -71,6 +74,8 @@ function openThread(makeGraph: MakeGraph, { endpoint, tools, summary }: AgentOpt
       const stream = await graph.stream(input, { ...config, streamMode: ["messages", "values"] });
       for await (const [mode, data] of stream as AsyncIterable<[string, { messages?: BaseMessage[] }]>)
         if (mode === "values") last = data.messages?.at(-1);
+      const reason: unknown = last?.response_metadata["finish_reason"];
+      if (CUT_OFF.includes(String(reason))) throw new Error(`The last response ended with "${reason}".`);
       return last?.text ?? "";
     },
     read: async () => mapChatMessagesToStoredMessages(await read()),

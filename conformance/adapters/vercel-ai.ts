@@ -39,6 +39,8 @@ export const adapter: Adapter = {
         });
         await run.consumeStream();
         if (failure !== undefined) throw failure;
+        const reason = await run.finishReason;
+        if (reason !== "stop") throw new Error(`The run ended with the finish reason "${reason}".`);
         thread = [...thread, ...(await run.response).messages];
         return await run.text;
       },

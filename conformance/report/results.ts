@@ -8,6 +8,8 @@ export interface FaultResult {
 }
 
 export interface SuiteResult {
+  /** The day on which it was scored, as `2026-01-31`. */
+  readonly date: string;
   /** How many cases apply to the implementation. */
   readonly cases: number;
   readonly passed: number;
@@ -17,8 +19,6 @@ export interface SuiteResult {
 export interface ImplementationResult {
   readonly name: string;
   readonly title: string;
-  /** The day on which it was scored, as `2026-01-31`. */
-  readonly date: string;
   readonly versions: Readonly<Record<string, string>>;
   /** Null: no case of the suite applies. */
   readonly suites: Readonly<Record<string, SuiteResult | null>>;
@@ -34,17 +34,21 @@ export const COLUMNS = {
   cuts: "cut conversations",
   updates: "updates",
   streams: "broken streams",
+  summaries: "summaries",
   windows: "full windows",
   server: "cancelled runs",
+  kills: "killed processes",
 } as const satisfies Readonly<Record<string, string>>;
+export type SuiteName = keyof typeof COLUMNS;
 
-/** The day of the latest score, and all versions, as one line. */
+/** The days of the scores, and all versions, as one line. */
 export function describeRun({ implementations }: Results): string {
-  const date = implementations
-    .map((each) => each.date)
-    .toSorted()
-    .at(-1);
+  const dates = implementations
+    .flatMap(({ suites }) => Object.values(suites).flatMap((suite) => suite?.date ?? []))
+    .toSorted();
+  const [first = "", last = first] = [dates[0], dates.at(-1)];
+  const days = first === last ? `on ${first}` : `from ${first} to ${last}`;
   const versions = Object.assign({}, ...implementations.map((each) => each.versions));
   const peers = Object.entries(versions).filter(([name]) => name !== "langgraph-tether");
-  return `${date}; ${peers.map(([name, version]) => `${name} ${version}`).join(", ")}`;
+  return `Measured ${days} with ${peers.map(([name, version]) => `${name} ${version}`).join(", ")}.`;
 }

@@ -14,9 +14,8 @@ import { fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
 
 export const streams: Suite = {
   name: "streams",
-  title: "broken streams",
   passes:
-    "A response breaks once in one of 15 ways. Either the turn ends with the whole answer, or the run fails with an error and the next message gets a whole answer. No call runs twice, and none with other arguments than the model's.",
+    "A response breaks once in one of 15 ways. Either the turn ends with the whole answer, or the agent says that it failed, and the next message gets a whole answer. No call runs twice, and none with other arguments than the model's.",
   applies: () => true,
   open: async (adapter) => {
     const broken = new Set<string>();

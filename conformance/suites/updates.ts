@@ -129,9 +129,8 @@ const generated: readonly Sequence[] = fc
 
 export const updates: Suite = {
   name: "updates",
-  title: "updates",
   passes:
-    "A thread is changed by updates outside its runs. Then the user writes: the provider accepts the request, and the texts that were not removed are in it.",
+    "A thread is changed by updates outside its runs. An update can be refused with an error. Then the user writes: the provider accepts the request, and the texts that were not removed are in it.",
   applies: ({ makeGraph }) => makeGraph !== undefined,
   open: async (adapter) => {
     const strict = await startStrictProvider();
@@ -142,13 +141,15 @@ export const updates: Suite = {
       });
       const before = strict.requests.length;
       let stored: readonly StoredMessage[] = [];
+      const refused: string[] = [];
       try {
-        for (const update of list) await agent.update?.(update);
+        for (const update of list)
+          await agent.update?.(update).catch((error: unknown) => refused.push(messageOf(error)));
         stored = await agent.read();
         const answer = await agent.send([human("Go on.")]);
         if (answer !== ANSWER) return fault("The run ended without the model's answer.", list, answer);
       } catch (error) {
-        return fault(messageOf(error), list, stored);
+        return fault(messageOf(error), list, { stored, refused });
       }
       const body = strict.requests.slice(before).at(-1)?.body;
       const lost = ["Go on.", ...keeps].find((text) => !JSON.stringify(body).includes(text));

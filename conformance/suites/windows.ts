@@ -1,6 +1,9 @@
 /** Threads that outgrow the model's window, over HTTP. */
 
-import { startStrictProvider } from "../../test/support/strict-provider/start-strict-provider.js";
+import {
+  type Requested,
+  startStrictProvider,
+} from "../../test/support/strict-provider/start-strict-provider.js";
 import { answerOf, createWindowScript } from "../../test/support/window-script.js";
 import type { ToolSpec } from "../adapter.js";
 import { human } from "../stored.js";
@@ -25,18 +28,32 @@ const LOOK: ToolSpec = {
   run: ({ turn, place }) => resultOf(String(place), Number(turn)),
 };
 
+const hasTools = (body: unknown) => Array.isArray(Object(body).tools);
+
+/** Its messages are too long to print. */
+function describeRequest({ body, refusal }: Requested) {
+  const { messages = [] } = Object(body);
+  return {
+    tools: hasTools(body),
+    messages: messages.map((message: object) => JSON.stringify(message).slice(0, 100)),
+    refusal,
+    characters: JSON.stringify(body).length,
+  };
+}
+
 export const windows: Suite = {
   name: "windows",
-  title: "full windows",
   passes:
-    "One turn of a thread is too long for the model's window, and short turns follow. The client knows the window, or has to learn it from the provider's refusal. Every turn ends with its answer.",
+    "One turn of a thread is too long for the model's window, and short turns follow. The client knows the window, or has to learn it from the provider's refusal. Every turn ends with its answer; only a message of the user that alone is too long can be refused.",
   // The others leave the length of a thread to their callers.
   applies: ({ summarises }) => summarises,
   open: async (adapter) => {
-    const strict = await startStrictProvider(({ messages }) => play(messages), {
-      window: { tokens: WINDOW, charactersPerToken: 4 },
-      chunkSize: 20_000,
-    });
+    const strict = await startStrictProvider(
+      // A request without tools is for a summary.
+      ({ messages }) =>
+        hasTools(strict.lastRequest()) ? play(messages) : { text: "They looked at places." },
+      { window: { tokens: WINDOW, charactersPerToken: 4 }, chunkSize: 20_000 },
+    );
     const cases = HOSTS.flatMap((host) =>
       Object.entries(KINDS).flatMap(([kind, long]) =>
         [true, false].map((known) => ({
@@ -45,13 +62,16 @@ export const windows: Suite = {
             if (!adapter.hosts.includes(host)) return DASH;
             const endpoint = { host, url: strict.url(host), window: known ? WINDOW : ("unknown" as const) };
             const agent = await adapter.open({ endpoint, tools: [LOOK], summary: SUMMARY });
+            const before = strict.requests.length;
+            const sent = () => strict.requests.slice(before).map(describeRequest);
             for (const turn of [0, long, 4, 8]) {
               try {
                 const answer = await agent.send([human(requestOf(turn))]);
                 if (answer !== answerOf(turn))
-                  return fault(`Turn ${turn} ended with "${answer.slice(0, 80)}".`, { kind, known });
+                  return fault(`Turn ${turn} ended with "${answer.slice(0, 80)}".`, { kind, known }, sent());
               } catch (error) {
-                return fault(`Turn ${turn}: ${messageOf(error)}`, { kind, known });
+                if (turn === KINDS["a long request"]) continue;
+                return fault(`Turn ${turn}: ${messageOf(error)}`, { kind, known }, sent());
               }
             }
             return PASS;

@@ -1,5 +1,7 @@
 /** Draws two parts of the demo's output beside each other, in light and dark. */
 
+import { type Colours, escapeXml, MONO, SANS, svgOf } from "../generated/svg.js";
+
 /** The lines between one heading of the demo and the next, without the line below the heading. */
 export function partOf(output: string, number: number): readonly string[] {
   const lines = output.split("\n");
@@ -27,16 +29,14 @@ const LINE = 19;
 const TOP = 62;
 const COLUMNS = 50;
 
-const STYLE = `
-  text { font: 12.5px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: #1f2328; white-space: pre; }
-  .title { font: 600 14px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }
-  .panel { fill: #f6f8fa; stroke: #d1d9e0; }
-  .bad { fill: #b3261e; } .good { fill: #11702c; } .call { fill: #0b5cad; } .dim { fill: #59636e; }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc; }
-    .panel { fill: #151b23; stroke: #3d444d; }
-    .bad { fill: #ff8a80; } .good { fill: #56d364; } .call { fill: #79c0ff; } .dim { fill: #9198a1; }
-  }`;
+const STYLE = `text { font: 12.5px ${MONO}; white-space: pre; } .title { font: 600 14px ${SANS}; }`;
+const FILLS: Colours = {
+  text: ["#1f2328", "#f0f6fc"],
+  ".panel": ["#f6f8fa", "#151b23"],
+  ".bad": ["#b3261e", "#ff8a80"],
+  ".good": ["#11702c", "#56d364"],
+  ".call": ["#0b5cad", "#79c0ff"],
+};
 
 function classOf(line: string): string {
   const [first = ""] = line.trim();
@@ -77,13 +77,5 @@ export function pictureOfDemo(panels: readonly Panel[]): string {
       ),
     ];
   });
-  return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${title}">`,
-    `<title>${title}</title>`,
-    `<style>${STYLE}\n</style>`,
-    ...parts,
-    "</svg>",
-  ].join("\n")}\n`;
+  return svgOf({ title, width: WIDTH, height, style: STYLE, fills: FILLS, parts });
 }
-
-const escapeXml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { type Crashes, checkLedger } from "./check-ledger.js";
-import { type AgentSource, type Children, readLedger, withChildren } from "./children.js";
+import { type Children, readLedger, withChildren } from "./children.js";
 import {
   type Database,
   type Durability,
@@ -25,38 +25,25 @@ export interface CrashOptions {
   readonly kills: number;
   /** Contract: returns a number from 0 to 1, without 1. */
   readonly random: () => number;
-  /** Which share of the kills comes after a time, and not at an operation. @default 0.4 */
-  readonly timedShare?: number;
-  /**
-   * Another implementation. Its threads are not summarised.
-   *
-   * @default `createAgentGraph`
-   */
-  readonly agent?: AgentSource;
   /** Contract: gets the ledger of each thread with a fault. */
   readonly onFault?: (entries: readonly Entry[], crashes: Crashes) => void;
 }
 
 export async function runCrashes(options: CrashOptions): Promise<Crashes> {
-  return withChildren(
-    1,
-    async (folder, [children]) => {
-      const all: Crashes[] = [];
-      let kills = 0;
-      for (let thread = 0; kills < options.kills; thread += 1) {
-        const ledger = join(folder, `${thread}.jsonl`);
-        const wanted = Math.min(KILLS_A_THREAD, options.kills - kills);
-        const isSummarised =
-          options.agent === undefined && (thread % 2 === 1 || options.kills <= KILLS_A_THREAD);
-        const job = { ledger, threadId: `${thread}`, wanted, isSummarised };
-        const crashes = await crashThread(options, children, job);
-        all.push(crashes);
-        kills += crashes.kills;
-      }
-      return sum(all);
-    },
-    options.agent,
-  );
+  return withChildren(1, async (folder, [children]) => {
+    const all: Crashes[] = [];
+    let kills = 0;
+    for (let thread = 0; kills < options.kills; thread += 1) {
+      const ledger = join(folder, `${thread}.jsonl`);
+      const wanted = Math.min(KILLS_A_THREAD, options.kills - kills);
+      const isSummarised = thread % 2 === 1 || options.kills <= KILLS_A_THREAD;
+      const job = { ledger, threadId: `${thread}`, wanted, isSummarised };
+      const crashes = await crashThread(options, children, job);
+      all.push(crashes);
+      kills += crashes.kills;
+    }
+    return sum(all);
+  });
 }
 
 interface ThreadJob {
@@ -67,7 +54,7 @@ interface ThreadJob {
 }
 
 async function crashThread(
-  { database, durability, random, timedShare = 0.4, onFault }: CrashOptions,
+  { database, durability, random, onFault }: CrashOptions,
   children: Children,
   { ledger, threadId, wanted, isSummarised }: ThreadJob,
 ): Promise<Crashes> {
@@ -80,7 +67,7 @@ async function crashThread(
   };
   let crashes = checkLedger([]);
   for (let boot = 0; boot === 0 || crashes.kills < wanted; boot += 1) {
-    const isTimed = random() < timedShare;
+    const isTimed = random() < 0.4;
     const job: Job = {
       database,
       durability,
