@@ -6,20 +6,20 @@ import type { Agent, ToolSpec } from "../adapter.js";
 import { human, textOfStored } from "../stored.js";
 import { DASH, fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
 
-const TURNS = Array.from({ length: 7 }, (_, turn) => turn);
+const TURNS = Array.from({ length: 8 }, (_, turn) => turn);
 /** Each turn has about a thousand tokens; the long one has more than are summarised at once by default. */
 const WORDS = 400;
 const LONG = { turn: 2, words: 1800 } as const;
 /** The window that the client is told. The prompt and the tools of deepagents alone have about 6,000 tokens. */
-const WINDOW = 16_000;
+const WINDOW = 12_000;
 /** From the example of LangChain's documentation, with fewer messages, because the threads are short. */
 const SUMMARY = { tokens: 4000, keep: 4 } as const;
 
-const priceOf = (turn: number) => `The price of turn ${turn} is $& or $1.`;
+const priceOf = (turn: number, price = "ten euros") => `The price of turn ${turn} is ${price}.`;
 const answerOf = (turn: number) => `Turn ${turn} is done.`;
-const requestOf = (turn: number, isLong: boolean) => {
+const requestOf = (turn: number, { isLong, price }: SummaryCase) => {
   const words = isLong && turn === LONG.turn ? LONG.words : WORDS;
-  return `Turn ${turn}. ${priceOf(turn)} ${"some words ".repeat(words)}`;
+  return `Turn ${turn}. ${priceOf(turn, price)} ${"some words ".repeat(words)}`;
 };
 
 const LOOK: ToolSpec = {
@@ -36,7 +36,7 @@ const isSummary = (reply: WantedReply | number) =>
   typeof reply !== "number" && (reply.text ?? "").trim() !== "";
 
 /** What the model says: some calls in each turn, then an answer. A request without tools is for a summary. */
-function script(calls: number, summarise: Summariser) {
+function script({ calls, summarise }: SummaryCase) {
   /** What the summariser has read, if it answered. */
   const summarised: string[] = [];
   let attempts = 0;
@@ -70,6 +70,8 @@ interface SummaryCase {
   readonly calls: number;
   readonly summarise: Summariser;
   readonly isLong?: true;
+  /** What the user writes in each turn. */
+  readonly price?: string;
 }
 
 const CASES: readonly SummaryCase[] = [
@@ -79,6 +81,8 @@ const CASES: readonly SummaryCase[] = [
     summarise: () => SUMMARY_REPLY,
   })),
   { id: "a summary of a long turn", calls: 1, summarise: () => SUMMARY_REPLY, isLong: true },
+  // A text that is put into a prompt as a replacement can expand.
+  { id: "a summary of prices in dollars", calls: 1, summarise: () => SUMMARY_REPLY, price: "$1 or $&" },
   { id: "the summariser is refused", calls: 2, summarise: () => 400 },
   {
     id: "the summariser is refused once",
@@ -101,18 +105,18 @@ export const summaries: Suite = {
   // The others leave the length of a thread to their callers.
   applies: ({ summarises }) => summarises,
   open: async (adapter) => ({
-    cases: CASES.map(({ id, calls, summarise, isLong = false }) => ({
-      id,
+    cases: CASES.map((one) => ({
+      id: one.id,
       run: async (): Promise<Outcome> => {
-        const { summarised, respond, attempts } = script(calls, summarise);
+        const { summarised, respond, attempts } = script(one);
         const server = await startModelServer(respond);
         // The same requests are checked by the strict provider, which knows no failing summariser.
         const strict = await startStrictProvider();
         try {
           const endpoint = { host: "openai" as const, url: server.url.replace(/\/v1$/, ""), window: WINDOW };
           const agent = await adapter.open({ endpoint, tools: [LOOK], summary: SUMMARY });
-          const failure = await playTurns(agent, isLong);
-          const input = { turns: TURNS.length, calls, window: WINDOW, summary: SUMMARY };
+          const failure = await playTurns(agent, one);
+          const input = { turns: TURNS.length, calls: one.calls, window: WINDOW, summary: SUMMARY };
           if (failure !== undefined) return fault(failure, input, server.bodies.map(describe));
           if (attempts() === 0) return DASH;
           for (const body of server.bodies) {
@@ -121,7 +125,7 @@ export const summaries: Suite = {
           }
           const stored = (await agent.read()).map(textOfStored);
           const texts = [...stored, ...summarised];
-          const lost = TURNS.filter((turn) => !texts.some((text) => text.includes(priceOf(turn))));
+          const lost = TURNS.filter((turn) => !texts.some((text) => text.includes(priceOf(turn, one.price))));
           if (lost.length === 0) return PASS;
           const reason = `What the user wrote in the turns ${lost.join(", ")} is neither in the thread nor in a summary.`;
           const shorten = (text: string) => text.replaceAll(/(?:some words )+/g, "… ");
@@ -139,10 +143,10 @@ export const summaries: Suite = {
   }),
 };
 
-async function playTurns(agent: Agent, isLong: boolean): Promise<string | undefined> {
+async function playTurns(agent: Agent, one: SummaryCase): Promise<string | undefined> {
   for (const turn of TURNS) {
     try {
-      const answer = await agent.send([human(requestOf(turn, isLong))]);
+      const answer = await agent.send([human(requestOf(turn, one))]);
       if (answer !== answerOf(turn)) return `Turn ${turn} ended with "${answer.slice(0, 80)}".`;
     } catch (error) {
       return `Turn ${turn}: ${messageOf(error)}`;

@@ -6,18 +6,19 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import type { Entry, Job } from "./job.js";
 
 const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
 /** Inside the repository, so that the child finds its packages. */
 const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 
-/** The module of another agent, and a folder from which its packages are found. */
+/** Another agent. */
 export interface AgentSource {
-  /** Has the export `adapter`, whose `makeGraph` makes the agent. */
+  /** The file of a module with the export `adapter`, whose `makeGraph` makes the agent. */
   readonly module: string;
-  readonly bundles: string;
+  /** A folder from which its packages are found. */
+  readonly packages: string;
 }
 
 interface Bundle {
@@ -73,10 +74,32 @@ async function bundleChild(outdir: string): Promise<Bundle> {
   return { file: join(outdir, "crash-child.mjs") };
 }
 
-/** The child and the agent take the packages from where the bundles are, so that both have the same ones. */
-async function bundleBoth(outdir: string, { module: agent }: AgentSource): Promise<Bundle> {
-  await build({ ...OPTIONS, outdir, packages: "external", entryPoints: { "crash-child": CHILD, agent } });
+/** The child and the agent share the packages of the agent. */
+async function bundleBoth(outdir: string, { module: agent, packages }: AgentSource): Promise<Bundle> {
+  await build({
+    ...OPTIONS,
+    outdir,
+    external: EXTERNAL,
+    banner: { js: BANNER },
+    entryPoints: { "crash-child": CHILD, agent },
+    splitting: true,
+    plugins: [packagesOf(packages)],
+  });
   return { file: join(outdir, "crash-child.mjs"), agent: { agent: join(outdir, "agent.mjs") } };
+}
+
+/** Takes packages from this folder, also for files outside of it. */
+function packagesOf(resolveDir: string): Plugin {
+  return {
+    name: "packages-of",
+    setup: ({ onResolve, resolve }) => {
+      onResolve({ filter: /^[^./]/ }, async ({ path, kind, importer, pluginData }) => {
+        if (pluginData === resolveDir || importer.includes("/node_modules/")) return undefined;
+        const found = await resolve(path, { kind, resolveDir, pluginData: resolveDir });
+        return found.errors.length > 0 ? undefined : found;
+      });
+    },
+  };
 }
 
 async function startChild({ file }: Bundle): Promise<ChildProcess> {
@@ -95,9 +118,8 @@ export async function withChildren<Result>(
   use: (folder: string, children: [Children, ...Children[]]) => Promise<Result>,
   agent?: AgentSource,
 ): Promise<Result> {
-  const parent = agent?.bundles ?? BUNDLES;
-  mkdirSync(parent, { recursive: true });
-  const folder = mkdtempSync(join(parent, "tether-crash-"));
+  mkdirSync(BUNDLES, { recursive: true });
+  const folder = mkdtempSync(join(BUNDLES, "tether-crash-"));
   const bundle = await (agent === undefined ? bundleChild(folder) : bundleBoth(folder, agent));
   const children: [Children, ...Children[]] = [
     new Children(bundle),

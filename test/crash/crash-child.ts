@@ -80,10 +80,12 @@ async function work(job: Job): Promise<void> {
   type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
   const note = (entry: NewEntry) => appendFileSync(job.ledger, `${JSON.stringify({ ...entry, boot })}\n`);
   let count = 0;
+  let isCounting = killAt?.since === undefined;
   /** Notes an operation, and dies if it is the one to die at. */
   const pass = (entry: NewEntry & { readonly kind: Operation }) => {
     note(entry);
-    if (entry.kind !== killAt?.operation) return;
+    isCounting ||= entry.kind === killAt?.since;
+    if (!isCounting || entry.kind !== killAt?.operation) return;
     count += 1;
     if (count === killAt.count) process.kill(process.pid, "SIGKILL");
   };
