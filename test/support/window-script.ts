@@ -14,13 +14,16 @@ const textOf = (name: string, length: number) => `${name}: ${"some words ".repea
 export const answerOf = (turn: number) => `Turn ${turn} is done.`;
 const contentOf = (message: SentMessage | undefined) => JSON.stringify(message?.content ?? "");
 
-/** @param window How many tokens the window has. A long text is twice as long. */
-export function createWindowScript(window: number) {
+/**
+ * @param window How many tokens the window has. A long text is twice as long.
+ * @param noteLength How many characters a long argument has. There are two in a turn.
+ */
+export function createWindowScript(window: number, noteLength = window * 2) {
   const long = window * 8;
   const requestOf = (turn: number) => textOf(`Turn ${turn}`, turn % 4 === 1 ? long : SHORT);
   const resultOf = (place: string, turn: number) =>
     textOf(`${place} in turn ${turn}`, turn % 4 === 2 ? long : SHORT);
-  const noteOf = (turn: number) => textOf("Note", turn % 4 === 3 ? long / 4 : SHORT);
+  const noteOf = (turn: number) => textOf("Note", turn % 4 === 3 ? noteLength : SHORT);
   /** Calls two tools in each turn, and then says which turn it was. Any other request is for a summary. */
   const play = (messages: readonly SentMessage[]): Reply => {
     const isRequest = (message: SentMessage) =>
