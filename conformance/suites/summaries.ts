@@ -29,8 +29,8 @@ const LOOK: ToolSpec = {
   run: ({ at }) => `looked at ${at}`,
 };
 
-/** What the summariser says, by the number of the request; a number is the HTTP status of an error. */
-type Summariser = (attempt: number) => WantedReply | number;
+/** What it says to the n-th request, and to a thread with this latest turn. A number is the HTTP status of an error. */
+type Summariser = (attempt: number, latest: number) => WantedReply | number;
 
 const isSummary = (reply: WantedReply | number) =>
   typeof reply !== "number" && (reply.text ?? "").trim() !== "";
@@ -43,7 +43,8 @@ function script({ calls, summarise }: SummaryCase) {
   const respond = ({ messages, tools }: Pick<ChatRequest, "messages" | "tools">): WantedReply | number => {
     const contents = messages.map(({ content }) => JSON.stringify(content ?? ""));
     if (tools.length === 0) {
-      const reply = summarise(attempts);
+      const turns = [...contents.join().matchAll(/Turn (\d+)\. /g)].map(([, turn]) => Number(turn));
+      const reply = summarise(attempts, Math.max(...turns));
       attempts += 1;
       if (isSummary(reply)) summarised.push(contents.join("\n"));
       return reply;
@@ -63,7 +64,10 @@ function script({ calls, summarise }: SummaryCase) {
   return { summarised, respond, attempts: () => attempts };
 }
 
-const SUMMARY_REPLY: WantedReply = { text: "They looked at places." };
+/** It names the latest request, because some agents cover that too while it is worked on. */
+const answers: Summariser = (_attempt, latest) => ({
+  text: `They looked at places. The latest request is Turn ${latest}. They go on.`,
+});
 
 interface SummaryCase {
   readonly id: string;
@@ -80,23 +84,23 @@ const CASES: readonly SummaryCase[] = [
   ...[1, 2, 3].map((calls) => ({
     id: `a summary of turns with ${calls === 1 ? "one call" : `${calls} parallel calls`}`,
     calls,
-    summarise: () => SUMMARY_REPLY,
+    summarise: answers,
   })),
-  { id: "a summary of a long turn", calls: 1, summarise: () => SUMMARY_REPLY, isLong: true },
+  { id: "a summary of a long turn", calls: 1, summarise: answers, isLong: true },
   // A text that is put into a prompt as a replacement can expand.
-  { id: "a summary of prices in dollars", calls: 1, summarise: () => SUMMARY_REPLY, price: "$1 or $&" },
+  { id: "a summary of prices in dollars", calls: 1, summarise: answers, price: "$1 or $&" },
   { id: "the summariser is refused", calls: 2, summarise: () => 400 },
   {
     id: "the summariser is refused once",
     calls: 2,
     mayFail: 1,
-    summarise: (attempt) => (attempt === 0 ? 400 : SUMMARY_REPLY),
+    summarise: (attempt, latest) => (attempt === 0 ? 400 : answers(attempt, latest)),
   },
   { id: "the summariser says nothing", calls: 2, summarise: () => ({ text: "" }) },
   {
     id: "the summariser says nothing once",
     calls: 2,
-    summarise: (attempt) => (attempt === 0 ? { text: "" } : SUMMARY_REPLY),
+    summarise: (attempt, latest) => (attempt === 0 ? { text: "" } : answers(attempt, latest)),
   },
   { id: "the summariser says only spaces", calls: 2, summarise: () => ({ text: " \n " }) },
 ];

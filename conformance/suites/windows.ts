@@ -34,6 +34,12 @@ const LOOK: ToolSpec = {
   run: ({ turn, place }) => resultOf(String(place), Number(turn)),
 };
 
+/** It names the latest request, because some agents cover that too while it is worked on. */
+function summaryOf(messages: unknown): string {
+  const turns = [...JSON.stringify(messages).matchAll(/Turn (\d+):/g)].map(([, turn]) => Number(turn));
+  return `They looked at places. The latest request is Turn ${Math.max(...turns)}: look.`;
+}
+
 const hasTools = (body: unknown) => Array.isArray(Object(body).tools);
 
 /** Its messages are too long to print. */
@@ -56,8 +62,7 @@ export const windows: Suite = {
   open: async (adapter) => {
     const strict = await startStrictProvider(
       // A request without tools is for a summary.
-      ({ messages }) =>
-        hasTools(strict.lastRequest()) ? play(messages) : { text: "They looked at places." },
+      ({ messages }) => (hasTools(strict.lastRequest()) ? play(messages) : { text: summaryOf(messages) }),
       { window: { tokens: WINDOW, charactersPerToken: 4 }, chunkSize: 20_000 },
     );
     const cases = HOSTS.flatMap((host) =>
