@@ -1,16 +1,17 @@
 /** The results as a picture, in light and dark. */
 
 import { type Colours, escapeXml, SANS, svgOf } from "../../scripts/generated/svg.js";
-import { COLUMNS, type Results, type SuiteResult } from "./results.js";
+import { COLUMNS, daysOf, type Results, type SuiteResult } from "./results.js";
 import { cellOf } from "./table.js";
 
 const TITLE = "Cases that each implementation passes";
-const LEFT = 250;
+const NOTE = "A dash: no case applies.";
+const LEFT = 280;
 const TOP = 92;
 const COLUMN = 76;
 const ROW = 34;
 
-const STYLE = `text { font: 13px ${SANS}; } .small { font-size: 11px; }`;
+const STYLE = `text { font: 13px ${SANS}; } .title { font-weight: 600; } .small { font-size: 11px; }`;
 const FILLS: Colours = {
   text: ["#1f2328", "#f0f6fc"],
   ".small": ["#59636e", "#9198a1"],
@@ -33,7 +34,7 @@ function classOf(result: SuiteResult | null | undefined): string {
 export function pictureOf(results: Results): string {
   const columns = Object.entries(COLUMNS);
   const width = LEFT + columns.length * COLUMN + 12;
-  const height = TOP + results.implementations.length * ROW + 12;
+  const height = TOP + results.implementations.length * ROW + 36;
   const heads = columns.map(([, title], column) => {
     const x = LEFT + column * COLUMN + COLUMN / 2;
     const lines = title.split(" ").map((word, line) => `<tspan x="${x}" dy="${line * 15}">${word}</tspan>`);
@@ -61,9 +62,10 @@ export function pictureOf(results: Results): string {
     fills: FILLS,
     parts: [
       `<rect width="${width}" height="${height}" class="page"/>`,
-      `<text x="12" y="28" font-weight="600">${TITLE}</text>`,
+      `<text x="12" y="28" class="title">${TITLE}</text>`,
       ...heads,
       ...rows,
+      `<text x="12" y="${height - 14}" class="small">${NOTE} ${daysOf(results)}</text>`,
     ],
   });
 }

@@ -41,14 +41,17 @@ export const COLUMNS = {
 } as const satisfies Readonly<Record<string, string>>;
 export type SuiteName = keyof typeof COLUMNS;
 
-/** The days of the scores, and all versions, as one line. */
-export function describeRun({ implementations }: Results): string {
+export function daysOf({ implementations }: Results): string {
   const dates = implementations
     .flatMap(({ suites }) => Object.values(suites).flatMap((suite) => suite?.date ?? []))
     .toSorted();
   const [first = "", last = first] = [dates[0], dates.at(-1)];
-  const days = first === last ? `on ${first}` : `from ${first} to ${last}`;
+  return first === last ? `Measured on ${first}.` : `Measured from ${first} to ${last}.`;
+}
+
+/** The versions of the peers, as a sentence. */
+export function versionsOf({ implementations }: Results): string {
   const versions = Object.assign({}, ...implementations.map((each) => each.versions));
   const peers = Object.entries(versions).filter(([name]) => name !== "langgraph-tether");
-  return `Measured ${days} with ${peers.map(([name, version]) => `${name} ${version}`).join(", ")}.`;
+  return `Versions: ${peers.map(([name, version]) => `${name} ${version}`).join(", ")}.`;
 }

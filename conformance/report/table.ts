@@ -1,7 +1,7 @@
 /** The table of the README. */
 
 import type { Marks } from "../../scripts/generated/with-block.js";
-import { COLUMNS, describeRun, type Results, type SuiteResult } from "./results.js";
+import { COLUMNS, daysOf, type Results, type SuiteResult, versionsOf } from "./results.js";
 
 export const MARKS: Marks = [
   "<!-- Conformance: written by `npx tsx conformance/run.ts`. -->",
@@ -18,7 +18,7 @@ export function tableOf(results: Results): string {
       row([`\`${title}\``, ...names.map((name) => cellOf(suites[name]))]),
     ),
   ];
-  return `${lines.join("\n")}\n\n${describeRun(results)}`;
+  return `${lines.join("\n")}\n\n${daysOf(results)} ${versionsOf(results)}`;
 }
 
 export function cellOf(result: SuiteResult | null | undefined): string {

@@ -3,7 +3,7 @@
 import { type Colours, escapeXml, MONO, SANS, svgOf } from "../generated/svg.js";
 
 /** The lines between one heading of the demo and the next, without the line below the heading. */
-export function partOf(output: string, number: number): readonly string[] {
+function partOf(output: string, number: number): readonly string[] {
   const lines = output.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`${number}. `));
   if (start < 0) throw new Error(`Expected the demo to have a part ${number}.`);
@@ -59,7 +59,19 @@ function wrap(line: string): string[] {
   return [...lines, rest];
 }
 
-export function pictureOfDemo(panels: readonly Panel[]): string {
+/** What was printed up to the summary of the part. */
+function until(lines: readonly string[], end: string): readonly string[] {
+  const place = lines.findIndex((line) => line.startsWith(end));
+  if (place < 0) throw new Error(`Expected the demo to print "${end}".`);
+  return lines.slice(0, place);
+}
+
+/** @param output What the demo has printed. */
+export function pictureOfDemo(output: string): string {
+  const panels: readonly Panel[] = [
+    { title: "A plain LangGraph agent", kind: "bad", lines: until(partOf(output, 1), "The thread has") },
+    { title: "With langgraph-tether", kind: "good", lines: until(partOf(output, 2), "Changes of") },
+  ];
   const drawn = panels.map(({ lines, ...panel }) => ({
     ...panel,
     lines: lines.flatMap((line) => wrap(line).map((text) => ({ text, kind: classOf(line) }))),
