@@ -6,19 +6,40 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import type { Entry, Job } from "./job.js";
 
 const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
 /** Inside the repository, so that the child finds its packages. */
 const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 
+/** Another agent. */
+export interface AgentSource {
+  /** The file of a module with the export `adapter`, whose `makeGraph` makes the agent. */
+  readonly module: string;
+  /** A folder from which its packages are found. */
+  readonly packages: string;
+}
+
+interface Bundle {
+  readonly file: string;
+  readonly agent?: Pick<Job, "agent">;
+}
+
+const OPTIONS = {
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  logLevel: "error",
+  outExtension: { ".js": ".mjs" },
+} as const;
+
 /** Loading takes longer than a turn, so the next process loads while one works. */
 export class Children {
-  readonly #bundle: string;
+  readonly #bundle: Bundle;
   #next: Promise<ChildProcess>;
 
-  constructor(bundle: string) {
+  constructor(bundle: Bundle) {
     this.#bundle = bundle;
     this.#next = startChild(bundle);
   }
@@ -28,7 +49,7 @@ export class Children {
     this.#next = startChild(this.#bundle);
     const exited = once(child, "exit");
     const started = once(child, "message");
-    child.send(job);
+    child.send({ ...job, ...this.#bundle.agent });
     if (killAfterMs !== undefined) {
       await Promise.race([started, exited]);
       await Promise.race([delay(killAfterMs), exited]);
@@ -48,16 +69,42 @@ const EXTERNAL = ["better-sqlite3", "pg-native"];
 const BANNER = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
 /** A process that compiles its own sources, or reads all files of its packages, takes several times as long to start. */
-async function bundleChild(folder: string): Promise<string> {
-  const outfile = join(folder, "crash-child.mjs");
-  const options = { bundle: true, format: "esm", platform: "node", logLevel: "error" } as const;
-  await build({ ...options, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [CHILD], outfile });
-  return outfile;
+async function bundleChild(outdir: string): Promise<Bundle> {
+  await build({ ...OPTIONS, outdir, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [CHILD] });
+  return { file: join(outdir, "crash-child.mjs") };
 }
 
-async function startChild(bundle: string): Promise<ChildProcess> {
+/** The child and the agent share the packages of the agent. */
+async function bundleBoth(outdir: string, { module: agent, packages }: AgentSource): Promise<Bundle> {
+  await build({
+    ...OPTIONS,
+    outdir,
+    external: EXTERNAL,
+    banner: { js: BANNER },
+    entryPoints: { "crash-child": CHILD, agent },
+    splitting: true,
+    plugins: [packagesOf(packages)],
+  });
+  return { file: join(outdir, "crash-child.mjs"), agent: { agent: join(outdir, "agent.mjs") } };
+}
+
+/** Takes packages from this folder, also for files outside of it. */
+function packagesOf(resolveDir: string): Plugin {
+  return {
+    name: "packages-of",
+    setup: ({ onResolve, resolve }) => {
+      onResolve({ filter: /^[^./]/ }, async ({ path, kind, importer, pluginData }) => {
+        if (pluginData === resolveDir || importer.includes("/node_modules/")) return undefined;
+        const found = await resolve(path, { kind, resolveDir, pluginData: resolveDir });
+        return found.errors.length > 0 ? undefined : found;
+      });
+    },
+  };
+}
+
+async function startChild({ file }: Bundle): Promise<ChildProcess> {
   // Without the loader of the parent, which would compile the bundle again.
-  const child = fork(bundle, { execArgv: [] });
+  const child = fork(file, { execArgv: [] });
   await once(child, "message");
   return child;
 }
@@ -69,10 +116,11 @@ async function startChild(bundle: string): Promise<ChildProcess> {
 export async function withChildren<Result>(
   rows: number,
   use: (folder: string, children: [Children, ...Children[]]) => Promise<Result>,
+  agent?: AgentSource,
 ): Promise<Result> {
   mkdirSync(BUNDLES, { recursive: true });
   const folder = mkdtempSync(join(BUNDLES, "tether-crash-"));
-  const bundle = await bundleChild(folder);
+  const bundle = await (agent === undefined ? bundleChild(folder) : bundleBoth(folder, agent));
   const children: [Children, ...Children[]] = [
     new Children(bundle),
     ...Array.from({ length: rows - 1 }, () => new Children(bundle)),

@@ -2,11 +2,11 @@
 
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { AIMessageChunk, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { isPlaceholder } from "../../src/history/messages/result.js";
 import { coverageOf } from "../../src/history/messages/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { replaceMethods } from "../../src/langgraph/replace-methods.js";
@@ -18,6 +18,7 @@ import type { Entry, Job, Noted, Operation } from "./job.js";
 
 const TOOLS = ["first", "second", "third"];
 const LONGEST_TOOL_MS = 12;
+const RESULT = "result of ";
 /** A turn of two rounds is longer, so each turn has a summary or two. */
 const SUMMARIES = { coveredMessages: "archive", maxTokensBeforeSummary: 250, messagesToKeep: 5 } as const;
 
@@ -65,7 +66,8 @@ function keyOf(message: BaseMessage): string | undefined {
   if (coverageOf(message) !== undefined) return undefined;
   if (message.type === "human") return `human ${message.text}`;
   if (message.type !== "tool") return `${message.type} ${message.id}`;
-  return isPlaceholder(message) ? undefined : `result ${answeredIdOf(message)}`;
+  // Whoever writes a placeholder does not know what the tool returned.
+  return message.text.startsWith(RESULT) ? `result ${answeredIdOf(message)}` : undefined;
 }
 
 function noteAll(messages: unknown): Noted[] {
@@ -79,10 +81,12 @@ async function work(job: Job): Promise<void> {
   type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
   const note = (entry: NewEntry) => appendFileSync(job.ledger, `${JSON.stringify({ ...entry, boot })}\n`);
   let count = 0;
+  let isCounting = killAt?.since === undefined;
   /** Notes an operation, and dies if it is the one to die at. */
   const pass = (entry: NewEntry & { readonly kind: Operation }) => {
     note(entry);
-    if (entry.kind !== killAt?.operation) return;
+    isCounting ||= entry.kind === killAt?.since;
+    if (!isCounting || entry.kind !== killAt?.operation) return;
     count += 1;
     if (count === killAt.count) process.kill(process.pid, "SIGKILL");
   };
@@ -111,22 +115,26 @@ async function work(job: Job): Promise<void> {
         pass({ kind: "tool-start", callId });
         await delay(Math.random() * LONGEST_TOOL_MS);
         pass({ kind: "tool-end", callId });
-        return `result of ${callId}`;
+        return `${RESULT}${callId}`;
       },
       { name, description: name, schema: z.object({ callId: z.string() }) },
     ),
   );
-  const graph = createAgentGraph({
-    model,
-    tools,
-    messagesChannel,
-    checkpointer: noted(saver, pass),
-    ...(job.isSummarised
-      ? { ...SUMMARIES, summaryModel, store: notedStore(store, pass) }
-      : { maxTokensBeforeSummary: 0 }),
-  });
+  const parts = { model, tools, checkpointer: noted(saver, pass) };
+  const graph =
+    job.agent === undefined
+      ? createAgentGraph({
+          ...parts,
+          messagesChannel,
+          ...(job.isSummarised
+            ? { ...SUMMARIES, summaryModel, store: notedStore(store, pass) }
+            : { maxTokensBeforeSummary: 0 }),
+        })
+      : await makeOther(job.agent, parts);
   /** The whole conversation, with what is in the archive. It throws if the archive has lost a message. */
-  const noteHistory = async (state: object): Promise<Noted[]> => {
+  const noteHistory = async (state: { messages?: unknown }): Promise<Noted[]> => {
+    // Others have no archive.
+    if (job.agent !== undefined) return noteAll(state.messages);
     const lost: string[] = [];
     const whole = await readFullHistory(store, threadId, state, { onMissing: ({ id }) => lost.push(id) });
     if (lost.length > 0) throw new Error(`The archive has lost ${lost.join()}.`);
@@ -142,7 +150,8 @@ async function work(job: Job): Promise<void> {
     note({
       kind: "result",
       messages: await noteHistory(result),
-      faults: strictViolations(result.messages),
+      // Others store what they like, and repair what the model gets.
+      faults: job.agent === undefined ? strictViolations(result.messages) : [],
     });
   } catch (error) {
     const { name, message } = Object(error);
@@ -150,6 +159,12 @@ async function work(job: Job): Promise<void> {
   }
   await close();
   process.disconnect();
+}
+
+/** The graph of another implementation. It has the methods of ours that are used here. */
+async function makeOther(file: string, parts: object): Promise<ReturnType<typeof createAgentGraph>> {
+  const { adapter } = await import(pathToFileURL(file).href);
+  return adapter.makeGraph(parts);
 }
 
 /** A view of a checkpointer that passes on when a write begins, and when the database has it. */

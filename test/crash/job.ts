@@ -32,6 +32,14 @@ export type Database =
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "postgres"; readonly url: string; readonly schema: string };
 
+/** The child kills itself at the n-th of these operations. */
+export interface Moment {
+  readonly operation: Operation;
+  readonly count: number;
+  /** Counts from the first of these operations on. Undefined: from the beginning. */
+  readonly since?: Operation;
+}
+
 export interface Job {
   readonly database: Database;
   readonly durability: Durability;
@@ -45,10 +53,11 @@ export interface Job {
   readonly rounds: number;
   /** Whether the thread is summarised early, and its covered messages go to the archive. */
   readonly isSummarised: boolean;
-  /** The child kills itself at the n-th of these operations. */
-  readonly killAt: { readonly operation: Operation; readonly count: number } | undefined;
+  readonly killAt: Moment | undefined;
   /** A file to which the child appends one entry a line. */
   readonly ledger: string;
+  /** The file of a module whose `adapter.makeGraph` makes another agent. Undefined: `createAgentGraph` makes it. */
+  readonly agent?: string;
 }
 
 /** A message, as far as the ledger needs it. */

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { checkPairs } from "../../scripts/demo/check-pairs.js";
 import { compareThreads } from "../../scripts/demo/compare-threads.js";
 import { NEXT_STEPS } from "../../scripts/demo/next-steps.js";
+import { pictureOfDemo } from "../../scripts/demo-picture/picture-of-demo.js";
 import { type RunningScript, runScript } from "./run-script.js";
 
 const scripts: RunningScript[] = [];
@@ -57,6 +58,10 @@ describe.concurrent("npm run demo", () => {
       /\n- +tool .*placeholder: superseded\n\+ +4 {2}tool .*Reykjavik, Iceland.* late\n\+ 2 messages of the new turn\n/,
     );
     expect(output.match(/✓ checked/g)).toHaveLength(3);
+    // `npx tsx scripts/write-demo-picture.ts` draws it. The ids of calls are new in each run.
+    const picture = await readFile("scripts/demo-picture/demo.svg", "utf8");
+    const withoutIds = (text: string) => text.replaceAll(/call_[0-9a-f]{20}/g, "call");
+    expect(withoutIds(pictureOfDemo(output))).toBe(withoutIds(picture));
     expect(output.split("\n").length).toBeLessThan(100);
     expect(Math.max(...output.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(await demo.findProcesses()).toEqual([]);

@@ -5,20 +5,18 @@
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
 import { openThread } from "../support/open-thread.js";
-import type { Reply, SentMessage } from "../support/strict-provider/reply.js";
 import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { user } from "../support/thread.js";
+import { answerOf, createWindowScript, PLACES } from "../support/window-script.js";
 import { clientOf, PROVIDERS } from "./clients.js";
 
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
@@ -29,9 +27,7 @@ const BUDGET = 3000;
 /** The most requests of one turn: its two, those that are refused, and those for a summary. */
 const MOST_REQUESTS = 15;
 
-const SHORT = 100;
-/** The length of a text of twice the window. */
-const LONG = WINDOW * 8;
+const { requestOf, resultOf, play, look } = createWindowScript(WINDOW);
 
 type Options = Partial<AgentGraphOptions>;
 
@@ -77,40 +73,6 @@ const THREADS = HOSTS.flatMap(([host, model], index) =>
     ([title, options]) => [host, title, model, options] as const,
   ),
 );
-
-const textOf = (name: string, length: number) => `${name}: ${"some words ".repeat(length / 11)}`;
-
-/** Of every four turns, one has a long request, one long results, and one long arguments. */
-const requestOf = (turn: number) => textOf(`Turn ${turn}`, turn % 4 === 1 ? LONG : SHORT);
-const resultOf = (place: string, turn: number) =>
-  textOf(`${place} in turn ${turn}`, turn % 4 === 2 ? LONG : SHORT);
-const noteOf = (turn: number) => textOf("Note", turn % 4 === 3 ? LONG / 4 : SHORT);
-
-const PLACES = ["Rome", "Oslo"];
-const look = tool(({ turn, place }) => resultOf(place, turn), {
-  name: "look",
-  description: "Looks at a place.",
-  schema: z.object({ turn: z.number(), place: z.string(), note: z.string() }),
-});
-
-/** The words with which the library's request for a summary introduces the messages. */
-const SUMMARY_REQUEST = "The conversation since:";
-const REQUEST = /Turn (\d+):/g;
-
-/** Calls two tools in each turn, and then says which turn it was. Any other request is for a summary. */
-function play(messages: readonly SentMessage[]): Reply {
-  const isRequest = (message: SentMessage) =>
-    message.role === "user" && contentOf(message).search(REQUEST) >= 0;
-  if (messages.some((message) => contentOf(message).includes(SUMMARY_REQUEST)))
-    return { text: "They looked at places." };
-  const last = messages.findLastIndex(isRequest);
-  const turn = Number([...contentOf(messages[last]).matchAll(REQUEST)].at(-1)?.[1]);
-  if (messages.slice(last + 1).some(({ role }) => role === "tool")) return { text: answerOf(turn) };
-  return { calls: PLACES.map((place) => ({ name: "look", args: { turn, place, note: noteOf(turn) } })) };
-}
-
-const answerOf = (turn: number) => `Turn ${turn} is done.`;
-const contentOf = (message: SentMessage | undefined) => JSON.stringify(message?.content ?? "");
 
 /** Expects that every turn is answered, and stored as it was. */
 async function playThread(strict: StrictProvider, model: unknown, options: Options): Promise<void> {

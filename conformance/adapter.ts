@@ -1,0 +1,82 @@
+/** What the kit needs of an implementation. Each is described by one adapter in `adapters/`. */
+
+import type { StoredMessage } from "@langchain/core/messages";
+
+/** The hosts that a case can ask. Their addresses are those of the strict provider of the tests. */
+export type Host =
+  | "openai"
+  | "openai-responses"
+  | "anthropic"
+  | "gemini"
+  | "mistral"
+  | "deepseek"
+  | "dashscope"
+  | "dashscope-native";
+
+export interface Endpoint {
+  readonly host: Host;
+  /** Without a slash at the end. The paths below it are those of the provider. */
+  readonly url: string;
+  /** How many tokens the client believes the model's window to have. Undefined: what it knows of the model itself. */
+  readonly window?: number | "unknown";
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON schema of an object. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly run: (args: Readonly<Record<string, unknown>>) => Promise<string> | string;
+}
+
+export interface AgentOptions {
+  readonly endpoint: Endpoint;
+  readonly tools: readonly ToolSpec[];
+  /** From how many tokens on the thread is summarised, and how many messages stay. Only for those that summarise. */
+  readonly summary?: { readonly tokens: number; readonly keep: number };
+}
+
+/** An agent with one thread. */
+export interface Agent {
+  /**
+   * One turn. Contract: streams the model. Resolves to the final text. Rejects if the run fails, and if the agent says
+   * that its last response was cut off.
+   */
+  send(messages: readonly StoredMessage[]): Promise<string>;
+  /** The messages of the thread as they are stored. */
+  read(): Promise<readonly StoredMessage[]>;
+  /** Writes to the thread outside any run. Undefined: the implementation has no way to do it. */
+  readonly update?: (messages: readonly unknown[]) => Promise<void>;
+}
+
+export interface Adapter {
+  readonly name: string;
+  /** As the table shows it. */
+  readonly title: string;
+  /** The packages whose versions the results name. */
+  readonly packages: readonly string[];
+  readonly hosts: readonly Host[];
+  /** Whether it is configured to replace the earlier part of a long thread with a summary. */
+  readonly summarises: boolean;
+  /** Makes a graph of LangGraph, which a server can serve and a checkpointer can save. */
+  readonly makeGraph?: MakeGraph;
+  open(options: AgentOptions): Promise<Agent>;
+}
+
+export interface GraphParts {
+  /** A chat model of LangChain. */
+  readonly model: unknown;
+  /** Tools of LangChain. */
+  readonly tools: readonly unknown[];
+  readonly checkpointer?: unknown;
+  readonly summary?: AgentOptions["summary"];
+}
+export type MakeGraph = (parts: GraphParts) => AnyGraph;
+
+/** What the kit uses of a compiled graph. */
+export interface AnyGraph {
+  invoke(input: unknown, config: object): Promise<{ messages: readonly unknown[] }>;
+  stream(input: unknown, config: object): Promise<AsyncIterable<unknown>>;
+  getState(config: object): Promise<{ values: { messages?: readonly unknown[] } }>;
+  updateState(config: object, values: unknown): Promise<unknown>;
+}

@@ -1,0 +1,26 @@
+/** `createAgent` with `summarizationMiddleware`: https://docs.langchain.com/oss/javascript/langchain/short-term-memory */
+
+import { createAgent, summarizationMiddleware } from "langchain";
+import type { AnyGraph } from "../adapter.js";
+import { langchainAdapter } from "./langchain-agent.js";
+
+/** The values of LangChain's own example. */
+const DEFAULT = { tokens: 4000, keep: 20 };
+
+export const adapter = langchainAdapter(
+  {
+    name: "create-agent-summary",
+    title: "createAgent + summarizationMiddleware",
+    packages: ["langchain"],
+    summarises: true,
+  },
+  ({ model, tools, checkpointer, summary: { tokens, keep } = DEFAULT }) =>
+    createAgent({
+      model,
+      tools,
+      middleware: [
+        summarizationMiddleware({ model, trigger: { tokens }, keep: { messages: keep } } as never),
+      ],
+      ...(checkpointer !== undefined && { checkpointer }),
+    } as never).graph as unknown as AnyGraph,
+);

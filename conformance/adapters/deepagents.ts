@@ -1,0 +1,17 @@
+/** `createDeepAgent`: https://docs.langchain.com/oss/javascript/deepagents. It summarises and patches by itself. */
+
+import { createDeepAgent } from "deepagents";
+import type { AnyGraph } from "../adapter.js";
+import { langchainAdapter } from "./langchain-agent.js";
+
+export const adapter = langchainAdapter(
+  { name: "deepagents", title: "deepagents", packages: ["deepagents"], summarises: true },
+  ({ model, tools, checkpointer }) =>
+    (
+      createDeepAgent({
+        model,
+        tools,
+        ...(checkpointer !== undefined && { checkpointer }),
+      } as never) as unknown as { graph: AnyGraph }
+    ).graph,
+);

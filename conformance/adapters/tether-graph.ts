@@ -1,0 +1,16 @@
+/** `createAgentGraph` of this repository. */
+
+import { createAgentGraph } from "../../src/index.js";
+import type { AnyGraph } from "../adapter.js";
+import { langchainAdapter } from "./langchain-agent.js";
+
+export const adapter = langchainAdapter(
+  { name: "tether-graph", title: "langgraph-tether", packages: ["langgraph-tether"], summarises: true },
+  ({ model, tools, checkpointer, summary }) =>
+    createAgentGraph({
+      model,
+      tools,
+      ...(checkpointer !== undefined && { checkpointer }),
+      ...(summary && { maxTokensBeforeSummary: summary.tokens, messagesToKeep: summary.keep }),
+    } as never) as unknown as AnyGraph,
+);

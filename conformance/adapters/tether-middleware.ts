@@ -1,0 +1,28 @@
+/** LangChain's `createAgent` with the middleware of this repository, as docs/existing-agents.md has it. */
+
+import { createAgent } from "langchain";
+import { tetherMiddleware } from "../../src/langchain.js";
+import type { AnyGraph } from "../adapter.js";
+import { langchainAdapter } from "./langchain-agent.js";
+
+export const adapter = langchainAdapter(
+  {
+    name: "tether-middleware",
+    title: "createAgent + tetherMiddleware",
+    packages: ["langgraph-tether", "langchain"],
+    summarises: true,
+  },
+  ({ model, tools, checkpointer, summary }) =>
+    createAgent({
+      model,
+      tools,
+      middleware: [
+        tetherMiddleware(
+          summary
+            ? { summary: { maxTokensBeforeSummary: summary.tokens, messagesToKeep: summary.keep } }
+            : {},
+        ),
+      ],
+      ...(checkpointer !== undefined && { checkpointer }),
+    } as never).graph as unknown as AnyGraph,
+);

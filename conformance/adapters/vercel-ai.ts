@@ -1,0 +1,77 @@
+/** `streamText` of the AI SDK, with a list of messages that its caller keeps: https://ai-sdk.dev/docs */
+
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import type { StoredMessage } from "@langchain/core/messages";
+import { jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from "ai";
+import type { Adapter, Endpoint } from "../adapter.js";
+import { callsOfStored, textOfStored } from "../stored.js";
+
+export const adapter: Adapter = {
+  name: "vercel-ai",
+  title: "vercel ai",
+  packages: ["ai"],
+  hosts: ["openai", "openai-responses", "anthropic"],
+  summarises: false,
+  open: async ({ endpoint, tools }) => {
+    let thread: ModelMessage[] = [];
+    return {
+      send: async (messages) => {
+        thread = [...thread, ...messages.map(toModelMessage)];
+        let failure: unknown;
+        const run = streamText({
+          model: modelOf(endpoint),
+          messages: thread,
+          stopWhen: stepCountIs(20),
+          tools: Object.fromEntries(
+            tools.map(({ name, description, schema, run: execute }) => [
+              name,
+              tool({
+                description,
+                inputSchema: jsonSchema(schema as never),
+                execute: async (args) => execute(args as Record<string, unknown>),
+              }),
+            ]),
+          ),
+          onError: ({ error }) => {
+            failure = error;
+          },
+        });
+        await run.consumeStream();
+        if (failure !== undefined) throw failure;
+        const reason = await run.finishReason;
+        if (reason !== "stop") throw new Error(`The run ended with the finish reason "${reason}".`);
+        thread = [...thread, ...(await run.response).messages];
+        return await run.text;
+      },
+      read: async () => [],
+    };
+  },
+};
+
+function modelOf({ host, url }: Endpoint) {
+  const options = { apiKey: "test-key", baseURL: `${url}/v1` };
+  if (host === "anthropic") return createAnthropic(options)("claude-sonnet-4-5");
+  return host === "openai" ? createOpenAI(options).chat("gpt-5") : createOpenAI(options)("gpt-5");
+}
+
+function toModelMessage(stored: StoredMessage): ModelMessage {
+  const text = textOfStored(stored);
+  if (stored.type === "human") return { role: "user", content: text };
+  if (stored.type === "system") return { role: "system", content: text };
+  if (stored.type === "tool") {
+    const toolCallId = stored.data.tool_call_id ?? "";
+    const result = { toolCallId, toolName: stored.data.name ?? "", output: { type: "text", value: text } };
+    return { role: "tool", content: [{ type: "tool-result", ...result } as never] };
+  }
+  const parts = callsOfStored(stored).map(({ id, name, args }) => ({
+    type: "tool-call" as const,
+    toolCallId: id,
+    toolName: name,
+    input: args,
+  }));
+  return {
+    role: "assistant",
+    content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...parts],
+  };
+}

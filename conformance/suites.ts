@@ -1,0 +1,22 @@
+/** The suites, in the order of the table. */
+
+import type { Suite } from "./suite.js";
+import { recordedCuts } from "./suites/cuts.js";
+import { reportedHistories } from "./suites/histories.js";
+import { kills } from "./suites/kills.js";
+import { server } from "./suites/server.js";
+import { streams } from "./suites/streams.js";
+import { summaries } from "./suites/summaries.js";
+import { updates } from "./suites/updates.js";
+import { windows } from "./suites/windows.js";
+
+export const SUITES: readonly Suite[] = [
+  reportedHistories,
+  recordedCuts,
+  updates,
+  streams,
+  summaries,
+  windows,
+  server,
+  kills,
+];
