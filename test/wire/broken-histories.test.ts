@@ -24,7 +24,9 @@ beforeAll(async () => {
 afterAll(() => strict.stop());
 
 describe.each(
-  titled(REFUSED_HISTORIES.map((one) => ({ ...one, title: `${one.provider}: ${one.title} (${one.report})` }))),
+  titled(
+    REFUSED_HISTORIES.map((one) => ({ ...one, title: `${one.provider}: ${one.title} (${one.report})` })),
+  ),
 )("%s", (_title, { provider, history, refusal, clientSays = refusal, validatorSays = refusal }) => {
   it("is refused as it is, in the words of the report", async () => {
     const before = strict.requests.length;
