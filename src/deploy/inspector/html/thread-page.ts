@@ -31,10 +31,10 @@ ${findingsPanel(report.findings, (index) => linkToRow(view, link, index))}
 ${marks.length === 0 ? "" : marksPanel(marks, link)}
 ${difference === undefined ? "" : differencePanel(difference, link)}
 <section aria-label="Messages">
-${pages(view, link)}
+${pages(view, link, "Pages of messages")}
 <div class="columns"><h2>Stored <span>${amount(totals.stored, "message")}</span></h2><h2>Sent <span>${amount(totals.sent, "message")}, about ${amount(totals.tokens, "token")}</span></h2></div>
 ${rows.length === 0 ? html`<p class="rows cell">There are no messages.</p>` : rowsOf(rows, (place) => linkToPlace(view, link, place))}
-${page.count > 1 ? pages(view, link) : ""}
+${pages(view, link, "Pages of messages, repeated")}
 </section>
 <p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, { ...chosen, page: page.number })}">JSON</a></p>`,
   });
@@ -141,14 +141,15 @@ function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => st
   )}</ul></section>`;
 }
 
-function pages({ page, step }: ThreadView, link: (more: ThreadLink) => string): Html | string {
+/** @param label What tells the two lists of links apart for a screen reader. */
+function pages({ page, step }: ThreadView, link: (more: ThreadLink) => string, label: string): Html | string {
   if (page.count === 1) return "";
   const { number, count: total, start, end } = page;
   const to = (wanted: number, text: string) =>
     wanted === number || wanted < 1 || wanted > total
       ? ""
       : html`<a href="${link({ page: wanted, step: step?.checkpointId })}">${text}</a>`;
-  return html`<nav class="pages" aria-label="Pages of messages"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`;
+  return html`<nav class="pages" aria-label="${label}"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`;
 }
 
 const linkToRow = (view: ThreadView, link: (more: ThreadLink) => string, index: number): string =>

@@ -136,6 +136,7 @@ async function statesOf(
 }
 
 function statesFor(values: unknown): number {
-  const length = Math.max(1, storedListOf(values)?.length ?? 0);
-  return Math.min(MOST_STATES, Math.max(LEAST_STATES, Math.floor(MESSAGES_TO_READ / length)));
+  const list = storedListOf(values);
+  if (list === undefined) return LEAST_STATES;
+  return Math.min(MOST_STATES, Math.max(LEAST_STATES, Math.floor(MESSAGES_TO_READ / (list.length + 1))));
 }

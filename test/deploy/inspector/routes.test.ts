@@ -1,0 +1,87 @@
+/** The routes over a server that is played: what they ask of it, with which rights, and what they keep to themselves. */
+
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { createInspector } from "../../../src/deploy/inspector/routes.js";
+
+const ID = "01a205a0-94ab-75ce-af68-b5e94442a5c5";
+const PAGE = `/tether/threads/${ID}`;
+const LOCAL = { incoming: { socket: { remoteAddress: "127.0.0.1" } } };
+
+const STATE = {
+  values: { messages: [{ type: "human", id: "a", content: "What is the weather?" }] },
+  next: ["model"],
+  tasks: [],
+  checkpoint: { checkpoint_id: "1f1e6cde-462f-6250-8003-8a16aa38395f" },
+  metadata: { step: 0, run_id: "r1" },
+};
+const THREAD = {
+  thread_id: ID,
+  status: "idle",
+  updated_at: "2026-11-22T23:38:59Z",
+  metadata: { graph_id: "agent" },
+};
+
+interface Asked {
+  readonly path: string;
+  readonly method: string;
+  readonly key: string | null;
+}
+
+/** The inspector of a server that runs one graph, whose operator has set a system prompt. */
+function inspect(hasUsers: boolean, answers: Readonly<Record<string, unknown>> = {}) {
+  const asked: Asked[] = [];
+  const given: Readonly<Record<string, unknown>> = {
+    "/threads/search": [THREAD],
+    [`/threads/${ID}/state`]: STATE,
+    [`/threads/${ID}/history`]: [STATE],
+    [`/threads/${ID}/runs/r1`]: { kwargs: {} },
+    ...answers,
+  };
+  const served = { dialect: "openai", systemPrompt: "The operator's secret." } as const;
+  const inspector = createInspector({
+    hasUsers,
+    servedForm: async () => (graph) => (graph === "agent" ? served : undefined),
+    serverFetch: async (path, init) => {
+      asked.push({ path, method: init.method ?? "GET", key: new Headers(init.headers).get("authorization") });
+      return path in given ? Response.json(given[path]) : new Response("Not found", { status: 404 });
+    },
+  });
+  const app = new Hono().route("/", inspector);
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    app.request(path, { headers: { host: "localhost", ...headers } }, LOCAL);
+  return { asked, get };
+}
+
+describe("the inspector", () => {
+  it.each([
+    ["a key", { "x-api-key": "k1" }],
+    ["a token", { authorization: "Bearer k1" }],
+    ["a typed key", { authorization: `Basic ${btoa("ann:k1")}` }],
+  ])("asks the server with the rights of whoever asks it, by %s, and only reads", async (_, headers) => {
+    const { asked, get } = inspect(true);
+    for (const path of ["/tether", "/tether.json", PAGE, `${PAGE}.json`])
+      expect((await get(path, headers)).status).toBe(200);
+    expect(new Set(asked.map(({ key }) => key))).toEqual(new Set(["Bearer k1"]));
+    const posts = asked.filter(({ method }) => method !== "GET").map(({ path }) => path);
+    expect(new Set(posts)).toEqual(new Set(["/threads/search", `/threads/${ID}/history`]));
+  });
+
+  it("does not show the operator's system prompt to users", async () => {
+    for (const path of [PAGE, `${PAGE}.json`]) {
+      expect(await (await inspect(false).get(path)).text()).toMatch(/The operator(?:'|&#39;)s secret\./);
+      expect(await (await inspect(true).get(path)).text()).not.toContain("secret");
+    }
+  });
+
+  it("knows no settings of another graph", async () => {
+    const other = [{ ...THREAD, metadata: { graph_id: "other" } }];
+    const answer = await inspect(false, { "/threads/search": other }).get(`${PAGE}.json`);
+    const found = (await answer.json()) as { readonly request: object };
+    expect(found.request).toMatchObject({ dialect: "strict", dialectOrigin: "unknown", sent: 1 });
+  });
+
+  it("says that a thread is not there", async () => {
+    expect((await inspect(true, { "/threads/search": [] }).get(PAGE)).status).toBe(404);
+  });
+});
