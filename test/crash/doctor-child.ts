@@ -51,5 +51,9 @@ async function work({ folder, agents, receipt: path, killAt }: RepairJob): Promi
   process.disconnect();
 }
 
+// LangChain prints it for each message whose calls it has not read.
+console.warn = (...words) => {
+  if (!/^New LangChain packages are available/.test(String(words[0]))) console.error(...words);
+};
 process.once("message", (job: RepairJob) => void work(job));
 process.send?.("ready");

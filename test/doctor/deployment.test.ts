@@ -32,7 +32,7 @@ expectWarnings(OLD_PACKAGES);
 const SIZE =
   process.env["SLOW_TESTS"] === "1"
     ? { threads: 500, broken: 66, waiting: 24 }
-    : { threads: 30, broken: 18, waiting: 6 };
+    : { threads: 32, broken: 20, waiting: 6 };
 
 const DATABASES = [
   {

@@ -64,6 +64,10 @@ describe("a thread that the request mends", () => {
     expect(thread.sizes?.checkpoints).toBeGreaterThan(12);
     const found = diagnoseThread(thread, options).findings.filter(({ severity }) => severity !== "info");
     expect([...new Set(found.map((finding) => finding.code))]).toEqual([code]);
+    if (code === "size/quadratic")
+      expect(found[0]?.evidence).toMatch(
+        /^\d+ checkpoints store \d+ bytes.* delta channel would have stored about \d+, and an archive would save about \d+/,
+      );
     expect(planRepair(thread).kind).toBe("nothing");
     expect(diagnoseThread(thread).outcome).toBe("sound");
   });

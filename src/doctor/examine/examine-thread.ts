@@ -89,7 +89,10 @@ export function examineThread(
     list,
     groups,
     openCalls,
-    unsentCalls: unsentCallsIn(groups),
+    // A message that has to be mended gets usable calls anyway.
+    unsentCalls: unsentCallsIn(groups).filter(
+      ({ group }) => list.byMessage.get(group.head)?.issue === undefined,
+    ),
     orphans,
     duplicates,
     misplaced: misplacedIn(messages, groups),

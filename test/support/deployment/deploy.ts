@@ -86,18 +86,29 @@ const BUSY: readonly Story[] = (["langchain", "react", "deep", "ours"] as const)
   },
 }));
 
-const SOUND: readonly Story[] = AGENT_NAMES.flatMap((agent) => [
-  { agent, kind: "sound", story: "turns", make: async () => nothing },
+const SOUND: readonly Story[] = [
   {
-    agent,
+    agent: "ours",
     kind: "sound",
-    story: "nobody has written to it since it was edited",
-    make: async (driver) => {
-      await driver.edit([{ role: "user", content: "A note." }]);
+    story: "the agent itself has answered a call whose arguments were cut off",
+    make: async (driver, prefix) => {
+      await driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]);
       return nothing;
     },
   },
-]);
+  ...AGENT_NAMES.flatMap((agent): Story[] => [
+    { agent, kind: "sound", story: "turns", make: async () => nothing },
+    {
+      agent,
+      kind: "sound",
+      story: "nobody has written to it since it was edited",
+      make: async (driver) => {
+        await driver.edit([{ role: "user", content: "A note." }]);
+        return nothing;
+      },
+    },
+  ]),
+];
 
 /** Each recipe once, then each with its next agent, and so on. */
 const BROKEN: readonly Story[] = AGENT_NAMES.flatMap((_, round) =>

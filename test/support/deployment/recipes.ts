@@ -282,6 +282,27 @@ export const RECIPES: readonly Recipe[] = [
     },
   },
   {
+    name: "the arguments were cut off, and the call has an error result",
+    agents: PLAIN,
+    make: async (driver, prefix) => {
+      const cut = {
+        id: `${prefix}cut`,
+        name: "store",
+        args: '{"value": "# Read',
+        type: "invalid_tool_call",
+      } as const;
+      await driver.edit([
+        new AIMessage({ id: `${prefix}ai`, content: "", invalid_tool_calls: [cut] }),
+        result(`${prefix}1`, `${prefix}cut`, `cut ${prefix}`, "store"),
+        human(`${prefix}h`),
+      ]);
+      return {
+        findings: [{ code: "content/arguments", callId: `${prefix}cut` }],
+        kept: [`cut ${prefix}`],
+      };
+    },
+  },
+  {
     name: "a structured response left its call without a result",
     agents: PLAIN,
     make: async (driver, prefix) => {
