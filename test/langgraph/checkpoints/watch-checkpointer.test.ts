@@ -2,6 +2,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
 import { inThread, parallelGraph, say } from "../../support/plain-graph.js";
+import { turns } from "../../support/turns.js";
 
 describe("the first checkpoint that a run reads", () => {
   it("is the last one of the run before, with the writes of its finished tasks", async () => {
@@ -31,6 +32,25 @@ describe("the first checkpoint that a run reads", () => {
     const graph = parallelGraph([() => say("finished")], checkpointer);
     const { messages } = await graph.invoke(say("hi"), inThread);
     expect(checkpoints.saved?.["messages"]).toEqual(messages);
+  });
+
+  it("has been saved when all writes have ended, also those beside one that failed", async () => {
+    const saver = new MemorySaver();
+    let end = () => {};
+    saver.putWrites = (_, [write]) =>
+      write?.[1] === "fails" ? Promise.reject(new Error("no")) : new Promise((resolve) => (end = resolve));
+    const { checkpointer, saved } = watchCheckpointer(saver);
+    const failing = checkpointer?.putWrites(inThread, [["messages", "fails"]], "1");
+    void checkpointer?.putWrites(inThread, [["messages", "waits"]], "2");
+    await expect(failing).rejects.toThrow("no");
+    let isSaved = false;
+    const all = saved().then(() => {
+      isSaved = true;
+    });
+    await turns();
+    expect(isSaved).toBe(false);
+    end();
+    await all;
   });
 
   it("is unknown without a checkpointer", () => {
