@@ -33,7 +33,7 @@ function openThread(client: Client, threadId: string): SoakThread {
   let hasFork = false;
   /**
    * Where a run begins. A development server begins every later run of a thread where its last fork began, so after a
-   * fork a run names the latest checkpoint, as the SDK's `useStream` always does.
+   * fork a run names the latest checkpoint.
    */
   const begin = async (from?: string) => {
     if (from !== undefined) hasFork = true;
