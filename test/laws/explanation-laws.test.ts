@@ -81,7 +81,7 @@ describe.each(Object.keys(DIALECTS) as DialectName[])("for %s", (dialect) => {
         expect(inOrder).toEqual([...inOrder].sort(byNumber));
         expect(new Set(inOrder).size).toBe(inOrder.length);
       }),
-      runs(60),
+      runs(40),
     );
   });
 });

@@ -1,7 +1,11 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { type Survey, surveyOf } from "../../history/following/survey.js";
-import { filterEach, type ToolCallsToKeep } from "../../history/long-threads/filter-tool-calls.js";
+import {
+  filterEach,
+  filterToolCalls,
+  type ToolCallsToKeep,
+} from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
 import type { Repair } from "../../history/messages/repair.js";
 import { coverageOf } from "../../history/messages/summary.js";
@@ -166,11 +170,12 @@ function filteredCalls(
   max: ToolCallsToKeep,
   trace: InputTrace | undefined,
 ): readonly BaseMessage[] {
+  if (trace === undefined) return filterToolCalls(paired, max);
   const messages = soundMessages(paired);
-  trace?.sound(messages);
+  trace.sound(messages);
   const left = filterEach(messages, max);
-  trace?.filtered(left);
-  return left === messages ? messages : left.filter((message) => message !== undefined);
+  trace.filtered(left);
+  return left.filter((message) => message !== undefined);
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {
