@@ -92,6 +92,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
   const ownContext = { ...inherited, ...(await run.ownContext.read(options.context)) };
   const bag: RunBag = { metadata: {} };
 
+  const store = options.store ?? run.store;
   const begin = (
     runInput: unknown,
     context: RunContext,
@@ -120,12 +121,13 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
       context: { ...ownContext, ...context },
       configurable: { ...inner.configurable, ...handle.toConfigurable() },
     });
-    return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
+    const { record } = handle;
+    return { record, chunks: store === undefined ? chunks : thenClearInbox(chunks, record, store) };
   };
   // At the end of `chunks` LangGraph has saved every checkpoint.
-  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord) {
+  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord, inbox: BaseStore) {
     yield* chunks;
-    await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
+    await clearInbox(inbox, options.configurable?.["thread_id"], steered);
   }
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);
@@ -141,7 +143,7 @@ export async function* runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chu
     ...scopeOf(options),
     bag,
     context: { ...ownContext, ...settings },
-    store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
+    store,
     readState: () => ({
       messages: [],
       ...defaultsOf(ownState),
