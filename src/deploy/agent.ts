@@ -45,7 +45,13 @@ function build(loaded: LoadedTools): AgentGraph {
 }
 
 // Built once at the start, so that an invalid setting stops the server from starting. MCP servers connect later.
-build(mcp.unconnected);
+const first = build(mcp.unconnected);
+
+/** The tools of MCP servers can change at any time. Without such servers a copy has all that a run needs of its own. */
+async function buildForRun(): Promise<AgentGraph> {
+  if (servers.length === 0) return first.withConfig({});
+  return build(await mcp.load(createDeployTools(weather).map(({ name }) => name)));
+}
 
 /**
  * A factory, so that each run has its own graph. The server sets the checkpointer and the store on the graph object.
@@ -54,7 +60,7 @@ build(mcp.unconnected);
  * What the graph keeps in the store, such as notes, archives and inboxes, belongs to the authenticated user of the run.
  */
 export const graph = async (config?: RunnableConfig): Promise<AgentGraph> => {
-  const built = build(await mcp.load(createDeployTools(weather).map(({ name }) => name)));
+  const built = await buildForRun();
   return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;
 };
 

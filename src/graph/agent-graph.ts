@@ -70,7 +70,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       // Version 3 yields the chunks of a stream instead of events, and with `encoding` they are bytes.
       const { version, encoding } = options as { version?: unknown; encoding?: unknown };
       const areEvents = version !== "v3" && encoding === undefined;
-      return (areEvents ? publicEvents(events as ReadableStream<StreamEvent>) : events) as never;
+      return (areEvents ? publicEvents(events as IterableReadableStream<StreamEvent>) : events) as never;
     }) as unknown as StreamEvents<Own, Update, Context>;
   }
 

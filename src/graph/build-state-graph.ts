@@ -1,6 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod";
 import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
+import { withQuietChannels } from "../langgraph/channels/quiet-channels.js";
 import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";
 import { keepPartialSchema } from "../langgraph/partial-schema.js";
 import { route } from "../langgraph/route.js";
@@ -67,7 +68,8 @@ export function buildStateGraph(
     .addConditionalEdges("patch", route(createPatchedRoute(options)), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
-  return options.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;
+  const quiet = withQuietChannels(drawn);
+  return options.messagesChannel === "delta" ? withHistoryChannel(quiet) : quiet;
 }
 
 /** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */

@@ -50,15 +50,28 @@ function publicPayload(payload: unknown): unknown {
   };
 }
 
-/** The events of a run, without private data. */
-export function publicEvents(events: ReadableStream<StreamEvent>): IterableReadableStream<StreamEvent> {
-  const show = new TransformStream<StreamEvent, StreamEvent>({
-    transform: (event, controller) => controller.enqueue(publicEvent(event)),
+/**
+ * The events of a run, without private data. A source of events and no pipe, which would take each event through two
+ * more streams.
+ */
+export function publicEvents(
+  events: IterableReadableStream<StreamEvent>,
+): IterableReadableStream<StreamEvent> {
+  return new IterableReadableStream<StreamEvent>({
+    async pull(controller) {
+      const { done, value } = await events.next();
+      if (done) controller.close();
+      else controller.enqueue(publicEvent(value));
+    },
+    async cancel() {
+      await events.return();
+    },
   });
-  return IterableReadableStream.fromReadableStream(events.pipeThrough(show));
 }
 
 function publicEvent(event: StreamEvent): StreamEvent {
+  // A piece of a response, which is most events.
+  if (event.event === "on_chat_model_stream") return event;
   const shown = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)] as const);
   return { ...event, data: Object.fromEntries(shown) };
 }

@@ -115,6 +115,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const ownContext = { ...inherited, ...(await run.ownContext.read(options.context)) };
   const bag: RunBag = { metadata: {} };
 
+  const store = options.store ?? run.store;
   const begin = (
     runInput: unknown,
     context: RunContext,
@@ -153,7 +154,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
     } finally {
       await watched.saved();
     }
-    await clearInbox(options.store ?? run.store, options.configurable?.["thread_id"], steered);
+    if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], steered);
   }
   if (middleware.agent.length === 0) {
     const { chunks, record } = begin(input, settings);
@@ -169,7 +170,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
     ...scopeOf(options),
     bag,
     context: { ...ownContext, ...settings },
-    store: (Reflect.get(options, "store") as BaseStore | undefined) ?? run.store,
+    store,
     readState: () => ({
       messages: [],
       ...defaultsOf(ownState),

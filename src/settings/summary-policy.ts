@@ -80,5 +80,14 @@ function rememberModels(
 
 /** How many tokens the tool schemas of a request have, by our estimate. */
 export function countToolTokens(tools: readonly BindToolsInput[]): number {
-  return tools.reduce((sum, tool) => sum + countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""), 0);
+  return tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0);
+}
+
+/** A program can make a graph for each run from the same tools, and the JSON schema of a tool takes long to make. */
+const known = new WeakMap<BindToolsInput, number>();
+
+function tokensOfTool(tool: BindToolsInput): number {
+  const tokens = known.get(tool) ?? countTextTokens(toJson(convertToOpenAITool(tool)) ?? "");
+  known.set(tool, tokens);
+  return tokens;
 }

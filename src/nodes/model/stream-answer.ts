@@ -15,7 +15,7 @@ import { joinChunks } from "../../providers/answer/join-chunks.js";
 import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js";
 import { describeFailure } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
-import { bindTools } from "../../providers/models/bind-tools.js";
+import { bindToolsOnce } from "../../providers/models/bind-tools.js";
 import { type PromptCache, promptCacheMarks } from "../../providers/models/prompt-cache.js";
 import { afterRequired, requiredFunctionOf, type ToolChoice } from "../../settings/tool-choice.js";
 import type { FormatRequest, Offer } from "../format/format-request.js";
@@ -102,8 +102,7 @@ function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], tool
   if (tools.length === 0) return model;
   // The tools stay declared even if they are off: some providers reject a history with calls in a request without
   // tools.
-  const choice = wordFor(toolChoice);
-  const bound = bindTools(model, tools, choice === undefined ? {} : { tool_choice: choice });
+  const bound = bindToolsOnce(model, tools, wordFor(toolChoice));
   if (bound !== undefined) return bound;
   throw new ModelError(
     "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
