@@ -6,13 +6,17 @@ const SALTS = ["", " ", "  ", "   "];
 /**
  * A hash of a text, as 32 hexadecimal digits. It is fast and small, and no protection against forgery. Synchronous even
  * in browsers, because a reducer must be synchronous and the Web Crypto API is not.
+ *
+ * @param digits How many of the digits are wanted.
  */
-export function hashText(text: string): string {
+export function hashText(text: string, digits = 32): string {
   // The hash reads one byte of each character. JSON escapes the lone surrogates that the encoding would refuse.
   const ascii = encodeURIComponent(JSON.stringify(text));
-  return SALTS.map((salt) =>
+  const needed = SALTS.slice(0, Math.ceil(digits / 8));
+  const hashes = needed.map((salt) =>
     Number.parseInt(hash(salt + ascii), 36)
       .toString(16)
       .padStart(8, "0"),
-  ).join("");
+  );
+  return hashes.join("").slice(0, digits);
 }

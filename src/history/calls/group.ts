@@ -61,23 +61,24 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  const offers: Offers = { empty: new Map(), open: new Map() };
+  // Made for the first result that does not follow its message. Most lists have none.
+  let offers: Offers | undefined;
 
   for (const [index, message] of messages.entries()) {
     if (!isResult(message)) {
       const group = openGroup(message, callsOfHead(message), index);
       groups.push(group);
-      offerSlots(group, offers);
+      if (offers !== undefined) offerSlots(group, offers);
       continue;
     }
     const id = callIdOf(message);
-    if (!offers.open.has(id)) {
-      orphans.push(message);
-      continue;
-    }
-    const slot = slotInOrder(groups.at(-1), id) ?? nearestSlot(offers, message);
+    let slot = slotInOrder(groups.at(-1), id);
     if (slot === undefined) {
-      duplicates.push(message);
+      offers ??= offersOf(groups);
+      slot = nearestSlot(offers, message);
+    }
+    if (slot === undefined) {
+      (offers?.open.has(id) ? duplicates : orphans).push(message);
       continue;
     }
     const { group, call } = slot;
@@ -142,6 +143,12 @@ interface Offers {
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
   return { head, calls, results, start, end: start + 1, nextCall: 0, callsById: undefined };
+}
+
+function offersOf(groups: readonly OpenGroup[]): Offers {
+  const offers: Offers = { empty: new Map(), open: new Map() };
+  for (const group of groups) offerSlots(group, offers);
+  return offers;
 }
 
 /** In reverse, so that the first of two calls with one id is the nearest. */

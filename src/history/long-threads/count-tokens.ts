@@ -11,6 +11,8 @@ const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_BINARY_BLOCK = 800;
 export const LATIN_CHARACTERS_PER_TOKEN = 4;
 
+const SHORT_TEXT = 2_000;
+
 interface Known {
   readonly content: unknown;
   readonly calls: unknown;
@@ -26,6 +28,9 @@ const counts = new WeakMap<BaseMessage, Known>();
 export function countTokens(message: BaseMessage): number {
   const { content } = message;
   const calls = isAIMessage(message) ? message.tool_calls : undefined;
+  // Counting a short text costs less than keeping the number.
+  if (typeof content === "string" && content.length < SHORT_TEXT && !isAIMessage(message))
+    return TOKENS_PER_MESSAGE + countTextTokens(content);
   const known = counts.get(message);
   if (known !== undefined && known.content === content && known.calls === calls) return known.count;
   const count = TOKENS_PER_MESSAGE + countContent(content) + countCalls(message);

@@ -18,7 +18,7 @@ import { callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { isReadBack } from "../messages/read-back.js";
-import { mendMessage } from "./message-shape.js";
+import { isSmallAndSound, mendMessage } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -65,6 +65,7 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
 export function isMessage(value: unknown): value is BaseMessage {
   try {
     if (!BaseMessage.isInstance(value)) return false;
+    if (isSmallAndSound(value)) return true;
     assertReadable(value);
     return mendMessage(value) === value;
   } catch {

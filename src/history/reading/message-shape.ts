@@ -100,11 +100,17 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
 
 /** Whether the message is sound without doubt. Most are, and the others are looked at more closely. */
 function isSound(message: BaseMessage): boolean {
+  if (isSmallAndSound(message)) return true;
   if (!hasShape(message)) return false;
-  if (hasPlainFields(message, FEW_VALUES) || storable.has(message)) return true;
+  if (storable.has(message)) return true;
   if (!hasPlainFields(message, MANY_VALUES)) return false;
   storable.add(message);
   return true;
+}
+
+/** The same for a message with few values. All of them were read. */
+export function isSmallAndSound(message: BaseMessage): boolean {
+  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
 }
 
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type Group, placeOfCall } from "../calls/group.js";
+import { isPairedList } from "../following/survey.js";
 import { callsOf } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { causeInHistory, createPlaceholder } from "../messages/result.js";
@@ -36,6 +37,7 @@ export interface RepairedHistory {
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
+  if (isPairedList(list)) return { messages: list, repairs: [] };
   const repairs: Repair[] = [];
   const report = (repair: Repair): void => {
     repairs.push(repair);

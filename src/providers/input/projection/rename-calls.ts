@@ -55,7 +55,7 @@ function callIdDeriver(used: ReadonlySet<string>, journal: Journal): (place: str
   return (place) => {
     const first = salts.get(place) ?? 0;
     for (let salt = first; ; salt += 1) {
-      const id = hashText(`${place}\n${salt}`).slice(0, ID_LENGTH);
+      const id = hashText(`${place}\n${salt}`, ID_LENGTH);
       if (used.has(id)) continue;
       salts.set(place, salt + 1);
       journal.note(() => salts.set(place, first));
