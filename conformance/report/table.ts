@@ -22,5 +22,6 @@ export function tableOf(results: Results): string {
 }
 
 export function cellOf(result: SuiteResult | null | undefined): string {
-  return result == null ? "–" : `${result.passed}/${result.cases}`;
+  if (result === undefined) return "not run";
+  return result === null ? "–" : `${result.passed}/${result.cases}`;
 }
