@@ -76,19 +76,19 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
 
   it("may be cancelled twice in a row", async () => {
     const thread = await served.thread("probe");
-    const first = await beginBatch(thread, "first");
+    const first = await beginBatch(thread, "twice-1");
     await thread.client.runs.cancel(thread.id, first, true);
     await thread.client.runs.cancel(thread.id, first, true).catch(() => {});
-    const second = await beginBatch(thread, "second");
+    const second = await beginBatch(thread, "twice-2");
     await thread.client.runs.cancel(thread.id, second, true);
 
     await thread.send("hello");
     expect((await thread.script()).slice(0, 9)).toEqual([
-      ...patched("first"),
-      ...patched("second"),
+      ...patched("twice-1"),
+      ...patched("twice-2"),
       "human: hello",
     ]);
-    expect([...begun("first"), ...begun("second")]).toHaveLength(4);
+    expect([...begun("twice-1"), ...begun("twice-2")]).toHaveLength(4);
     await thread.expectToGoOn();
   });
 

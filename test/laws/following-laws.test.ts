@@ -47,6 +47,8 @@ function change(kind: string, at: number, list: BaseMessage[], more: readonly Ba
     return list.with(place, new HumanMessage({ id: `edit${at}`, content: `Edited ${at}` }));
   if (kind === "drop") return list.toSpliced(place, 1 + (at % 3));
   if (kind === "fork") return [...list.slice(0, place), ...more.slice(at % 7)];
+  // A frozen message cannot be changed in place.
+  if (Object.isFrozen(message)) return list;
   message.content = `Changed ${at}`;
   if (message.type === "ai") {
     const { tool_calls = [] } = message as AIMessage;
