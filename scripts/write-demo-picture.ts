@@ -1,5 +1,5 @@
 /**
- * Runs the demo, and draws its first two parts as `scripts/demo-picture/demo.svg`, which the README shows:
+ * Runs the demo, and draws its first two parts as `docs/pictures/demo.svg`, which the README shows:
  * `npx tsx scripts/write-demo-picture.ts`.
  */
 
@@ -14,6 +14,6 @@ const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const tsx = join(REPOSITORY, "node_modules", "tsx", "dist", "cli.mjs");
 const { stdout } = await promisify(execFile)(process.execPath, [tsx, "scripts/demo.ts"], { cwd: REPOSITORY });
 
-const file = join(REPOSITORY, "scripts", "demo-picture", "demo.svg");
+const file = join(REPOSITORY, "docs/pictures/demo.svg");
 writeFileSync(file, pictureOfDemo(stdout));
 console.log(`Wrote ${file}.`);

@@ -10,7 +10,7 @@ import { tableOf, withTable } from "./table.js";
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const RESULTS = fileAt("../results.json");
 const PAGE = fileAt("../results.md");
-const CHART = fileAt("../results.svg");
+const CHART = fileAt("../../docs/pictures/measurements.svg");
 const README = fileAt("../../README.md");
 
 export function readResults(): Results {

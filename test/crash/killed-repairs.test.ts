@@ -27,16 +27,23 @@ it("A repair that is killed at a write loses nothing, and a second one completes
   }
 });
 
-it.skipIf(KILLS === 0)("nor does one that is killed at a random moment", async () => {
-  const ward = await openWard(["langchain", "delta", "ours"], { threads: 11, broken: 9 });
-  try {
-    const told: string[] = [];
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      const afterMs = Math.random() * ward.duration;
-      for (const fault of await ward.kill({ afterMs })) told.push(`killed after ${afterMs} ms: ${fault}`);
+/** For opening the threads, and for each kill with the repair that completes it. */
+const TIMEOUT_MS = 300_000 + KILLS * 30_000;
+
+it.skipIf(KILLS === 0)(
+  "nor does one that is killed at a random moment",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const ward = await openWard(["langchain", "delta", "ours"], { threads: 11, broken: 9 });
+    try {
+      const told: string[] = [];
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const afterMs = Math.random() * ward.duration;
+        for (const fault of await ward.kill({ afterMs })) told.push(`killed after ${afterMs} ms: ${fault}`);
+      }
+      expect(told).toEqual([]);
+    } finally {
+      ward.close();
     }
-    expect(told).toEqual([]);
-  } finally {
-    ward.close();
-  }
-});
+  },
+);

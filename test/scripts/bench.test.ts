@@ -15,7 +15,7 @@ it("The README, the page and the chart show the last run.", () => {
   const readme = read("README.md");
   expect(withTable(readme, tableOf(results))).toBe(readme);
   expect(pageOf(results)).toBe(read("bench/results.md"));
-  expect(chartOf(results)).toBe(read("bench/results.svg"));
+  expect(chartOf(results)).toBe(read("docs/pictures/measurements.svg"));
 });
 
 it("Each suite is listed once, with its day, its versions and its kind of machine.", () => {

@@ -59,7 +59,7 @@ describe.concurrent("npm run demo", () => {
     );
     expect(output.match(/✓ checked/g)).toHaveLength(3);
     // `npx tsx scripts/write-demo-picture.ts` draws it. The ids of calls are new in each run.
-    const picture = await readFile("scripts/demo-picture/demo.svg", "utf8");
+    const picture = await readFile("docs/pictures/demo.svg", "utf8");
     const withoutIds = (text: string) => text.replaceAll(/call_[0-9a-f]{20}/g, "call");
     expect(withoutIds(pictureOfDemo(output))).toBe(withoutIds(picture));
     expect(output.split("\n").length).toBeLessThan(100);
