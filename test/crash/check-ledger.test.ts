@@ -45,6 +45,7 @@ describe("The check of a ledger", () => {
       finishedRuns: 1,
       finishedTools: 1,
       unsavedResults: 0,
+      resultsWithoutCall: 0,
       resultsBesideCheckpoint: 1,
       lost: 0,
       runTwice: 0,
@@ -82,8 +83,18 @@ describe("The check of a ledger", () => {
   });
 
   it("counts a result apart whose call was not saved", () => {
-    const entries = [boot, saved(0, "1", [human]), ended, written, again, returned([human])];
-    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, faults: [] });
+    const entries = [boot, saved(0, "1", [human]), ended, written, again, works, returned([human])];
+    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, resultsWithoutCall: 1, faults: [] });
+  });
+
+  it("asks for a result whose call was saved after it", () => {
+    const called: Entry = { boot: 0, kind: "writes-end", checkpointId: "1", messages: [asking] };
+    const entries = [boot, saved(0, "1", [human]), ended, written, called, again, works, returned([human])];
+    expect(checkLedger(entries)).toMatchObject({ lost: 1, resultsWithoutCall: 0 });
+  });
+
+  it("asks a run that does nothing for what the state showed", () => {
+    expect(checkLedger([...killed, again, shown, returned([human, result])])).toMatchObject({ lost: 1 });
   });
 
   it("counts a result apart that was saved beside no checkpoint", () => {

@@ -12,6 +12,8 @@ export interface Crashes {
   readonly finishedTools: number;
   /** Results that LangGraph had not saved when the process was killed. They are lost, and it is not our loss. */
   readonly unsavedResults: number;
+  /** Those of them that LangGraph had saved without the message that has their calls. */
+  readonly resultsWithoutCall: number;
   /** Results that were saved only beside a checkpoint, because their run was killed before the next checkpoint. */
   readonly resultsBesideCheckpoint: number;
   /** Messages that were saved or shown, and are lost. They are among the faults. */
@@ -34,27 +36,26 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   /** What a reader of the thread must find from now on. */
   const kept = new Map<string, number>();
   const written = new Set<string>();
-  /**
-   * With the durability `exit` and a delta channel, LangGraph saves a whole turn with parallel writes. A result is saved
-   * when the message with its call is saved too.
-   */
   const called = new Set<string>();
-  const waiting: Noted[] = [];
+  /**
+   * Results whose calls were not saved yet. With the durability `exit` and a delta channel, LangGraph saves the messages of
+   * a turn with parallel writes, in any order.
+   */
+  const withoutCall = new Set<string>();
   const finishedTools = new Set<string>();
   const lost = new Set<string>();
   let runTwice = 0;
   let finishedRuns = 0;
 
-  const keep = (messages: readonly Noted[], boot: number) => {
+  const keep = (messages: readonly Pick<Noted, "key">[], boot: number) => {
     for (const { key } of messages) if (key !== undefined && !kept.has(key)) kept.set(key, boot);
   };
-  /** A run that continues a finished one does nothing, and returns what it has read. It is not asked. */
-  const demand = (messages: readonly Noted[], where: string) => {
+  const demand = (keys: Iterable<string>, messages: readonly Noted[], where: string) => {
     const there = new Set(messages.map(({ key }) => key));
-    for (const [key, since] of kept) {
+    for (const key of keys) {
       if (there.has(key)) continue;
       lost.add(key);
-      faults.push(`${where}: \`${key}\`, which process ${since} had saved or shown, is lost`);
+      faults.push(`${where}: \`${key}\`, which process ${kept.get(key)} had saved or shown, is lost`);
     }
   };
 
@@ -66,13 +67,16 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     // A client has read what the state shows, also what LangGraph has saved only beside a checkpoint.
     if (entry.kind === "state") keep(entry.messages, entry.boot);
     if (entry.kind === "put-end") keep(entry.messages ?? writtenAt(entries, entry.parentId), entry.boot);
-    if ("messages" in entry)
+    if (entry.kind === "writes-end" && checkpoints.has(entry.checkpointId))
+      for (const { key } of entry.messages) if (key?.startsWith("result ")) withoutCall.add(key);
+    if ("messages" in entry) {
       for (const { results = [] } of entry.messages ?? []) for (const key of results) called.add(key);
-    if (entry.kind === "writes-end" && checkpoints.has(entry.checkpointId)) {
-      waiting.push(...entry.messages.filter(({ key }) => key?.startsWith("result ")));
-      const results = waiting.filter(({ key }) => key !== undefined && called.has(key));
-      keep(results, entry.boot);
-      for (const { key } of results) if (key !== undefined) written.add(key);
+      for (const key of withoutCall) {
+        if (!called.has(key)) continue;
+        withoutCall.delete(key);
+        keep([{ key }], entry.boot);
+        written.add(key);
+      }
     }
     if (entry.kind === "tool-start" && kept.has(`result ${entry.callId}`)) {
       runTwice += 1;
@@ -81,8 +85,11 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     if (entry.kind === "tool-end") finishedTools.add(`result ${entry.callId}`);
     if (entry.kind === "result") {
       finishedRuns += 1;
-      if (entries.some(({ boot, kind }) => boot === entry.boot && kind === "put-start"))
-        demand(entry.messages, where);
+      demand(
+        hasWritten(entries, entry.boot) ? kept.keys() : shownBy(entries, entry.boot),
+        entry.messages,
+        where,
+      );
     }
     if (entry.kind === "error" && !ALLOWED_ERRORS.includes(entry.name)) {
       faults.push(`${where}: ${entry.name}: ${entry.message}`);
@@ -97,11 +104,26 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
     finishedRuns,
     finishedTools: finishedTools.size,
     unsavedResults: [...finishedTools].filter((key) => !kept.has(key)).length,
+    resultsWithoutCall: [...withoutCall].filter((key) => !kept.has(key)).length,
     resultsBesideCheckpoint: [...written].filter((key) => !appliedBefore(entries, key)).length,
     lost: lost.size,
     runTwice,
     faults,
   };
+}
+
+const hasWritten = (entries: readonly Entry[], boot: number): boolean =>
+  entries.some((entry) => entry.boot === boot && entry.kind === "put-start");
+
+/**
+ * What a process read before its run. A run that continues a finished one does nothing, and must return that. It recovers
+ * nothing: the next run with input does.
+ */
+function shownBy(entries: readonly Entry[], boot: number): readonly string[] {
+  const shown = entries.filter((entry) => entry.boot === boot && entry.kind === "state");
+  return shown
+    .flatMap((entry) => ("messages" in entry ? (entry.messages ?? []) : []))
+    .flatMap(({ key }) => key ?? []);
 }
 
 /** How many processes in a row wrote no end into the ledger. */

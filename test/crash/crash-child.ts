@@ -3,22 +3,20 @@
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { AIMessageChunk, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import type { BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { coverageOf } from "../../src/history/messages/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
 import { PlayedModel } from "../support/played-model.js";
-import { answeredIdOf, callIdsOf, strictViolations } from "../support/strict-check.js";
+import { strictViolations } from "../support/strict-check.js";
 import { connect } from "./connect.js";
-import type { Entry, Job, Noted, Operation } from "./job.js";
+import type { Job, NewEntry, Noted, Passed } from "./job.js";
+import { noteAll, notedSaver, RESULT } from "./noted-saver.js";
 
 const TOOLS = ["first", "second", "third"];
 const LONGEST_TOOL_MS = 12;
-const RESULT = "result of ";
 /** A turn of two rounds is longer, so each turn has a summary or two. */
 const SUMMARIES = { coveredMessages: "archive", maxTokensBeforeSummary: 250, messagesToKeep: 5 } as const;
 
@@ -54,36 +52,13 @@ class ChunkedModel extends PlayedModel {
 
 const textChunks = (text: string) => text.split(/(?<= )/).map((content) => new AIMessageChunk({ content }));
 
-function noteMessage(message: BaseMessage): Noted {
-  const calls = callIdsOf(message);
-  const line = `${message.type} ${answeredIdOf(message) ?? ""} ${calls.join()} ${message.text.slice(0, 60)}`;
-  const results = calls.map((id) => `result ${id}`);
-  return { key: keyOf(message), line, ...(results.length > 0 && { results }) };
-}
-
-function keyOf(message: BaseMessage): string | undefined {
-  // The next summary replaces it.
-  if (coverageOf(message) !== undefined) return undefined;
-  if (message.type === "human") return `human ${message.text}`;
-  if (message.type !== "tool") return `${message.type} ${message.id}`;
-  // Whoever writes a placeholder does not know what the tool returned.
-  return message.text.startsWith(RESULT) ? `result ${answeredIdOf(message)}` : undefined;
-}
-
-function noteAll(messages: unknown): Noted[] {
-  return Array.isArray(messages)
-    ? messages.map((message) => noteMessage(coerceMessageLikeToMessage(message)))
-    : [];
-}
-
 async function work(job: Job): Promise<void> {
   const { boot, killAt, threadId, durability, messagesChannel } = job;
-  type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
   const note = (entry: NewEntry) => appendFileSync(job.ledger, `${JSON.stringify({ ...entry, boot })}\n`);
   let count = 0;
   let isCounting = killAt?.since === undefined;
   /** Notes an operation, and dies if it is the one to die at. */
-  const pass = (entry: NewEntry & { readonly kind: Operation }) => {
+  const pass = (entry: Passed) => {
     note(entry);
     isCounting ||= entry.kind === killAt?.since;
     if (!isCounting || entry.kind !== killAt?.operation) return;
@@ -120,7 +95,7 @@ async function work(job: Job): Promise<void> {
       { name, description: name, schema: z.object({ callId: z.string() }) },
     ),
   );
-  const parts = { model, tools, checkpointer: noted(saver, pass) };
+  const parts = { model, tools, checkpointer: notedSaver(saver, pass) };
   const graph =
     job.agent === undefined
       ? createAgentGraph({
@@ -165,48 +140,6 @@ async function work(job: Job): Promise<void> {
 async function makeOther(file: string, parts: object): Promise<ReturnType<typeof createAgentGraph>> {
   const { adapter } = await import(pathToFileURL(file).href);
   return adapter.makeGraph(parts);
-}
-
-/** A view of a checkpointer that passes on when a write begins, and when the database has it. */
-function noted(
-  saver: BaseCheckpointSaver,
-  pass: (
-    entry:
-      | { kind: "put-start" | "writes-start" }
-      | {
-          kind: "put-end";
-          checkpointId: string;
-          parentId: string | undefined;
-          versions: Readonly<Record<string, unknown>>;
-          messages: readonly Noted[] | undefined;
-        }
-      | { kind: "writes-end"; checkpointId: string; messages: readonly Noted[] },
-  ) => void,
-): BaseCheckpointSaver {
-  return replaceMethods(saver, {
-    put: async (config, checkpoint, metadata, versions) => {
-      const { messages } = checkpoint.channel_values;
-      pass({ kind: "put-start" });
-      const saved = await saver.put(config, checkpoint, metadata, versions);
-      pass({
-        kind: "put-end",
-        checkpointId: checkpoint.id,
-        parentId: config.configurable?.["checkpoint_id"],
-        versions: checkpoint.channel_versions,
-        messages: Array.isArray(messages) ? noteAll(messages) : undefined,
-      });
-      return saved;
-    },
-    putWrites: async (config, writes, taskId) => {
-      pass({ kind: "writes-start" });
-      await saver.putWrites(config, writes, taskId);
-      pass({
-        kind: "writes-end",
-        checkpointId: String(config.configurable?.["checkpoint_id"]),
-        messages: writes.flatMap(([channel, value]) => (channel === "messages" ? noteAll(value) : [])),
-      });
-    },
-  });
 }
 
 /** A view of a store that passes on when a write begins, and when the database has it. */

@@ -84,11 +84,14 @@ export type Entry = { readonly boot: number } & (
       readonly checkpointId: string;
       readonly parentId: string | undefined;
       readonly versions: Readonly<Record<string, unknown>>;
-      /** Undefined for a delta channel: the messages of a checkpoint are in the writes before it. */
+      /** Undefined if a delta channel has them in the writes before it. */
       readonly messages: readonly Noted[] | undefined;
     }
   | { readonly kind: "writes-end"; readonly checkpointId: string; readonly messages: readonly Noted[] }
   | { readonly kind: "error"; readonly name: string; readonly message: string }
 );
-/** An entry without the number of its process. */
 export type EntryOf<Kind extends Entry["kind"]> = Extract<Entry, { readonly kind: Kind }>;
+/** An entry without the number of its process. */
+export type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
+/** An operation at which a process can die. */
+export type Passed = NewEntry & { readonly kind: Operation };

@@ -105,6 +105,7 @@ function sum(all: readonly Crashes[]): Crashes {
     finishedRuns: total(({ finishedRuns }) => finishedRuns),
     finishedTools: total(({ finishedTools }) => finishedTools),
     unsavedResults: total(({ unsavedResults }) => unsavedResults),
+    resultsWithoutCall: total(({ resultsWithoutCall }) => resultsWithoutCall),
     resultsBesideCheckpoint: total(({ resultsBesideCheckpoint }) => resultsBesideCheckpoint),
     lost: total(({ lost }) => lost),
     runTwice: total(({ runTwice }) => runTwice),

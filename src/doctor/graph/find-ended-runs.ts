@@ -3,9 +3,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph";
 import { unansweredCalls } from "../../history/calls/open-calls.js";
-import { isPlaceholder } from "../../history/messages/result.js";
+import { isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { writtenChannels } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
+import { writesOfLostRun, writtenChannels } from "../../langgraph/checkpoints/abandoned-checkpoint.js";
 import { type Fate, fateOfParent, readLeftovers } from "../../nodes/recovery/leftovers.js";
 import type { EndedRun } from "../stored-thread.js";
 
@@ -51,9 +51,18 @@ function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
     checkpointId: checkpoint.checkpoint.id,
     fate: isLatest ? "pending" : "discarded",
     knownMessageIds: history.map(({ id = "" }) => id),
-    written,
+    written: isLatest ? [...written, ...resultsOfLostRun(checkpoint)] : written,
     otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
   };
+}
+
+/**
+ * The results of a run that was killed before it could save its checkpoint. Its other messages are not part of the
+ * thread: the next run with input puts them back.
+ */
+function resultsOfLostRun(latest: CheckpointTuple) {
+  const written = writesOfLostRun(latest, undefined, "messages").flat();
+  return written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
 }
 
 /** The ids of the messages whose calls have no result of their tool. */

@@ -1,7 +1,8 @@
 /** What a checkpoint tells about the run that saved it, if that run has ended early. */
 
 import type { CheckpointTuple } from "@langchain/langgraph";
-import { belongsToNextRun } from "./input-writes.js";
+import { addToList } from "../../shared/add-to-list.js";
+import { belongsToNextRun, stepOfNextRun } from "./input-writes.js";
 import { NULL_TASK } from "./null-task.js";
 
 /** The channel of the error of a task. Not exported. */
@@ -41,6 +42,22 @@ export function writesOfLostRun(
     .filter(([task, name]) => name === channel && isOfNextRun(task))
     .toSorted(([one], [other]) => (one < other ? -1 : Number(one > other)))
     .map(([, , value]) => value);
+}
+
+/**
+ * What the same run wrote to a channel in one of its first two supersteps: one list for each task. A run that continues
+ * the checkpoint has the same tasks there.
+ */
+export function tasksOfLostRun(tuple: CheckpointTuple, step: number, channel: string): unknown[][] {
+  const { pendingWrites = [], metadata } = tuple;
+  if (step > (metadata?.step ?? -1) + 2) return [];
+  const isOfNextRun = belongsToNextRun(tuple);
+  const byTask = new Map<string, unknown[]>();
+  for (const [task, name, value] of pendingWrites) {
+    if (name !== channel || !isOfNextRun(task) || stepOfNextRun(task) !== step) continue;
+    addToList(byTask, task, value);
+  }
+  return [...byTask.values()];
 }
 
 /** The values that the `Command` of the checkpoint's next run wrote to a channel. */

@@ -2,6 +2,7 @@
 
 import { type BaseCheckpointSaver, type CheckpointTuple, INTERRUPT } from "@langchain/langgraph";
 import { isRecord } from "../../shared/is-record.js";
+import { toJson } from "../../shared/to-json.js";
 import { NULL_TASK } from "./null-task.js";
 
 /** The channel of a checkpoint's writes that has the resume values of a task's interrupts. Not exported. */
@@ -23,6 +24,17 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
 function idOf(interrupt: unknown): string {
   const id = isRecord(interrupt) ? interrupt["id"] : undefined;
   return typeof id === "string" ? id : "";
+}
+
+/** Whether the checkpoint has been resumed with this value before. */
+export function isResumedWith({ pendingWrites = [] }: CheckpointTuple, value: unknown): boolean {
+  const saved = new Map(
+    pendingWrites.flatMap(([task, channel, own]) => (channel === RESUME ? [[task, own]] : [])),
+  );
+  const has = (task: string, own: unknown) => saved.has(task) && toJson(saved.get(task)) === toJson(own);
+  if (has(NULL_TASK, value)) return true;
+  const byId = isRecord(value) ? Object.entries(value) : [];
+  return byId.length > 0 && byId.every(([id, own]) => has(id, [own]));
 }
 
 /**

@@ -5,6 +5,8 @@ import { FunctionContext } from "../../middleware/function-context.js";
 import { type FinalizedCall, runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { readOwnValues } from "../../settings/schemas/own-state.js";
+import { savedMessages } from "../recovery/saved-result.js";
+import { emitEvent } from "../run/agent-event.js";
 import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
@@ -38,6 +40,11 @@ export function createToolsNode(options: ToolsNodeOptions) {
     const answer = async (): Promise<ToolsUpdate> => {
       // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
       config.signal?.throwIfAborted();
+      const messages = savedMessages(task, config);
+      if (messages !== undefined) {
+        emitEvent(config, { type: "result-recovered", tool: task.call.name, callId: task.call.id });
+        return { messages };
+      }
       return answerCall(task, toolsByName, options, config);
     };
     const answering = handle?.limitCalls(answer) ?? answer();

@@ -102,6 +102,66 @@ describe.each(cases)("with a $name and the durability $durability", ({ create, d
   });
 });
 
+describe.each(SAVERS)("with a $name, a delta channel and the durability exit", ({ create }) => {
+  const options = { ...config, durability: "exit" as const };
+
+  /** The process of an approved call dies before it saves its checkpoint. It has saved what it wrote. */
+  async function killedThread() {
+    const saver = create();
+    const runs: string[] = [];
+    const risky = tool(
+      async ({ label }: { label: string }) => {
+        runs.push(label);
+        return `did ${label}`;
+      },
+      { name: "risky", description: "risky", schema: z.object({ label: z.string() }) },
+    );
+    const open = (checkpointer: typeof saver) =>
+      createAgentGraph({
+        model: new FunctionModel(({ text }) =>
+          text === "go" ? calls(["risky", { label: "x" }, "a"]) : "fine",
+        ),
+        tools: [risky],
+        requireApproval: ["risky"],
+        checkpointer,
+        messagesChannel: "delta",
+      });
+    await open(saver).invoke(user("go"), options);
+    const { mortal, die } = mortalSaver(saver, ["put"]);
+    die();
+    const killed = open(mortal).invoke(asInput({ resume: { decisions: [approve] } }), options);
+    await expect(killed).rejects.toThrow("died");
+    expect(runs).toEqual(["x"]);
+    return { graph: open(saver), runs };
+  }
+
+  it.each([
+    { title: "continues the dead one", input: null },
+    { title: "repeats its decision", input: asInput({ resume: { decisions: [approve] } }) },
+  ])("a run that $title has the result, and does not run the tool again", async ({ input }) => {
+    const { graph, runs } = await killedThread();
+    const lines = ["human: go", "ai> risky", "tool: did x", "ai: fine"];
+    expect(pairedScript(await graph.invoke(input, options))).toEqual(lines);
+    expect(pairedScript((await graph.getState(config)).values)).toEqual(lines);
+    expect(runs).toEqual(["x"]);
+  });
+
+  it("a run with new input has the result", async () => {
+    const { graph, runs } = await killedThread();
+    const lines = pairedScript(await graph.invoke(user("never mind"), options));
+    expect(lines.slice(0, 3)).toEqual(["human: go", "ai> risky", "tool: did x"]);
+    expect(runs).toEqual(["x"]);
+  });
+
+  it("another decision gets another result", async () => {
+    const { graph, runs } = await killedThread();
+    const edited = { type: "edit", edited_action: { name: "risky", args: { label: "y" } } };
+    const lines = pairedScript(await graph.invoke(asInput({ resume: { decisions: [edited] } }), options));
+    expect(lines[2]).toBe("tool: did y");
+    expect(runs).toEqual(["x", "y"]);
+  });
+});
+
 it("a killed process leaves the same thread", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tether-"));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,0 +1,144 @@
+/**
+ * With the durability `exit` and a delta channel, LangGraph saves a turn with writes that it begins at once, and then with
+ * a checkpoint. A database can have any of the writes when the process is killed.
+ */
+
+import { AIMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAgentGraph, readFullHistory } from "../../src/index.js";
+import { replaceMethods } from "../../src/langgraph/replace-methods.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { strictViolations } from "../support/strict-check.js";
+import { inThread, user } from "../support/thread.js";
+import { checkLedger } from "./check-ledger.js";
+import type { Entry, NewEntry, Noted } from "./job.js";
+import { noteAll, notedSaver, RESULT } from "./noted-saver.js";
+
+const config = { ...inThread("1"), durability: "exit" as const };
+const TOOLS = ["first", "second"];
+const isSlow = process.env["SLOW_TESTS"] === "1";
+/** How many times the model of the killed turn calls both tools. */
+const ROUNDS = isSlow ? 2 : 1;
+const SUMMARIES = { coveredMessages: "archive", maxMessagesBeforeSummary: 5, messagesToKeep: 2 } as const;
+
+const CASES = [
+  { turn: "first", kind: "plain" },
+  { turn: "second", kind: "summarised" },
+  ...(isSlow
+    ? [
+        { turn: "first", kind: "summarised" },
+        { turn: "second", kind: "plain" },
+      ]
+    : []),
+];
+
+type Write = Parameters<BaseCheckpointSaver["putWrites"]>;
+
+interface Process {
+  readonly saver: BaseCheckpointSaver;
+  readonly boot: number;
+  readonly rounds: number;
+  readonly entries: Entry[];
+  /** The archive of a thread that is summarised. */
+  readonly store: InMemoryStore | undefined;
+}
+
+/** A turn in another process. Gives what a reader finds after it. */
+async function turn({ saver, boot, rounds, entries, store }: Process): Promise<readonly Noted[]> {
+  const note = (entry: NewEntry) => void entries.push({ ...entry, boot } as Entry);
+  let round = 0;
+  const model = new FunctionModel(({ messages }) => {
+    note({ kind: "model", faults: strictViolations(messages) });
+    round += 1;
+    if (round > rounds) return `answer of ${boot}`;
+    const tool_calls = TOOLS.map((name, index) => {
+      const id = `c${boot}_${round}_${index}`;
+      return { id, name, args: { callId: id }, type: "tool_call" as const };
+    });
+    return new AIMessage({ content: "", tool_calls });
+  });
+  const tools = TOOLS.map((name) =>
+    tool(
+      ({ callId }) => {
+        note({ kind: "tool-start", callId });
+        note({ kind: "tool-end", callId });
+        return `${RESULT}${callId}`;
+      },
+      { name, description: name, schema: z.object({ callId: z.string() }) },
+    ),
+  );
+  const summaries = store === undefined ? {} : { ...SUMMARIES, store, summaryModel: shortSummariser() };
+  const checkpointer = notedSaver(saver, note);
+  const graph = createAgentGraph({ model, tools, checkpointer, messagesChannel: "delta", ...summaries });
+  note({ kind: "boot", text: `message ${boot}` });
+  const state = await graph.invoke(user(`message ${boot}`), config);
+  const messages = noteAll(await readFullHistory(store, "1", state));
+  note({ kind: "result", messages, faults: strictViolations(state.messages) });
+  return noteAll(await readFullHistory(store, "1", (await graph.getState(config)).values));
+}
+
+/** A turn whose process is killed while LangGraph saves it. Gives its writes, of which nothing is saved. */
+async function killedTurn(process: Process): Promise<readonly Write[]> {
+  const writes: Write[] = [];
+  const saver = replaceMethods(process.saver, {
+    put: async (...given) => {
+      // The empty checkpoint of a new thread.
+      if (given[2].step === -2) return process.saver.put(...given);
+      throw new Error("The process has died.");
+    },
+    putWrites: async (...given) => void writes.push(given),
+  });
+  const entries: Entry[] = [];
+  await expect(turn({ ...process, saver, entries })).rejects.toThrow("died");
+  process.entries.push(...entries.filter(({ kind }) => kind !== "writes-end"));
+  return writes;
+}
+
+function copyOf(saver: MemorySaver): MemorySaver {
+  const copy = new MemorySaver();
+  copy.storage = structuredClone(saver.storage);
+  copy.writes = structuredClone(saver.writes);
+  return copy;
+}
+
+/** The keys of the messages that a reader must find: a result without its call has no place. */
+function keysToFind(writes: readonly Write[]): readonly string[] {
+  const messages = writes.flatMap(([, values]) =>
+    values.flatMap(([channel, value]) => (channel === "messages" ? noteAll(value) : [])),
+  );
+  const called = messages.flatMap(({ results = [] }) => results);
+  return messages.flatMap(({ key }) =>
+    key !== undefined && (!key.startsWith("result ") || called.includes(key)) ? key : [],
+  );
+}
+
+describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind }) => {
+  it("every part that LangGraph saved is there, and runs once", async () => {
+    const base = new MemorySaver();
+    const store = kind === "plain" ? undefined : new InMemoryStore();
+    const before: Entry[] = [];
+    if (which === "second") await turn({ saver: base, boot: 0, rounds: 1, entries: before, store });
+    const writes = await killedTurn({ saver: base, boot: 1, rounds: ROUNDS, entries: before, store });
+    for (let part = 0; part < 2 ** writes.length; part += 1) {
+      const saved = writes.filter((_, index) => (part >> index) % 2 === 1);
+      const saver = copyOf(base);
+      const entries = [...before];
+      const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
+      for (const write of saved) await noted.putWrites(...write);
+      const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
+      const where = `of ${writes.length} writes these were saved: ${part.toString(2)}`;
+      expect(keys, where).toEqual(expect.arrayContaining([...keysToFind(saved)]));
+      const known = keys.filter((key) => key !== undefined);
+      expect(known, where).toEqual([...new Set(known)]);
+      const results = saved.flatMap(([, values]) => values.flatMap(([, value]) => noteAll(value)));
+      const { faults, resultsWithoutCall } = checkLedger(entries);
+      expect(faults, where).toEqual([]);
+      expect(resultsWithoutCall, where).toBe(
+        results.filter(({ key }) => key?.startsWith("result ") && !keysToFind(saved).includes(key)).length,
+      );
+    }
+  });
+});
