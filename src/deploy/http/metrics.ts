@@ -13,10 +13,14 @@ import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js
 import { type AgentEvent, EVENT_CHANNEL } from "../../nodes/run/agent-event.js";
 import { type EndedRun, RUN_CHANNEL } from "../../nodes/run/run-channel.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
+import { hashText } from "../../shared/hash-text.js";
 
 export const METRICS_ROUTE = "/tether/metrics";
 
-/** LangGraph runs reducers again, so a repair can be published several times. The keys of the latest are compared. */
+/**
+ * LangGraph runs reducers again, so a repair can be published several times. The keys of the latest are compared. A key can
+ * be as long as the value that was refused, so its hash is kept.
+ */
 const REMEMBERED_REPAIRS = 10_000;
 
 /** Counts from now on. */
@@ -49,7 +53,8 @@ export function serveMetrics(): Handler {
   });
   const latest = new Set<string>();
   subscribe(REPAIR_CHANNEL, (repair) => {
-    const { key, kind } = repair as Repair;
+    const { key: whole, kind } = repair as Repair;
+    const key = hashText(whole);
     if (latest.has(key)) return;
     latest.add(key);
     const [oldest = ""] = latest;

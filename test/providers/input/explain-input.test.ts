@@ -195,6 +195,14 @@ describe("explainInput", () => {
       expect(() => explain([], { maxTokens: -1 })).toThrow(InvalidSettingError);
       expect(() => explain([], { dialect: "nobody" as never })).toThrow(InvalidSettingError);
       expect(() => explain("no list" as never)).toThrow(InvalidMessageError);
+      expect(() => explain([], { maxTokns: 5 } as never)).toThrow(
+        "Unknown option `maxTokns`. Did you mean `maxTokens`?",
+      );
+      expect(() => explain([], { systemPrompt: 5 } as never)).toThrow(
+        "Expected `systemPrompt` to be a string",
+      );
+      expect(() => explain([], { maxToolCallsFromHistory: Number.NaN })).toThrow(InvalidSettingError);
+      expect(() => explain([], null as never)).toThrow("Expected `options` to be an object");
     }
   });
 });
