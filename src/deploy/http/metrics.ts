@@ -5,6 +5,7 @@
  * read them.
  */
 
+import { createHash } from "node:crypto";
 import { subscribe } from "node:diagnostics_channel";
 import type { Handler } from "hono";
 import { Counter, Registry } from "prom-client";
@@ -13,7 +14,6 @@ import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js
 import { type AgentEvent, EVENT_CHANNEL } from "../../nodes/run/agent-event.js";
 import { type EndedRun, RUN_CHANNEL } from "../../nodes/run/run-channel.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
-import { hashText } from "../../shared/hash-text.js";
 
 export const METRICS_ROUTE = "/tether/metrics";
 
@@ -54,7 +54,7 @@ export function serveMetrics(): Handler {
   const latest = new Set<string>();
   subscribe(REPAIR_CHANNEL, (repair) => {
     const { key: whole, kind } = repair as Repair;
-    const key = hashText(whole);
+    const key = createHash("sha256").update(whole).digest("base64");
     if (latest.has(key)) return;
     latest.add(key);
     const [oldest = ""] = latest;
