@@ -113,7 +113,13 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   async #stream(input: AgentInput<Update>, options: AnyOptions) {
     const abort = holdAbort(options);
     this.#abort = abort;
-    return abort.attach(await super.stream(input, abort.options));
+    try {
+      return abort.attach(await super.stream(input, abort.options));
+    } catch (error) {
+      // A run that never began ends here.
+      abort.end();
+      throw error;
+    }
   }
 
   /**

@@ -5,7 +5,8 @@ type AnyOptions = RunConfigOf<BaseGraph>;
 
 /**
  * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
- * are read before LangGraph starts: it merges all others itself.
+ * are read before LangGraph starts: it merges all others itself. A bound signal aborts the run beside its own one, and
+ * LangGraph would take only one of them.
  *
  * @param abort Aborts the run too.
  */
@@ -14,13 +15,14 @@ export function withBound(
   config: AnyOptions = {},
   abort: AbortSignal | undefined = undefined,
 ): AnyOptions {
-  const { context, maxConcurrency, configurable } = config;
+  const { context, maxConcurrency, configurable, signal } = config;
   const { context: chosen, configurable: own, ...rest } = options;
   const settings = chosen ?? context;
-  const signals = [rest.signal, abort].filter((signal) => signal !== undefined);
+  const signals = [rest.signal, signal, abort].filter((each) => each !== undefined);
   return {
     ...rest,
-    ...(abort !== undefined && { signal: AbortSignal.any(signals) }),
+    // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
+    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
     ...(settings !== undefined && { context: settings }),
     ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),

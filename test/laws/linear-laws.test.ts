@@ -20,6 +20,7 @@ import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { countSteps } from "../support/count-steps.js";
 import { runs } from "../support/law-runs.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
+import { human, summary } from "../support/make-messages.js";
 
 const SIZE = 64;
 /** Four times the messages take four times the steps, and a little more in a heap. Quadratic work takes 16 times. */
@@ -93,6 +94,15 @@ describe("The work grows with the messages", () => {
       expectLinear((size) => countSteps(buildShape(parts, size), (messages) => void run(messages)));
     });
     fc.assert(law, runs(8));
+  });
+
+  it("of explainInput with summaries that each cover the one before", () => {
+    const chain = (size: number) =>
+      Array.from({ length: size }, (_, index) => [
+        human(`h${index}`),
+        summary(`s${index}`, { kind: "keep", messages: [`h${index}`, `s${index - 1}`] }),
+      ]).flat();
+    expectLinear((size) => countSteps(chain(size), (messages) => void explainInput(messages)));
   });
 
   it("of repairHistory with removals", () => {

@@ -5,6 +5,7 @@
  * read them.
  */
 
+import { createHash } from "node:crypto";
 import { subscribe } from "node:diagnostics_channel";
 import type { Handler } from "hono";
 import { Counter, Registry } from "prom-client";
@@ -16,7 +17,10 @@ import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refu
 
 export const METRICS_ROUTE = "/tether/metrics";
 
-/** LangGraph runs reducers again, so a repair can be published several times. The keys of the latest are compared. */
+/**
+ * LangGraph runs reducers again, so a repair can be published several times. The keys of the latest are compared. A key can
+ * be as long as the value that was refused, so its hash is kept.
+ */
 const REMEMBERED_REPAIRS = 10_000;
 
 /** Counts from now on. */
@@ -49,7 +53,8 @@ export function serveMetrics(): Handler {
   });
   const latest = new Set<string>();
   subscribe(REPAIR_CHANNEL, (repair) => {
-    const { key, kind } = repair as Repair;
+    const { key: whole, kind } = repair as Repair;
+    const key = createHash("sha256").update(whole).digest("base64");
     if (latest.has(key)) return;
     latest.add(key);
     const [oldest = ""] = latest;

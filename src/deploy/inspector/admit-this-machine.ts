@@ -4,23 +4,25 @@ import { isRecord } from "../../shared/is-record.js";
 import { hostnameOf, isThisMachine } from "../access/this-machine.js";
 
 /** A proxy sets one of these. Its own address says nothing about the client. */
-const PROXY_HEADERS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+const PROXY_HEADER = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|(?:[a-z]+-)*(?:client|connecting)-ip)$/;
 
 /**
  * Refuses what does not come from a program of this machine, for a server without access control. Such a server may
  * listen for everybody (`OPEN_ACCESS`), and a page that reads all threads is not a part of that.
  *
  * The connection must come from this machine. The request must name it too: a page of another site can let its own name
- * point here (DNS rebinding), and the browser then sends that name.
+ * point here (DNS rebinding), and the browser then sends that name. A page of another site that asks for this machine by
+ * its name says so in `Origin`, and the server would let it read the answer.
  */
 export const admitThisMachine: MiddlewareHandler = async ({ req, env }, next) => {
   const host = req.header("host");
   const hostname = host === undefined ? undefined : hostnameOf(`http://${host}`);
+  const origin = req.header("origin");
   const isLocal =
     isLoopback(remoteAddressOf(env)) &&
-    hostname !== undefined &&
-    isThisMachine(hostname) &&
-    PROXY_HEADERS.every((name) => req.header(name) === undefined);
+    isOurs(hostname) &&
+    (origin === undefined || isOurs(hostnameOf(origin))) &&
+    ![...req.raw.headers.keys()].some((name) => PROXY_HEADER.test(name));
   if (!isLocal)
     throw new HTTPException(403, {
       message:
@@ -28,6 +30,8 @@ export const admitThisMachine: MiddlewareHandler = async ({ req, env }, next) =>
     });
   await next();
 };
+
+const isOurs = (hostname: string | undefined): boolean => hostname !== undefined && isThisMachine(hostname);
 
 /** The address of the other end, as Hono's server for Node tells it. Undefined where another server runs the app. */
 function remoteAddressOf(env: unknown): string | undefined {

@@ -4,6 +4,7 @@
  */
 
 import { subscribe } from "node:diagnostics_channel";
+import type { Span } from "@opentelemetry/api";
 import type { Repair } from "../../history/messages/repair.js";
 import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
@@ -31,22 +32,28 @@ export function followSpans(): Promise<void> | undefined {
 
 async function follow(): Promise<void> {
   const { trace } = await importOptional<typeof import("@opentelemetry/api")>("@opentelemetry/api");
-  // What a subscriber throws ends the process.
-  const add = ({ name, attributes }: SpanEvent, span = trace.getActiveSpan()) =>
-    safely(() => void span?.addEvent(`langgraph_tether.${name}`, attributes), undefined);
-  subscribe(EVENT_CHANNEL, (event) => {
-    const made = spanEventOf(event as AgentEvent);
-    if (made !== undefined) add(made);
+  // What a subscriber throws ends the process, and an SDK can throw anywhere.
+  const listen = <Published>(name: string, hear: (span: Span, published: Published) => void) =>
+    subscribe(name, (published) =>
+      safely(() => {
+        const span = trace.getActiveSpan();
+        if (span !== undefined) hear(span, published as Published);
+      }, undefined),
+    );
+  const add = (span: Span, { name, attributes }: SpanEvent) =>
+    span.addEvent(`langgraph_tether.${name}`, attributes);
+  listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
+    const made = spanEventOf(event);
+    if (made !== undefined) add(span, made);
   });
-  subscribe(REFUSAL_CHANNEL, (refusal) => add(spanEventOfRefusal(refusal as ModelRefusal)));
-  const told = new WeakMap<object, Set<string>>();
-  subscribe(REPAIR_CHANNEL, (repair) => {
-    const span = trace.getActiveSpan();
-    if (span === undefined) return;
-    const { key } = repair as Repair;
+  listen<ModelRefusal>(REFUSAL_CHANNEL, (span, refusal) => add(span, spanEventOfRefusal(refusal)));
+  const told = new WeakMap<Span, Set<string>>();
+  listen<Repair>(REPAIR_CHANNEL, (span, repair) => {
     const keys = told.get(span) ?? new Set();
+    told.set(span, keys);
     // LangGraph runs reducers again, so the same repair is published several times.
-    if (!keys.has(key)) add(spanEventOfRepair(repair as Repair), span);
-    told.set(span, keys.add(key));
+    if (keys.has(repair.key)) return;
+    keys.add(repair.key);
+    add(span, spanEventOfRepair(repair));
   });
 }

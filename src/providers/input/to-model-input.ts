@@ -1,5 +1,4 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import { InvalidSettingError } from "../../errors.js";
 import { type Survey, surveyOf } from "../../history/following/survey.js";
 import {
   filterEach,
@@ -14,6 +13,7 @@ import { repairHistory } from "../../history/reducer/repair-history.js";
 import { type DialectName, dialectNamed } from "../dialects/dialects.js";
 import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds/fit-input.js";
+import { checkInputOptions } from "./check-input-options.js";
 import type { InputTrace } from "./input-trace.js";
 import type { Conversation } from "./project-messages.js";
 import { plainRoles } from "./projection/plain-roles.js";
@@ -44,7 +44,7 @@ export interface ModelInputOptions {
  * that it accepts, so {@link validateHistory} finds nothing in it. If it is longer than `maxTokens`, it is
  * shortened. The history is not changed.
  *
- * @throws InvalidSettingError for an unknown dialect, or a `maxTokens` that is not a number of 0 or more.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
@@ -63,14 +63,8 @@ export function toModelInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): BaseMessage[] {
-  checkMaxTokens(options);
+  checkInputOptions(options);
   return prepareModelInput(history, options).messages as BaseMessage[];
-}
-
-/** @throws InvalidSettingError for a `maxTokens` that is not a number of 0 or more. */
-export function checkMaxTokens({ maxTokens }: ModelInputOptions): void {
-  if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
-    throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
 }
 
 export interface PreparedInputOptions extends ModelInputOptions {

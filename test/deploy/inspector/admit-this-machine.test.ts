@@ -15,6 +15,16 @@ it.each([
   ["no host", from("127.0.0.1"), {}, 403],
   ["a proxy of this machine", from("127.0.0.1"), { host: "localhost", "x-forwarded-for": "10.0.0.7" }, 403],
   ["a proxy by the standard", from("127.0.0.1"), { host: "localhost", forwarded: "for=10.0.0.7" }, 403],
+  ["a proxy that says no more", from("127.0.0.1"), { host: "localhost", via: "1.1 proxy" }, 403],
+  [
+    "a proxy by its own header",
+    from("127.0.0.1"),
+    { host: "localhost", "cf-connecting-ip": "10.0.0.7" },
+    403,
+  ],
+  ["a page of this machine", from("::1"), { host: "localhost", origin: "http://localhost:3000" }, 200],
+  ["a page of another site", from("::1"), { host: "localhost", origin: "https://evil.example" }, 403],
+  ["a page without an origin", from("::1"), { host: "localhost", origin: "null" }, 403],
   ["a server that does not say who asks", {}, { host: "localhost" }, 403],
 ] as const)("An open server answers %s as it should.", async (_, env, headers, status) => {
   expect((await app.request("/tether", { headers }, env)).status).toBe(status);

@@ -44,7 +44,8 @@ function inspect(hasUsers: boolean, answers: Readonly<Record<string, unknown>> =
     servedForm: async () => (graph) => (graph === "agent" ? served : undefined),
     serverFetch: async (path, init) => {
       asked.push({ path, method: init.method ?? "GET", key: new Headers(init.headers).get("authorization") });
-      return path in given ? Response.json(given[path]) : new Response("Not found", { status: 404 });
+      const answer = path in given ? given[path] : 404;
+      return typeof answer === "number" ? new Response("No", { status: answer }) : Response.json(answer);
     },
   });
   const app = new Hono().route("/", inspector);
@@ -83,5 +84,50 @@ describe("the inspector", () => {
 
   it("says that a thread is not there", async () => {
     expect((await inspect(true, { "/threads/search": [] }).get(PAGE)).status).toBe(404);
+  });
+
+  it("shows a thread of another graph, whatever its messages, its metadata and its context have", async () => {
+    const odd = { toString: 1, valueOf: 1 };
+    const long = "long ".repeat(2_000);
+    const call = { id: `${long}\u202e`, name: long, args: {}, type: "tool_call" };
+    const messages = [
+      { type: "ai", id: "a", content: "", tool_calls: [call] },
+      {
+        type: "tool",
+        id: "b",
+        tool_call_id: call.id,
+        content: "",
+        additional_kwargs: { tether_placeholder: odd },
+      },
+      {
+        type: "tool",
+        id: "c",
+        tool_call_id: "x",
+        content: "",
+        additional_kwargs: { tether_placeholder: long },
+      },
+    ];
+    const state = { ...STATE, values: { messages } };
+    const { get } = inspect(false, {
+      "/threads/search": [{ ...THREAD, metadata: { graph_id: `${long}\u202e`, odd } }],
+      [`/threads/${ID}/state`]: state,
+      [`/threads/${ID}/history`]: [state],
+      [`/threads/${ID}/runs/r1`]: { kwargs: { context: { maxToolCallsFromHistory: -1 } } },
+    });
+    for (const path of [PAGE, "/tether", "/tether?q=toString"]) {
+      const page = await get(path);
+      expect(page.status).toBe(200);
+      const text = await page.text();
+      expect(text).toContain("placeholder: ");
+      expect(text).not.toContain("\u202e");
+      expect(text.length).toBeLessThan(60_000);
+    }
+    expect((await get(`${PAGE}.json`)).status).toBe(200);
+  });
+
+  it("shows what can be read of a thread if a step of it cannot be read", async () => {
+    const step = "1f1e6cde-462f-6250-8003-8a16aa383960";
+    const { get } = inspect(false, { [`/threads/${ID}/state/${step}`]: 500 });
+    expect((await get(`${PAGE}?step=${step}`)).status).toBe(200);
   });
 });

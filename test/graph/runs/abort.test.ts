@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type AgentEvent, createAgentGraph } from "../../../src/index.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -209,5 +210,64 @@ describe("a run that is aborted", () => {
     await expect(consume()).rejects.toThrow(/abort/i);
     await send("again");
     expect(pairedScript(await read()).map((line) => line.split(" ")[0])).toEqual(["human:", "human:", "ai:"]);
+  });
+
+  it.each(["invoke", "stream", "streamEvents"] as const)(
+    "listens to the signal that is bound to its graph (%s)",
+    async (method) => {
+      const { graph, config, probe } = createThread();
+      const controller = new AbortController();
+      const bound = graph.withConfig({ signal: controller.signal });
+      const run = (async () => {
+        if (method === "invoke") return void (await bound.invoke(user("call heedful"), config));
+        const chunks =
+          method === "stream"
+            ? await bound.stream(user("call heedful"), config)
+            : bound.streamEvents(user("call heedful"), { ...config, version: "v2" });
+        for await (const _chunk of chunks);
+      })();
+      await probe.hasBegun(1);
+      controller.abort();
+      await expect(run).rejects.toThrow(/abort/i);
+    },
+  );
+
+  it("warns of no listeners, however many runs have one signal", async () => {
+    const { graph } = createThread();
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on("warning", note);
+    const { signal } = new AbortController();
+    const inThread = (index: number) => ({ configurable: { thread_id: `${index % 3}` }, signal });
+    const consume = async (index: number) => {
+      for await (const _chunk of await graph.stream(user("hello"), inThread(index)));
+    };
+    await Promise.all(
+      Array.from({ length: 24 }, (_, index) =>
+        index % 2 === 0
+          ? consume(index)
+          : graph.withConfig({ signal }).invoke(user("hello"), inThread(index)),
+      ),
+    );
+    await turns();
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  it("leaves no timer behind if it could not begin", async () => {
+    const { graph, config } = createThread();
+    vi.useFakeTimers();
+    try {
+      const controller = new AbortController();
+      const { signal } = controller;
+      await expect(graph.stream(user("hello"), { ...config, signal, timeout: 0 })).rejects.toThrow(
+        /timeout/i,
+      );
+      controller.abort();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

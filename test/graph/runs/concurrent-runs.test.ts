@@ -104,6 +104,17 @@ describe("A run that waits for another one", () => {
     expect(await textsOfUser()).toEqual(["call deaf", "hello"]);
   });
 
+  it("ends its wait when the signal is cancelled that is bound to its graph", async () => {
+    const { graph, config, probe, textsOfUser } = createThread();
+    const first = graph.invoke(user("call deaf"), config);
+    await probe.hasBegun(1);
+    const bound = graph.withConfig({ signal: AbortSignal.timeout(1) });
+    await expect(bound.invoke(user("impatient"), config)).rejects.toThrow(/abort|timeout/i);
+    probe.release();
+    await first;
+    expect(await textsOfUser()).toEqual(["call deaf"]);
+  });
+
   it.each([
     { title: "signal", options: () => ({ signal: AbortSignal.timeout(1) }) },
     { title: "timeout", options: () => ({ timeout: 1 }) },

@@ -7,7 +7,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { TROUBLES } from "../../support/troubled-runs.js";
 
 const exporter = new InMemorySpanExporter();
@@ -114,6 +114,15 @@ describe("the active span", () => {
     ["failed", []],
   ])("tells of a %s", async (kind, events) => {
     expect(await eventsOf(TROUBLES[kind])).toEqual(events);
+  });
+
+  it("changes nothing in a run if the SDK throws", async () => {
+    const active = vi.spyOn(trace, "getActiveSpan").mockImplementation(() => {
+      throw new Error("The SDK is broken.");
+    });
+    for (const kind of ["repair", "refusal", "fallback"] as const) await TROUBLES[kind]();
+    expect(active.mock.results.filter(({ type }) => type === "throw").length).toBeGreaterThan(2);
+    active.mockRestore();
   });
 
   it("is not needed", async () => {

@@ -76,6 +76,20 @@ describe("explainInput", () => {
     ]);
   });
 
+  it("names a summary where summaries cover one another", () => {
+    const round = [
+      human("h"),
+      summary("s1", { kind: "keep", messages: ["h", "s2"] }),
+      summary("s2", { kind: "keep", messages: ["s1"] }),
+    ];
+    expect(told([...round, human("end")], { dialect: "openai" })).toEqual([
+      "h left-out  covered",
+      "s1 left-out  covered",
+      "s2 left-out  covered",
+      "end sent 0",
+    ]);
+  });
+
   it("tells what is left out by the limit of calls", () => {
     const both = new AIMessage({
       id: "a2",
@@ -195,6 +209,14 @@ describe("explainInput", () => {
       expect(() => explain([], { maxTokens: -1 })).toThrow(InvalidSettingError);
       expect(() => explain([], { dialect: "nobody" as never })).toThrow(InvalidSettingError);
       expect(() => explain("no list" as never)).toThrow(InvalidMessageError);
+      expect(() => explain([], { maxTokns: 5 } as never)).toThrow(
+        "Unknown option `maxTokns`. Did you mean `maxTokens`?",
+      );
+      expect(() => explain([], { systemPrompt: 5 } as never)).toThrow(
+        "Expected `systemPrompt` to be a string",
+      );
+      expect(() => explain([], { maxToolCallsFromHistory: Number.NaN })).toThrow(InvalidSettingError);
+      expect(() => explain([], null as never)).toThrow("Expected `options` to be an object");
     }
   });
 });

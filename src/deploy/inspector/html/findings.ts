@@ -5,7 +5,7 @@ import type { Finding } from "../../../doctor/finding.js";
 import { addToList } from "../../../shared/add-to-list.js";
 import type { Html } from "./layout.js";
 import { chip } from "./parts.js";
-import { count } from "./words.js";
+import { count, sentence } from "./words.js";
 
 const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
 /** How many places of one fault are linked. */
@@ -37,7 +37,7 @@ function groupEntry(group: readonly Finding[], linkOf: (index: number) => string
         html`${order === 0 ? "message " : ", "}<a href="${linkOf(index)}">${count(index + 1)}</a>`,
     )}${
     places.length > MOST_PLACES ? ` and ${count(places.length - MOST_PLACES)} more` : ""
-  }</span></p><p><bdi>${evidence}</bdi>${group.length > 1 ? html` <span class="soft">And ${count(group.length - 1)} like it.</span>` : ""}</p>${
+  }</span></p><p><bdi>${sentence(evidence)}</bdi>${group.length > 1 ? html` <span class="soft">And ${count(group.length - 1)} like it.</span>` : ""}</p>${
     providerSays === null
       ? ""
       : html`<p class="small soft">The provider answers: <bdi>${providerSays}</bdi></p>`

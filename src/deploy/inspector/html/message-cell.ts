@@ -5,7 +5,7 @@ import type { Mark } from "../view/mark.js";
 import type { CallView, MessageView, ShownText } from "../view/message-view.js";
 import type { Html } from "./layout.js";
 import { chips, sourceLink } from "./parts.js";
-import { amount, count } from "./words.js";
+import { amount, count, sentence } from "./words.js";
 
 /** The rest of a longer text is behind one line. */
 const SHOWN_AT_ONCE = 600;
@@ -29,7 +29,7 @@ export function messageBody({ content, reasoning, calls, answers, id }: MessageV
 export function whys(marks: readonly Mark[]): Html | string {
   const told = marks.filter(({ text, source }) => text !== "" || source !== null);
   if (told.length === 0) return "";
-  return html`<ul class="why">${told.map(({ text, source }) => html`<li>${text}${sourceLink(source)}</li>`)}</ul>`;
+  return html`<ul class="why">${told.map(({ text, source }) => html`<li>${sentence(text)}${sourceLink(source)}</li>`)}</ul>`;
 }
 
 function callLine({ name, id, arguments: given, isInvalid }: CallView): Html {

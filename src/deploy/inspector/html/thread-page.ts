@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { nameIn } from "../view/message-view.js";
 import { DIALECT_NAMES } from "../view/soundness.js";
 import type { Step } from "../view/steps.js";
 import type { MarkPlaces, StepDifference, ThreadView } from "../view/thread-view.js";
@@ -94,7 +95,7 @@ ${fact("Tokens", html`about ${count(totals.tokens)}${response?.inputTokens == nu
 ${fact("Prompt-cache prefix", prefixText(difference))}
 ${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} <span class="soft">for ${form.options.dialect}</span>` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} <span class="soft">of ${form.options.dialect}</span>`)}
 ${fact("The thread", html`${outcomeChip(report.outcome, worthALook(report.findings))} <span class="soft">by the doctor</span>`)}
-${response === undefined ? "" : fact("Response by", html`<bdi>${[response.provider, response.model].filter((part) => part !== null).join(" · ") || "unknown"}</bdi>`)}
+${response === undefined ? "" : fact("Response by", html`<bdi>${[response.provider, response.model].map(nameIn).filter(Boolean).join(" · ") || "unknown"}</bdi>`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">${hidesPrompt ? "the server's is not shown to users" : "none"}</span>` : html`<span class="soft">shown as sent</span>`)}
 ${fact("If it were sent as stored", soundnessList(soundness))}
 </dl>`;

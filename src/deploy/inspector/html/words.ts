@@ -1,5 +1,9 @@
 /** Numbers and times as people read them. */
 
+import { printableLine } from "../../../doctor/command/output/printable.js";
+
+const LONGEST_SENTENCE = 1_000;
+
 const numbers = new Intl.NumberFormat("en");
 
 export const count = (value: number): string => numbers.format(value);
@@ -12,4 +16,9 @@ export const amount = (value: number, noun: string): string =>
 export function timeText(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? "" : `${time.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** A sentence about a message. It has ids and names, which clients and models choose. */
+export function sentence(text: string): string {
+  return printableLine(text.length > LONGEST_SENTENCE ? `${text.slice(0, LONGEST_SENTENCE)}…` : text);
 }

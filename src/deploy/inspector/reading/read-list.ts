@@ -2,6 +2,7 @@
 
 import pLimit from "p-limit";
 import { readServedThread } from "../../../doctor/targets/server-target.js";
+import { toJson } from "../../../shared/to-json.js";
 import { type ListView, viewListed } from "../view/list-view.js";
 import type { ListedThread, ThreadsOfCaller } from "./threads-of-caller.js";
 
@@ -89,6 +90,6 @@ async function findThreads(threads: ThreadsOfCaller, { query, status, page }: Li
 
 function textOf({ thread_id, metadata }: ListedThread): string {
   return `${thread_id}\n${Object.values(metadata ?? {})
-    .map(String)
+    .map((value) => (typeof value === "string" ? value : toJson(value)))
     .join("\n")}`.toLowerCase();
 }

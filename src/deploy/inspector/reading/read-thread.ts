@@ -99,7 +99,8 @@ async function shownStep(
   if (shown !== undefined && (older.some(({ step }) => step.asksModel) || wanted === undefined))
     return { shown, older };
   if (wanted === undefined) return { shown: undefined, older: [] };
-  const state = shown?.state ?? (await threads.stateAt(threadId, wanted));
+  const state = shown?.state ?? (await threads.stateAt(threadId, wanted).catch(unreadable));
+  if (state === undefined) return { shown: undefined, older: [] };
   const [told] = toldIn([state]);
   if (told?.step.checkpointId !== wanted || storedListOf(state.values) === undefined) throw notFound();
   return { shown: told, older: toldIn(await statesOf(threads, threadId, statesFor(state.values), wanted)) };
@@ -129,10 +130,13 @@ async function statesOf(
   before?: string,
 ): Promise<readonly TimedState[]> {
   const options = { limit, select: STATE_FIELDS, ...(before !== undefined && { before }) };
-  return threads.getHistory(threadId, options).catch((error: unknown) => {
-    if (Object(error).status !== 500) throw error;
-    return [];
-  });
+  return (await threads.getHistory(threadId, options).catch(unreadable)) ?? [];
+}
+
+/** @throws The error itself, if the server says something else than that it cannot read. */
+function unreadable(error: unknown): undefined {
+  if (Object(error).status !== 500) throw error;
+  return undefined;
 }
 
 function statesFor(values: unknown): number {

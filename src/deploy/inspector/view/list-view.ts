@@ -4,6 +4,7 @@ import type { ThreadReport } from "../../../doctor/finding.js";
 import { bytesOf } from "../../../doctor/graph/measure-thread.js";
 import { reportOn } from "../../../doctor/report/report-on.js";
 import type { StoredThread } from "../../../doctor/stored-thread.js";
+import { nameIn } from "./message-view.js";
 import { messagesIn } from "./messages-in.js";
 import { type DialectSoundness, soundnessOf } from "./soundness.js";
 import { type LastRepair, lastRepairIn, titleOf } from "./thread-parts.js";
@@ -41,7 +42,7 @@ export function viewListed(
   const graph = metadata?.["graph_id"];
   return {
     title: titleOf(messages, metadata),
-    graph: typeof graph === "string" ? graph : "",
+    graph: nameIn(graph),
     updatedAt,
     lastRepair: lastRepairIn(messages),
     soundness: values === undefined ? [] : soundnessOf(messages),

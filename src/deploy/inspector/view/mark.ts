@@ -5,6 +5,7 @@ import { MARKS } from "../../../history/messages/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../../history/messages/result.js";
 import { coverageOf } from "../../../history/messages/summary.js";
 import type { InputReason, InputReasonCode } from "../../../providers/input/explanation/explanation.js";
+import { nameIn } from "./message-view.js";
 
 /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
 export type Tone = "good" | "warning" | "neutral";
@@ -33,7 +34,7 @@ const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({
 export function marksOfStored(message: BaseMessage): readonly Mark[] {
   const given: Readonly<Record<string, unknown>> = message.additional_kwargs ?? {};
   const coverage = coverageOf(message);
-  const cause = given[PLACEHOLDER_KEY] ?? causeInText(message);
+  const cause = given[PLACEHOLDER_KEY] === undefined ? causeInText(message) : causeIn(given[PLACEHOLDER_KEY]);
   return [
     ...(given[MARKS.recovered] === undefined
       ? []
@@ -68,6 +69,9 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
       : [mark("steered", "sent during a run", "neutral", "It came while a run went on.")]),
   ];
 }
+
+/** Anyone can write to a state, so the mark can be anything. */
+const causeIn = (value: unknown): string => nameIn(value) || "unknown cause";
 
 /** Reasons that say that something is missing. All others describe a change of form. */
 const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([

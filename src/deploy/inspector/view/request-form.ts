@@ -2,8 +2,13 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../../doctor/report/dialect-in.js";
+import {
+  checkToolCallsToKeep,
+  type ToolCallsToKeep,
+} from "../../../history/long-threads/filter-tool-calls.js";
 import type { DialectName } from "../../../providers/dialects/dialects.js";
 import type { ModelInputOptions } from "../../../providers/input/to-model-input.js";
+import { safely } from "../../../shared/safely.js";
 import type { Step } from "./steps.js";
 
 /** What the operator of the server has set. It is that of the served graph only. */
@@ -38,8 +43,9 @@ export function formOf({ messages, step, chosen, served, context = {} }: FormQue
   const [dialect, origin] = dialectFor(messages, step, chosen.dialect, served);
   const isOwn = origin !== "chosen" || dialect === served?.dialect;
   const prompt = typeof systemPrompt === "string" ? systemPrompt : served?.systemPrompt;
-  const calls =
-    typeof maxToolCallsFromHistory === "number" ? maxToolCallsFromHistory : served?.maxToolCallsFromHistory;
+  const calls = isToolCallsToKeep(maxToolCallsFromHistory)
+    ? maxToolCallsFromHistory
+    : served?.maxToolCallsFromHistory;
   const maxTokens = chosen.maxTokens ?? served?.maxTokens;
   const modelId = step?.response?.model ?? served?.modelId;
   return {
@@ -52,6 +58,11 @@ export function formOf({ messages, step, chosen, served, context = {} }: FormQue
       ...(isOwn && modelId !== undefined && { modelId }),
     },
   };
+}
+
+/** The context of another graph can have anything under this name. */
+function isToolCallsToKeep(value: unknown): value is ToolCallsToKeep {
+  return safely(() => checkToolCallsToKeep(value as ToolCallsToKeep) !== undefined, false);
 }
 
 function dialectFor(

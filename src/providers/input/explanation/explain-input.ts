@@ -3,7 +3,8 @@ import { assertList } from "../../../history/reading/read-messages.js";
 import { addToList } from "../../../shared/add-to-list.js";
 import { safely } from "../../../shared/safely.js";
 import { dialectNamed } from "../../dialects/dialects.js";
-import { checkMaxTokens, type ModelInputOptions, prepareModelInput } from "../to-model-input.js";
+import { checkInputOptions } from "../check-input-options.js";
+import { type ModelInputOptions, prepareModelInput } from "../to-model-input.js";
 import type { InputExplanation, StoredMessageExplanation } from "./explanation.js";
 import { InputLineage } from "./input-lineage.js";
 import type { Origin } from "./lineage.js";
@@ -14,7 +15,7 @@ import type { Origin } from "./lineage.js";
  * {@link toModelInput}, so it takes the same options, and the input is the same. It takes longer, because it reads the
  * complete history each time. The history is not changed.
  *
- * @throws InvalidSettingError for an unknown dialect, or a `maxTokens` that is not a number of 0 or more.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
@@ -34,7 +35,7 @@ export function explainInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): InputExplanation {
-  checkMaxTokens(options);
+  checkInputOptions(options);
   assertList(history);
   const { dialect = "strict", modelId } = options;
   const trace = new InputLineage(history, { dialect: dialectNamed(dialect), modelId });

@@ -47,14 +47,14 @@ export class InputLineage implements InputTrace {
 
   visible(visible: VisibleHistory): void {
     const before = this.lineage.items.map(({ message }) => message);
-    const covering = coveringSummaries(before);
+    const summaryOf = representing(coveringSummaries(before));
     const { orphans, duplicates } = groupMessages(before);
     const [orphaned, doubled] = [new Set<BaseMessage>(orphans), new Set<BaseMessage>(duplicates)];
     const fixed = new Set(visible.rest);
     const shown = [...visible.system, ...visible.summaries, ...visible.lateResults, ...visible.rest];
     this.lineage.arrange(shown, (message) => fixed.has(message), {
       leftOut: (message) => {
-        const summary = representing(message, covering);
+        const summary = summaryOf(message);
         if (summary !== undefined) return reason("covered", `The summary ${nameOf(summary)} represents it.`);
         if (orphaned.has(message)) return this.#refused("orphan-result", message);
         if (doubled.has(message)) return this.#refused("duplicate-result", message);
@@ -190,18 +190,28 @@ const MENDED = reason(
 );
 const BLANK = reason("blank", "It says nothing.");
 
-/** The summary that is sent in place of a message. A summary of it can be covered by a later one. */
+/**
+ * Finds the summary that is sent in place of a message. A summary of it can be covered by a later one, and so on: what was
+ * found for one of them is found for all.
+ */
 function representing(
-  message: BaseMessage,
   covering: ReadonlyMap<string, BaseMessage>,
-): BaseMessage | undefined {
-  const passed = new Set<BaseMessage>([message]);
-  let summary = covering.get(message.id ?? "");
-  for (let next = summary; next !== undefined && !passed.has(next); next = covering.get(next.id ?? "")) {
-    passed.add(next);
-    summary = next;
-  }
-  return summary;
+): (message: BaseMessage) => BaseMessage | undefined {
+  const coveringOf = ({ id }: BaseMessage) => (id === undefined ? undefined : covering.get(id));
+  const known = new Map<BaseMessage, BaseMessage>();
+  return (message) => {
+    const passed = new Set([message]);
+    let last = message;
+    for (let next = coveringOf(message); next !== undefined && !passed.has(next); ) {
+      passed.add(next);
+      const end = known.get(next);
+      // Summaries that cover one another have no end.
+      last = end === undefined || passed.has(end) ? next : end;
+      next = coveringOf(last);
+    }
+    for (const one of passed) known.set(one, last);
+    return last === message ? coveringOf(message) : last;
+  };
 }
 
 function nameOf({ id }: BaseMessage): string {
