@@ -84,16 +84,6 @@ function surveyed(before: Place, message: BaseMessage, index: number): Place {
   return { paired, odd, summaries, madeUp, calls, answered: 0, isOrdered };
 }
 
-/** Whether each call has its result, directly after its message and in call order. Nothing is kept of the list. */
-export function isPairedList(messages: readonly unknown[]): messages is BaseMessage[] {
-  let place = NOTHING;
-  for (let index = 0; index < messages.length; index += 1) {
-    place = surveyed(place, messages[index] as BaseMessage, index);
-    if (place.odd > 0 || !place.isOrdered) return false;
-  }
-  return place.paired === messages.length;
-}
-
 const follow = createFollowing<Surveyor>();
 
 /** Reads the messages that the thread's list before did not have. */

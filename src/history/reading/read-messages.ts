@@ -43,8 +43,13 @@ export function readEach(
 
 /** Whether all values are messages, and none of them is a removal. Chunks count, because the list is not stored. */
 export function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
-  for (const value of values) if (!isMessage(value) || RemoveMessage.isInstance(value)) return false;
+  for (const value of values) if (!isListed(value)) return false;
   return true;
+}
+
+/** Whether the value is a message, and no removal. */
+export function isListed(value: unknown): value is BaseMessage {
+  return isMessage(value) && value.type !== "remove";
 }
 
 /** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */

@@ -1,11 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type Group, placeOfCall } from "../calls/group.js";
-import { isPairedList } from "../following/survey.js";
 import { callsOf } from "../messages/call.js";
-import { createRepair, type Repair } from "../messages/repair.js";
-import { causeInHistory, createPlaceholder } from "../messages/result.js";
+import type { Repair } from "../messages/repair.js";
 import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
+import { closeGroup, closeInOrder } from "./close-in-order.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -37,29 +35,27 @@ export interface RepairedHistory {
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
-  if (isPairedList(list)) return { messages: list, repairs: [] };
-  const repairs: Repair[] = [];
-  const report = (repair: Repair): void => {
-    repairs.push(repair);
-  };
+  const inOrder = reporting((report) => closeInOrder(list, report));
+  if (inOrder.messages !== undefined) return { ...inOrder, messages: inOrder.messages };
   const isSound = isMessageList(list);
-  const given = isSound ? list : readMessages(list, report);
-  const groups = arrangeMessages(given, callsOf, report);
-  const repaired = groups.flatMap((group, index) => closeGroup(group, groups[index + 1], report));
-  return { messages: repairs.length === 0 && isSound ? given : repaired, repairs };
+  const { messages: repaired, repairs } = reporting((report) =>
+    arranged(isSound ? list : readMessages(list, report), report),
+  );
+  return { messages: repairs.length === 0 && isSound ? list : repaired, repairs };
 }
 
-function closeGroup(group: Group, next: Group | undefined, report: (repair: Repair) => void): BaseMessage[] {
-  const messages: BaseMessage[] = [group.head];
-  for (const [index, call] of group.calls.entries()) {
-    const result = group.results[index];
-    if (result !== undefined) {
-      messages.push(result);
-      continue;
-    }
-    const message = createPlaceholder(call, causeInHistory(call, next?.head), placeOfCall(group, index));
-    report(createRepair({ kind: "call-closed", call, message }));
-    messages.push(message);
-  }
-  return messages;
+function arranged(given: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
+  const groups = arrangeMessages(given, callsOf, report);
+  const repaired: BaseMessage[] = [];
+  for (const [index, group] of groups.entries()) closeGroup(group, groups[index + 1]?.head, repaired, report);
+  return repaired;
+}
+
+function reporting<Messages>(repair: (report: (repair: Repair) => void) => Messages): {
+  messages: Messages;
+  repairs: Repair[];
+} {
+  const repairs: Repair[] = [];
+  const messages = repair((made) => void repairs.push(made));
+  return { messages, repairs };
 }
