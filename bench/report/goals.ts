@@ -152,7 +152,7 @@ const GOALS: readonly Goal[] = [
   goal("A server's first token beside a StateGraph", "served/first-token/1", OURS, STATE_GRAPH, {
     atMost: 1.2,
   }),
-  ...["1", "10", "100"].flatMap((threads) => [
+  ...["1", "20", "100"].flatMap((threads) => [
     goal(
       `Runs in a second, threads: ${threads}, beside createAgent`,
       `served/rate/${threads}`,

@@ -81,14 +81,14 @@ const ROWS: readonly Row[] = [
     beside: CREATE_AGENT,
   },
   {
-    title: "Runs in a second, 10 threads, createAgent",
-    path: "served/rate/10",
+    title: "Runs in a second, 20 threads, createAgent",
+    path: "served/rate/20",
     ours: OURS,
     beside: CREATE_AGENT,
   },
   {
-    title: "Runs in a second, 10 threads, StateGraph",
-    path: "served/rate/10",
+    title: "Runs in a second, 20 threads, StateGraph",
+    path: "served/rate/20",
     ours: OURS,
     beside: STATE_GRAPH,
   },
