@@ -161,10 +161,17 @@ export class Projection implements Follower {
   /** The messages that wait, as they are sent. */
   #waiting(log?: ProjectionLog): BaseMessage[] {
     const { rules } = this.#target.dialect;
-    const run = this.#formed.slice(this.#runStart);
-    const [first] = run;
+    const first = this.#formed[this.#runStart];
     if (first === undefined) return [];
     const bridges = bridgesBefore(first, this.#before, rules);
+    // Nearly every message is sent alone.
+    if (bridges.length === 0 && this.#formed.length === this.#runStart + 1) {
+      const passed = this.#passReasoning(first, 0);
+      const alone = passed === undefined ? [] : [passed];
+      log?.sent(1, alone, bridges);
+      return alone;
+    }
+    const run = this.#formed.slice(this.#runStart);
     const messages = [...bridges.map(({ message }) => message), ...mergeRun(run)];
     const sent = messages.flatMap((message) => this.#passReasoning(message, 0) ?? []);
     log?.sent(run.length, sent, bridges);
