@@ -6,6 +6,7 @@ import { callIdOf, isMadeUpResult, isResult } from "../messages/result.js";
 import { coverageOf } from "../messages/summary.js";
 import { isMessage } from "../reading/coerce-message.js";
 import { createFollowing, type Follower } from "./follow-list.js";
+import { type Place, Places } from "./places.js";
 
 export interface Survey {
   /**
@@ -24,7 +25,7 @@ export interface Survey {
 }
 
 /** The survey of the messages up to one, and what the next message needs. */
-interface Place extends Omit<Survey, "systems"> {
+interface Surveyed extends Place, Omit<Survey, "systems"> {
   /** The calls of the last group, and how many of them have their result. */
   readonly calls: readonly Call[];
   readonly answered: number;
@@ -32,7 +33,8 @@ interface Place extends Omit<Survey, "systems"> {
   readonly isOrdered: boolean;
 }
 
-const NOTHING: Place = {
+const NOTHING: Surveyed = {
+  taken: 0,
   paired: 0,
   odd: 0,
   summaries: 0,
@@ -45,28 +47,30 @@ const NOTHING: Place = {
 const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "system"]);
 
 class Surveyor implements Follower {
-  readonly #places: Place[] = [];
+  #last = NOTHING;
+  readonly #places = new Places<Surveyed>();
   readonly #systems: number[] = [];
 
   get survey(): Survey {
-    return { ...(this.#places.at(-1) ?? NOTHING), systems: [...this.#systems] };
+    return { ...this.#last, systems: [...this.#systems] };
   }
 
   take(message: BaseMessage, index: number): void {
-    const place = surveyed(this.#places.at(-1) ?? NOTHING, message, index);
-    this.#places.push(place);
-    if (place.odd === 0 && message.type === "system") this.#systems.push(index);
+    this.#places.add(this.#last);
+    this.#last = surveyed(this.#last, message, index);
+    if (this.#last.odd === 0 && message.type === "system") this.#systems.push(index);
   }
 
   rewind(length: number): number {
-    this.#places.length = length;
-    while ((this.#systems.at(-1) ?? -1) >= length) this.#systems.pop();
-    return length;
+    this.#last = this.#places.rewind(length) ?? NOTHING;
+    while ((this.#systems.at(-1) ?? -1) >= this.#last.taken) this.#systems.pop();
+    return this.#last.taken;
   }
 }
 
-function surveyed(before: Place, message: BaseMessage, index: number): Place {
-  if (!isMessage(message)) return { ...before, odd: before.odd + 1, isOrdered: false };
+function surveyed(before: Surveyed, message: BaseMessage, index: number): Surveyed {
+  const taken = index + 1;
+  if (!isMessage(message)) return { ...before, taken, odd: before.odd + 1, isOrdered: false };
   const odd = before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1);
   const summaries = before.summaries + (coverageOf(message) === undefined ? 0 : 1);
   if (isResult(message)) {
@@ -75,13 +79,13 @@ function surveyed(before: Place, message: BaseMessage, index: number): Place {
     const answered = before.answered + 1;
     const madeUp = before.madeUp + (isMadeUpResult(message) ? 1 : 0);
     const paired = isOrdered && answered === calls.length ? index + 1 : before.paired;
-    return { paired, odd, summaries, madeUp, calls, answered, isOrdered };
+    return { taken, paired, odd, summaries, madeUp, calls, answered, isOrdered };
   }
   const calls = callsOf(message);
   const { madeUp } = before;
   const isOrdered = before.isOrdered && before.answered === before.calls.length;
   const paired = isOrdered && calls.length === 0 ? index + 1 : before.paired;
-  return { paired, odd, summaries, madeUp, calls, answered: 0, isOrdered };
+  return { taken, paired, odd, summaries, madeUp, calls, answered: 0, isOrdered };
 }
 
 const follow = createFollowing<Surveyor>();

@@ -29,7 +29,7 @@ export function countTokens(message: BaseMessage): number {
   const { content } = message;
   const calls = isAIMessage(message) ? message.tool_calls : undefined;
   // Counting a short text costs less than keeping the number.
-  if (typeof content === "string" && content.length < SHORT_TEXT && !isAIMessage(message))
+  if (typeof content === "string" && content.length < SHORT_TEXT && callsOf(message).length === 0)
     return TOKENS_PER_MESSAGE + countTextTokens(content);
   const known = counts.get(message);
   if (known !== undefined && known.content === content && known.calls === calls) return known.count;

@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { createFollowing, type Follower } from "../following/follow-list.js";
+import { type Place, Places } from "../following/places.js";
 import { surveyOf } from "../following/survey.js";
 import { isAIMessage } from "../messages/call.js";
 import { coverageOf } from "../messages/summary.js";
@@ -54,24 +55,33 @@ export function isWholeInput(history: readonly BaseMessage[]): boolean {
   );
 }
 
+interface Total extends Place {
+  readonly tokens: number;
+  readonly measured: Measured | undefined;
+}
+
+const NOTHING: Total = { taken: 0, tokens: 0, measured: undefined };
+
 /** The length of lists of messages, and the last usage numbers in them. */
 class Length implements Follower {
-  readonly #places: { readonly tokens: number; readonly measured: Measured | undefined }[] = [];
+  #total = NOTHING;
+  readonly #places = new Places<Total>();
 
-  get total(): { readonly tokens: number; readonly measured: Measured | undefined } {
-    return this.#places.at(-1) ?? { tokens: 0, measured: undefined };
+  get total(): Total {
+    return this.#total;
   }
 
-  take(message: BaseMessage): void {
-    const { tokens: before, measured } = this.total;
+  take(message: BaseMessage, index: number): void {
+    this.#places.add(this.#total);
+    const { tokens: before, measured } = this.#total;
     const tokens = before + countTokens(message);
     const usage = usageOf(message);
-    this.#places.push({ tokens, measured: usage > 0 ? { usage, tokens } : measured });
+    this.#total = { taken: index + 1, tokens, measured: usage > 0 ? { usage, tokens } : measured };
   }
 
   rewind(length: number): number {
-    this.#places.length = length;
-    return length;
+    this.#total = this.#places.rewind(length) ?? NOTHING;
+    return this.#total.taken;
   }
 }
 

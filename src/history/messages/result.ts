@@ -111,5 +111,8 @@ export function createPlaceholder(call: Call, cause: PlaceholderCause, place: st
     status: "error",
     additional_kwargs: { [PLACEHOLDER_KEY]: cause },
   });
-  return copyMessage(placeholder, { id: deriveId(placeholder, place) });
+  placeholder.id = deriveId(placeholder, place);
+  // Serialization reads `lc_kwargs`, not the fields.
+  placeholder.lc_kwargs["id"] = placeholder.id;
+  return placeholder;
 }

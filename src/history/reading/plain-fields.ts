@@ -23,6 +23,15 @@ export function hasPlainFields(message: object, most: number): boolean {
   }
 }
 
+/** Whether an object is plain data of at most this many values. False says nothing, as above. Never throws. */
+export function isPlainData(value: object, most: number): boolean {
+  try {
+    return roomAfter(value, MOST_NESTED, most) >= 0;
+  } catch {
+    return false;
+  }
+}
+
 function roomAfterFields(message: object, most: number): number {
   let room = most;
   // Reading a value by the key of a `for in` loop is faster than any other way.

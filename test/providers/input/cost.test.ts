@@ -98,3 +98,17 @@ it("a message that is changed in place is sent as it is now", () => {
   expect((input()[5] as AIMessage).tool_calls?.[0]?.args).toEqual({ place: "here" });
   expect(input().slice(0, 5)).toEqual(before.slice(0, 5));
 });
+
+it.each([1, 1_003, 1_990])("a thread that changes at message %i is sent as a new one is", (place) => {
+  const create = () => Array.from({ length: 500 }, (_, index) => turn(index)).flat();
+  const ask = (list: BaseMessage[]) => {
+    const { messages, size } = prepareModelInput(list, { dialect: "mistral" });
+    return { sent: messages.map((message) => message.toJSON()), size, isDue: isSummaryDue(list, policy) };
+  };
+  const changed = (list: BaseMessage[]) =>
+    list.toSpliced(place, 0, new HumanMessage({ id: "new", content: "Wait" }));
+  const history = create();
+  ask(history);
+  expect(ask(changed(history))).toEqual(ask(changed(create())));
+  expect(ask(history)).toEqual(ask(create()));
+});

@@ -18,6 +18,7 @@ import {
   unlistedBlocks,
 } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
+import { isPlainData } from "../../../history/reading/plain-fields.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { parseJson } from "../../../shared/parse-json.js";
 import { recordsIn } from "../../../shared/records-in.js";
@@ -39,11 +40,12 @@ const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 function withListedCalls(message: AIMessage): AIMessage {
+  if (isTextOnly(message)) return message;
   const listed = recordsIn(message.tool_calls);
   const invalid = recordsIn(message.invalid_tool_calls);
   const { content } = message;
   const hasCallBlocks = recordsIn(content).some(isCallBlock);
-  const hasRaw = RAW_FIELDS.some((name) => message.additional_kwargs?.[name] !== undefined);
+  const hasRaw = hasRawCalls(message);
   if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
 
   const calls = [...listed.map(soundCall), ...invalid.map((call) => soundCall({ ...call, args: {} }))];
@@ -58,6 +60,17 @@ function withListedCalls(message: AIMessage): AIMessage {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Most responses that a thread keeps are a text. */
+function isTextOnly(message: AIMessage): boolean {
+  const { content, tool_calls, invalid_tool_calls } = message;
+  const hasCalls = tool_calls?.length !== 0 || invalid_tool_calls?.length !== 0;
+  return typeof content === "string" && !hasCalls && !hasRawCalls(message);
+}
+
+function hasRawCalls({ additional_kwargs }: AIMessage): boolean {
+  return RAW_FIELDS.some((name) => additional_kwargs?.[name] !== undefined);
+}
 
 function isCallBlock(block: unknown): boolean {
   return isRecord(block) && CALL_BLOCKS.has(block["type"]);
@@ -74,9 +87,13 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   return { type: "tool_call", id, name, args: isWritable(args) ? { ...args } : {} };
 }
 
+/** Arguments with more values are written as JSON. */
+const FEW_VALUES = 64;
+
 /** Whether these arguments can be sent: an object that can be written as JSON. */
 function isWritable(args: unknown): args is Fields {
-  return isRecord(args) && toJson(args) !== undefined;
+  // What is plain data has a JSON, which need not be written.
+  return isRecord(args) && (isPlainData(args, FEW_VALUES) || toJson(args) !== undefined);
 }
 
 export const whyListCalls: StepReason = ({ before, after }) => {

@@ -14,9 +14,10 @@ import type { Step, StepReason } from "./step.js";
 
 export const passReasoning: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
+  const isDemanded = target.dialect.rules["missing-reasoning"] !== undefined;
+  if (!isDemanded && message.additional_kwargs?.[REASONING_FIELD] === undefined) return message;
   const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
-  if (target.dialect.rules["missing-reasoning"] === undefined)
-    return written === undefined ? message : copyMessage(message, { additional_kwargs: others });
+  if (!isDemanded) return copyMessage(message, { additional_kwargs: others });
   const reasoning = mayHaveWritten(message, target) ? (reasoningOf(message) ?? "") : "";
   if (written === reasoning) return message;
   return copyMessage(message, { additional_kwargs: { ...others, [REASONING_FIELD]: reasoning } });

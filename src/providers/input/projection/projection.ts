@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Follower } from "../../../history/following/follow-list.js";
+import { type Place, Places } from "../../../history/following/places.js";
 import { isResult } from "../../../history/messages/result.js";
 import type { Target } from "../../dialects/maker.js";
 import { sizeOf } from "../bounds/shorten-message.js";
@@ -52,9 +53,7 @@ export interface ProjectionLog {
 }
 
 /** How far the projection was before a group. */
-interface Place {
-  /** How many messages had been taken. */
-  readonly taken: number;
+interface GroupPlace extends Place {
   readonly formed: number;
   readonly runStart: number;
   readonly sent: number;
@@ -74,7 +73,7 @@ export class Projection implements Follower {
   readonly #passReasoning: Change;
   readonly #log: ProjectionLog | undefined;
   readonly #journal = new Journal();
-  readonly #places: Place[] = [];
+  readonly #places = new Places<GroupPlace>();
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** For each message that is sent, the tokens up to its end. They are counted when somebody asks. */
@@ -99,12 +98,12 @@ export class Projection implements Follower {
   }
 
   take(message: BaseMessage, index: number): void {
-    if (!isResult(message)) this.#places.push(this.#here(index));
+    if (!isResult(message)) this.#places.add(this.#here(index));
     const formed = this.#form(message);
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
-      this.#sent.push(...this.#waiting(this.#log));
+      for (const message of this.#waiting(this.#log)) this.#sent.push(message);
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -112,9 +111,7 @@ export class Projection implements Follower {
   }
 
   rewind(length: number): number {
-    let place = this.#places.pop();
-    while (place !== undefined && place.taken > length) place = this.#places.pop();
-    const { taken, formed, runStart, sent, before, noted } = place ?? NOWHERE;
+    const { taken, formed, runStart, sent, before, noted } = this.#places.rewind(length) ?? NOWHERE;
     this.#formed.length = formed;
     this.#sent.length = sent;
     this.#sizes.length = Math.min(this.#sizes.length, sent);
@@ -164,17 +161,24 @@ export class Projection implements Follower {
   /** The messages that wait, as they are sent. */
   #waiting(log?: ProjectionLog): BaseMessage[] {
     const { rules } = this.#target.dialect;
-    const run = this.#formed.slice(this.#runStart);
-    const [first] = run;
+    const first = this.#formed[this.#runStart];
     if (first === undefined) return [];
     const bridges = bridgesBefore(first, this.#before, rules);
+    // Nearly every message is sent alone.
+    if (bridges.length === 0 && this.#formed.length === this.#runStart + 1) {
+      const passed = this.#passReasoning(first, 0);
+      const alone = passed === undefined ? [] : [passed];
+      log?.sent(1, alone, bridges);
+      return alone;
+    }
+    const run = this.#formed.slice(this.#runStart);
     const messages = [...bridges.map(({ message }) => message), ...mergeRun(run)];
     const sent = messages.flatMap((message) => this.#passReasoning(message, 0) ?? []);
     log?.sent(run.length, sent, bridges);
     return sent;
   }
 
-  #here(taken: number): Place {
+  #here(taken: number): GroupPlace {
     return {
       taken,
       formed: this.#formed.length,
@@ -205,4 +209,4 @@ function sumOf(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
-const NOWHERE: Place = { taken: 0, formed: 0, runStart: 0, sent: 0, before: undefined, noted: 0 };
+const NOWHERE: GroupPlace = { taken: 0, formed: 0, runStart: 0, sent: 0, before: undefined, noted: 0 };

@@ -16,10 +16,12 @@ import type { Step, StepReason } from "./step.js";
 /** The longest id that all providers accept. Mistral demands exactly this length. */
 const ID_LENGTH = 9;
 
+const NONE: readonly string[] = [];
+
 export const renameCalls: Step = ({ dialect }, journal) => {
   const used = new Set<string>();
   const deriveCallId = callIdDeriver(used, journal);
-  let ids: readonly string[] = [];
+  let ids: readonly string[] = NONE;
   let answered = 0;
   return (message, index) => {
     if (isResult(message)) {
@@ -32,6 +34,8 @@ export const renameCalls: Step = ({ dialect }, journal) => {
     if (!isAIMessage(message)) return message;
     answered = 0;
     const calls = message.tool_calls ?? [];
+    ids = NONE;
+    if (calls.length === 0) return message;
     ids = calls.map(({ id = "" }, place) => {
       const isFree = dialect.callId.test(id) && !used.has(id);
       const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
