@@ -7,6 +7,7 @@ import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
+import { type RelayedAbort, relayAbort } from "../langgraph/relay-abort.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { writeDirectly } from "../langgraph/write-directly.js";
@@ -52,6 +53,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   #start: RunStart | undefined;
   /** Set on that copy when its stream begins. */
   #abort: Pick<HeldAbort<unknown>, "signal" | "end"> | undefined;
+  /** Set on that copy by `streamEvents`. */
+  #relay: RelayedAbort<AnyOptions> | undefined;
 
   /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
   constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
@@ -64,8 +67,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { streamEvents } = BaseGraph.prototype;
     this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
       const { run, rest } = this.#begin(options);
-      const { recursionLimit, ...others } = rest;
-      const given = recursionLimit === undefined ? others : rest;
+      run.#relay = relayAbort(rest);
+      const { recursionLimit, ...others } = run.#relay.options;
+      const given = recursionLimit === undefined ? others : { ...others, recursionLimit };
       const events: unknown = streamEvents.call(run, input, given as never, streamOptions);
       // Version 3 yields the chunks of a stream instead of events, and with `encoding` they are bytes.
       const { version, encoding } = options as { version?: unknown; encoding?: unknown };
@@ -113,13 +117,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   async #stream(input: AgentInput<Update>, options: AnyOptions) {
     const abort = holdAbort(options);
     this.#abort = abort;
-    try {
-      return abort.attach(await super.stream(input, abort.options));
-    } catch (error) {
-      // A run that never began ends here.
-      abort.end();
-      throw error;
-    }
+    const starting: Promise<IterableReadableStream<never>> = super.stream(input, abort.options);
+    return abort.attach(starting);
   }
 
   /**
@@ -219,6 +218,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       }
     } finally {
       abort?.end();
+      this.#relay?.end();
     }
   }
 

@@ -23,8 +23,8 @@ export interface HeldAbort<Options> {
   readonly signal: AbortSignal;
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
-  /** Contract: returns the same stream. Its `cancel` resolves when the run has ended. */
-  readonly attach: <Stream extends Cancellable>(stream: Stream) => Stream;
+  /** Contract: resolves to the same stream. Its `cancel` resolves when the run has ended. */
+  readonly attach: <Stream extends Cancellable>(starting: Promise<Stream>) => Promise<Stream>;
 }
 
 export function holdAbort<Options extends RunnableConfig>(options: Options): HeldAbort<Options> {
@@ -51,6 +51,14 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   });
   told.signal.addEventListener("abort", () => resolve(), { once: true });
 
+  const end = (): void => {
+    clearTimeout(timer);
+    // A listener keeps a joined signal alive, with everything that it closes over.
+    signal.removeEventListener("abort", hold);
+    if (signal.aborted) tell();
+    resolve();
+  };
+
   return {
     options: {
       ...options,
@@ -58,14 +66,13 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
       ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
     },
     signal,
-    end: () => {
-      clearTimeout(timer);
-      // A listener keeps a joined signal alive, with everything that it closes over.
-      signal.removeEventListener("abort", hold);
-      if (signal.aborted) tell();
-      resolve();
-    },
-    attach: (stream) => {
+    end,
+    attach: async (starting) => {
+      const stream = await starting.catch((error: unknown) => {
+        // A run that never began ends here.
+        end();
+        throw error;
+      });
       const cancel = stream.cancel.bind(stream);
       stream.cancel = async (reason) => {
         cancelled.abort(reason);

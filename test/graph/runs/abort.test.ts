@@ -240,7 +240,12 @@ describe("a run that is aborted", () => {
     const { signal } = new AbortController();
     const inThread = (index: number) => ({ configurable: { thread_id: `${index % 3}` }, signal });
     const consume = async (index: number) => {
-      for await (const _chunk of await graph.stream(user("hello"), inThread(index)));
+      const options = inThread(index);
+      const chunks =
+        index % 4 === 0
+          ? await graph.stream(user("hello"), options)
+          : graph.streamEvents(user("hello"), { ...options, version: "v2" });
+      for await (const _chunk of chunks);
     };
     await Promise.all(
       Array.from({ length: 24 }, (_, index) =>
