@@ -136,9 +136,9 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
       const results = saved.flatMap(([, values]) => values.flatMap(([, value]) => noteAll(value)));
       const { faults, resultsWithoutCall } = checkLedger(entries);
       expect(faults, where).toEqual([]);
-      expect(resultsWithoutCall, where).toBe(
-        results.filter(({ key }) => key?.startsWith("result ") && !keysToFind(saved).includes(key)).length,
-      );
+      // A summary can stand for the message with the calls. The archive has it then, and the result.
+      const notFound = results.filter(({ key }) => key?.startsWith("result ") && !keys.includes(key));
+      expect(resultsWithoutCall, where).toBe(notFound.length);
     }
   });
 });
