@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { partsOf } from "../models/model-view.js";
 
 /** A failed request that will be sent again. */
@@ -21,8 +21,11 @@ interface Caller {
 /** Contract: called for each failure that the client will retry by its own rules, with its limit of retries. */
 type Listener = (error: unknown, maxRetries: number) => void;
 
-/** Clients are shared between runs, so a failure is reported to the request in the current async context. */
-const listeners = new AsyncLocalStorage<Listener>();
+/**
+ * Clients are shared between runs, so a failure is reported to the request in the current async context. It is a field
+ * of LangChain's context, because Node does work for each context of a process whenever a promise is made.
+ */
+const LISTENER = Symbol("langgraph-tether:listener");
 const watched = new WeakSet<object>();
 
 /**
@@ -42,10 +45,18 @@ export function tellRetries<Answer>(
   for (const client of [model, ...partsOf(model).map(([, part]) => part)])
     watch(Reflect.get(client, "caller"));
   let attempt = 0;
-  return listeners.run((error, maxRetries) => {
+  const listener: Listener = (error, maxRetries) => {
     attempt += 1;
     if (attempt <= maxRetries) onRetry({ attempt, maxAttempts: maxRetries + 1, error });
-  }, request);
+  };
+  const context = AsyncLocalStorageProviderSingleton.getInstance();
+  // Traces read the context too, so it is extended and not replaced.
+  const store = Object.create(context.getStore() ?? null, { [LISTENER]: { value: listener } });
+  return context.run(store, request);
+}
+
+function currentListener(): Listener | undefined {
+  return AsyncLocalStorageProviderSingleton.getInstance().getStore()?.[LISTENER];
 }
 
 function watch(caller: unknown): void {
@@ -57,7 +68,7 @@ function watch(caller: unknown): void {
   caller.onFailedAttempt = async (error) => {
     // The client's handler throws if the request will not be sent again.
     await onFailedAttempt.call(caller, error);
-    listeners.getStore()?.(error, caller.maxRetries);
+    currentListener()?.(error, caller.maxRetries);
   };
 }
 
