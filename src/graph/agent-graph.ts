@@ -18,7 +18,7 @@ import { admitUpdates } from "./client/admit-messages.js";
 import { admitValues } from "./client/admit-values.js";
 import { readStateUpdate } from "./client/client-command.js";
 import { steerThread } from "./client/steer.js";
-import { publicChunk, publicEvents, withPublicParentStream } from "./public-view.js";
+import { publicChunk, publicEvent, withPublicParentStream } from "./public-view.js";
 import { type RunDefaults, type RunStart, runAgent } from "./run-agent.js";
 import type {
   AgentChunk,
@@ -70,11 +70,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       run.#relay = relayAbort(rest);
       const { recursionLimit, ...others } = run.#relay.options;
       const given = recursionLimit === undefined ? others : { ...others, recursionLimit };
-      const events: unknown = streamEvents.call(run, input, given as never, streamOptions);
-      // Version 3 yields the chunks of a stream instead of events, and with `encoding` they are bytes.
-      const { version, encoding } = options as { version?: unknown; encoding?: unknown };
-      const areEvents = version !== "v3" && encoding === undefined;
-      return (areEvents ? publicEvents(events as IterableReadableStream<StreamEvent>) : events) as never;
+      return streamEvents.call(run, input, given as never, streamOptions);
     }) as unknown as StreamEvents<Own, Update, Context>;
   }
 
@@ -185,6 +181,10 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
   #bulkUpdateState(...given: Parameters<BaseGraph["bulkUpdateState"]>) {
     return super.bulkUpdateState(...given);
+  }
+
+  protected override shownEvent(event: StreamEvent): StreamEvent {
+    return publicEvent(event);
   }
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {

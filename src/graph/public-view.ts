@@ -5,7 +5,6 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
-import { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { fieldsOfCommand, isSend } from "../langgraph/own-command.js";
 import { mapParentStream } from "../langgraph/parent-stream.js";
@@ -50,26 +49,8 @@ function publicPayload(payload: unknown): unknown {
   };
 }
 
-/**
- * The events of a run, without private data. A source of events and no pipe, which would take each event through two
- * more streams.
- */
-export function publicEvents(
-  events: IterableReadableStream<StreamEvent>,
-): IterableReadableStream<StreamEvent> {
-  return new IterableReadableStream<StreamEvent>({
-    async pull(controller) {
-      const { done, value } = await events.next();
-      if (done) controller.close();
-      else controller.enqueue(publicEvent(value));
-    },
-    async cancel() {
-      await events.return();
-    },
-  });
-}
-
-function publicEvent(event: StreamEvent): StreamEvent {
+/** An event of a run, without private data. */
+export function publicEvent(event: StreamEvent): StreamEvent {
   // A piece of a response, which is most events.
   if (event.event === "on_chat_model_stream") return event;
   const shown = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)] as const);

@@ -1,5 +1,6 @@
 import { ensureConfig, pickRunnableConfigKeys } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { CompiledStateGraph, INTERRUPT, isInterrupted, type StateDefinition } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
 
@@ -50,6 +51,11 @@ export abstract class WrappableGraph<
     received: unknown,
     options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
   ): RunChunksOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>;
+
+  /** What callers of `streamEvents` see of an event. By default all of it. */
+  protected shownEvent(event: StreamEvent): StreamEvent {
+    return event;
+  }
 
   override _streamIterator(
     ...[input, options = {}]: Parameters<
@@ -118,6 +124,20 @@ export abstract class WrappableGraph<
   protected copy(): this {
     return this.withConfig({});
   }
+}
+
+type Events = (this: object, ...given: readonly unknown[]) => AsyncGenerator<StreamEvent>;
+
+/**
+ * The methods that make the events of a run, for callers that read objects and for those that read bytes. LangChain marks
+ * them as private.
+ */
+for (const name of ["_streamEventsV1", "_streamEventsV2"]) {
+  const events: Events = Reflect.get(CompiledStateGraph.prototype, name);
+  async function* shown(this: { shownEvent(event: StreamEvent): StreamEvent }, ...given: unknown[]) {
+    for await (const event of events.apply(this, given)) yield this.shownEvent(event);
+  }
+  Object.defineProperty(WrappableGraph.prototype, name, { value: shown });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import {
   Annotation,
   type BaseChannel,
@@ -31,6 +32,10 @@ class Watched extends WrappableGraph<Values, Partial<Values>, Channels, unknown,
     return this.runUnwrapped(received, options, this.isTrusted);
   }
 
+  protected override shownEvent(event: StreamEvent): StreamEvent {
+    return { ...event, name: `shown ${event.name}` };
+  }
+
   isTrusted = false;
 
   ended(input: unknown, options: RunConfigOf<Watched> = {}): Promise<unknown> {
@@ -53,6 +58,12 @@ const readAll = async (stream: AsyncIterable<unknown>) => {
   for await (const _ of stream) chunks += 1;
   return chunks;
 };
+
+it.each(["v1", "v2"] as const)("a subclass decides what events of version %s show", async (version) => {
+  for await (const { name } of build().streamEvents(say("hi") as never, { version }))
+    expect(name).toMatch(/^shown /);
+  expect.hasAssertions();
+});
 
 describe("every run of a graph calls one method", () => {
   const input = say("hi") as never;

@@ -34,12 +34,15 @@ const cases: readonly Case[] = [
   ["all modes as server-sent events", [...MODES], { encoding: "text/event-stream" }],
 ];
 
+const textOf = (chunk: unknown) =>
+  chunk instanceof Uint8Array ? Buffer.from(chunk).toString() : (JSON.stringify(chunk) ?? "");
+
 it.each(cases)("%s", async (_what, streamMode, more) => {
   const { graph, config } = threadOf();
   const seen: string[] = [];
   for (const sent of [input, asInput({ resume: { decisions: [approve] } })]) {
     for await (const chunk of await graph.stream(sent, { ...config, ...more, streamMode })) {
-      seen.push(chunk instanceof Uint8Array ? Buffer.from(chunk).toString() : (JSON.stringify(chunk) ?? ""));
+      seen.push(textOf(chunk));
     }
   }
   expect(seen.filter((text) => PRIVATE.test(text.replaceAll('\\"', '"')))).toEqual([]);
@@ -54,9 +57,18 @@ it.each(["v1", "v2"] as const)("events of version %s", async (version) => {
   const { graph, config } = threadOf();
   const seen: string[] = [];
   for (const sent of [input, asInput({ resume: { decisions: [approve] } })]) {
-    for await (const event of graph.streamEvents(sent, { ...config, version }))
-      seen.push(JSON.stringify(event));
+    for await (const event of graph.streamEvents(sent, { ...config, version })) seen.push(textOf(event));
   }
   expect(seen.length).toBeGreaterThan(10);
+  expect(seen.filter((text) => PRIVATE.test(text))).toEqual([]);
+});
+
+// LangGraph ends a run with such events after its first chunk, so it has one step.
+it.each(["v1", "v2"] as const)("events of version %s as server-sent events", async (version) => {
+  const graph = createAgentGraph({ model: scripted("the end") });
+  const seen: string[] = [];
+  const events = graph.streamEvents(input, { version, encoding: "text/event-stream" } as { version: "v2" });
+  for await (const event of events) seen.push(textOf(event).replaceAll('\\"', '"'));
+  expect(seen.join("")).toContain("the end");
   expect(seen.filter((text) => PRIVATE.test(text))).toEqual([]);
 });
