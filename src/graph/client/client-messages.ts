@@ -12,6 +12,7 @@ import { toPlain } from "../../history/messages/to-plain.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { messageExpectation } from "../../history/reading/message-expectation.js";
 import { issueOfShape } from "../../history/reading/message-issue.js";
+import { isSmallAndSound } from "../../history/reading/message-shape.js";
 import { isRecord } from "../../shared/is-record.js";
 import { safely } from "../../shared/safely.js";
 import { toJson } from "../../shared/to-json.js";
@@ -76,7 +77,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
 function readSound(value: unknown, place: string): BaseMessage {
   const message = convertMessage(value);
   if (message === undefined) throw refusal(value, place);
-  const issue = issueOfShape(message);
+  const issue = isSmallAndSound(message) ? undefined : issueOfShape(message);
   if (issue === undefined) return message;
   throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
 }

@@ -43,7 +43,8 @@ export class ClientStream {
     return this.#sent;
   }
 
-  async forward(given: ChatGenerationChunk): Promise<void> {
+  /** No `async` function, because each one takes turns of the event loop for each token. */
+  forward(given: ChatGenerationChunk): Promise<void> {
     const chunk = asAnswer(given);
     const { message } = chunk;
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
@@ -51,7 +52,7 @@ export class ClientStream {
     // LangChain does the same for the chunks that it passes on itself.
     message.response_metadata = { ...chunk.generationInfo, ...message.response_metadata };
     this.#sent = this.#sent === undefined ? chunk : this.#sent.concat(chunk);
-    await this.#send(chunk.text, message);
+    return this.#send(chunk.text, message);
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
@@ -78,12 +79,13 @@ export class ClientStream {
       await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
-  async #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {
+  #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {
     // The field is typed for chunks, but LangGraph passes on any message.
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
-    if (this.#run !== undefined && message.id !== undefined) this.#ids.onShown?.(message.id);
-    await this.#run?.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
+    if (this.#run === undefined) return Promise.resolve();
+    if (message.id !== undefined) this.#ids.onShown?.(message.id);
+    return this.#run.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
 
   /** An id that the client has not seen. Some providers repeat their ids, and some give none. */
