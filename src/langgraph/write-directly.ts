@@ -4,7 +4,7 @@
  */
 
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
-import { isCommand } from "@langchain/langgraph";
+import { END, isCommand, type Send } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
 import { isSend } from "./own-command.js";
 
@@ -29,9 +29,9 @@ interface Written {
  * @returns The fields of the graph, to make a graph from. The one that is given must not be run.
  */
 export function writeDirectly<Graph extends Written & { builder: object }>(compiled: Graph): Graph {
-  for (const node of Object.values(compiled.nodes)) {
+  for (const [name, node] of Object.entries(compiled.nodes)) {
     const writers: unknown[] = node.writers;
-    if (writers.every(isCallable)) node.writers = [new DirectWriter(writers)];
+    if (writers.every(isCallable)) node.writers = [new DirectWriter(name, writers)];
   }
   const fields = { ...compiled };
   // The writers look up the schema in the graph that was compiled, and not in the copy that runs.
@@ -46,25 +46,37 @@ const CHECKED_BY = "_schemaRuntimeDefinition";
 class DirectWriter extends Runnable {
   override lc_namespace = ["langgraph"];
   override name = "write";
+  readonly #node: string;
   readonly #writers: readonly Callable[];
   /** LangGraph puts the branch for commands before those of the graph. */
   readonly #commands: Callable | undefined;
 
-  constructor(writers: readonly Callable[]) {
+  constructor(node: string, writers: readonly Callable[]) {
     super();
+    this.#node = node;
     this.#writers = writers;
     this.#commands = writers.find(({ name }) => name === BRANCH);
     for (const { writes = [] } of writers) for (const write of writes) mapDirectly(write);
   }
 
   override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
+    const targets = targetsOf(value);
     for (const writer of this.#writers)
-      if (writer !== this.#commands || goesAnywhere(value)) await writer.func(value, config);
+      if (writer !== this.#commands || targets === undefined) await writer.func(value, config);
+      else if (targets.length > 0) this.#goTo(targets, config);
     return value;
+  }
+
+  /** The writes that LangGraph's branch for commands makes. */
+  #goTo(targets: readonly (string | Send)[], { configurable }: RunnableConfig): void {
+    const writes = targets.map((to) => (isSend(to) ? [TASKS, to] : [`branch:to:${to}`, this.#node]));
+    configurable?.[SEND]?.(writes);
   }
 }
 
 const BRANCH = "<branch_run>";
+const TASKS = "__pregel_tasks";
+const SEND = "__pregel_send";
 
 /** The entry of a node's own update has a runnable that turns the update into writes of channels. */
 function mapDirectly(write: unknown): void {
@@ -78,11 +90,16 @@ function isCallable(value: unknown): value is Callable {
   return isRecord(value) && value["trace"] === false && typeof value["func"] === "function";
 }
 
-/** Whether a node returned a command that names the next node, or that is meant for a parent graph. */
-function goesAnywhere(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(goesAnywhere);
-  if (isSend(value)) return true;
-  if (!isCommand(value)) return false;
-  const { goto, graph } = value;
-  return graph !== undefined || (Array.isArray(goto) ? goto.length > 0 : goto !== undefined);
+/**
+ * The nodes to which the commands of a node lead. Undefined if LangGraph must decide, because a command is meant for a
+ * parent graph, or a task for no node.
+ */
+function targetsOf(value: unknown): readonly (string | Send)[] | undefined {
+  const written = Array.isArray(value) ? value : [value];
+  if (written.some((one) => isSend(one) || (isCommand(one) && one.graph !== undefined))) return undefined;
+  const targets = written
+    .filter((one) => isCommand(one))
+    .flatMap(({ goto = [] }) => goto)
+    .filter((target) => target !== END);
+  return targets.some((target) => isSend(target) && target.node === END) ? undefined : targets;
 }
