@@ -30,10 +30,12 @@ export class RunHandle {
     this.inputs = inputs;
   }
 
-  /** Limits how many tool calls run at once to the run's `maxConcurrency`. */
-  get limitCalls(): LimitFunction {
-    this.#limitCalls ??= pLimit(this.inputs.maxConcurrency);
-    return this.#limitCalls;
+  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  limitCall<Result>(call: () => Promise<Result>): Promise<Result> {
+    const { maxConcurrency } = this.inputs;
+    if (maxConcurrency === Number.POSITIVE_INFINITY) return call();
+    this.#limitCalls ??= pLimit(maxConcurrency);
+    return this.#limitCalls(call);
   }
 
   get [RUN_HANDLE](): true {

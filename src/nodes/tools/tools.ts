@@ -8,7 +8,7 @@ import { readOwnValues } from "../../settings/schemas/own-state.js";
 import { savedMessages } from "../recovery/saved-result.js";
 import { emitEvent } from "../run/agent-event.js";
 import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
-import { callTool } from "./call-tool.js";
+import { callTool, type WantedCall } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
 import { isHandOff, withBatch } from "./hand-off.js";
@@ -47,7 +47,7 @@ export function createToolsNode(options: ToolsNodeOptions) {
       }
       return answerCall(task, toolsByName, options, config);
     };
-    const answering = handle?.limitCalls(answer) ?? answer();
+    const answering = handle?.limitCall(answer) ?? answer();
     handle?.running.add(answering, stepOf(config));
     const update = await answering;
     handle?.record.tally.addResults(1);
@@ -69,35 +69,34 @@ async function answerCall(
     ...finalizeCall(task, outcome, includeDetailedErrors),
     endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
   });
+  const finish = (outcome: CallOutcome): ToolsUpdate => {
+    const { result, updateWith, endsRun = false } = finalize(outcome);
+    return updateWith(result, { endsRun });
+  };
   const tool = offered === undefined ? toolsByName.get(call.name) : undefined;
   const unknown = { kind: "unknown-tool", known: offered ?? [...toolsByName.keys()] } as const;
   if (args === undefined) {
     const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
-    const {
-      result,
-      updateWith,
-      endsRun = false,
-    } = finalize(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
-    return updateWith(result, { endsRun });
+    return finish(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
   }
   const ownState = ownStateOf(config);
   const wanted = { id: call.id, name: call.name, args };
+  const execute = async (given: WantedCall["args"]): Promise<CallOutcome> =>
+    checkCommand(
+      tool === undefined
+        ? unknown
+        : await callTool(tool, { ...wanted, args: given }, { toolTimeoutMs }, config),
+      ownState,
+    );
+  const layers = runInputsOf(config)?.middleware.function ?? [];
+  // A copy, because changes of the tool must not reach the history.
+  if (layers.length === 0) return finish(await execute(structuredClone(args)));
   const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
-  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(
-    runInputsOf(config)?.middleware.function ?? [],
-    context,
-    {
-      execute: async (changed) =>
-        checkCommand(
-          tool === undefined
-            ? unknown
-            : await callTool(tool, { ...wanted, args: changed }, { toolTimeoutMs }, config),
-          ownState,
-        ),
-      finalize,
-      noteFailure: (error) => noteFailure(error, config),
-    },
-  );
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(layers, context, {
+    execute,
+    finalize,
+    noteFailure: (error) => noteFailure(error, config),
+  });
   if (context.updates.length === 0) return update;
   // LangGraph takes a list of writes only if it has a command.
   const written = context.updates.map(async ({ messages, fields }) => {
