@@ -40,13 +40,15 @@ async function install(): Promise<void> {
   await run("npm", ["ci", "--no-audit", "--no-fund"], FOLDER);
 }
 
+/** The arguments with which Node loads the library as its users have it. */
+const AS_BUILT = ["--import", "tsx", "--import", new URL("built-package.mjs", import.meta.url).href];
+
 /** Each suite has a process of its own: what one leaves in the heap and in the compiler changes no other. */
 async function measure({ name, needs }: Suite, file: string, isQuick: boolean): Promise<void> {
-  const script = ["--expose-gc", "--import", "tsx", join(FOLDER, "measure.ts"), name, file];
+  const script = ["--expose-gc", ...AS_BUILT, join(FOLDER, "measure.ts"), name, file];
   const args = isQuick ? [...script, "--quick"] : script;
   if (needs === "postgres")
     return run("npx", ["tsx", "scripts/with-postgres.ts", process.execPath, ...args], REPOSITORY);
-  if (needs === "dist") await run("npm", ["run", "build"], REPOSITORY);
   return run(process.execPath, args, REPOSITORY);
 }
 
@@ -67,6 +69,8 @@ const names = SUITES.map(({ name }) => name);
 const unknown = positionals.find((name) => !names.includes(name));
 if (unknown !== undefined) throw new Error(`Expected suites of ${names.join(", ")}, got \`${unknown}\`.`);
 
+note("Builds the package.");
+await run("npm", ["run", "build"], REPOSITORY);
 mkdirSync(CACHE, { recursive: true });
 for (const suite of SUITES.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
   const file = join(CACHE, `${suite.name}.json`);

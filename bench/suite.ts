@@ -12,8 +12,8 @@ export interface Conditions {
 
 export interface Suite {
   readonly name: string;
-  /** What must be there before the suite runs: the package in `dist`, or a PostgreSQL server. */
-  readonly needs?: "dist" | "postgres";
+  /** What must be there before the suite runs. */
+  readonly needs?: "postgres";
   measure(conditions: Conditions): Promise<CaseResult[]>;
 }
 

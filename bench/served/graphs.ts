@@ -1,4 +1,7 @@
-/** The graphs that the server serves, with the same model: ours, LangChain's agent, and a plain graph of one node. */
+/**
+ * The graphs that the server serves, with the same model: ours, LangChain's agent, and a plain graph of one node. Each is
+ * compiled once, as in LangGraph's documentation.
+ */
 
 import { AIMessageChunk } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -15,13 +18,14 @@ class FastModel extends PlayedModel {
   }
 }
 
-export const tether = () => createAgentGraph({ model: new FastModel() });
+export const tether = createAgentGraph({ model: new FastModel() });
 
-export const agent = () => createAgent({ model: new FastModel(), tools: [] }).graph;
+export const agent = createAgent({ model: new FastModel(), tools: [] }).graph;
 
-export const plain = () =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("model", async ({ messages }) => ({ messages: await new FastModel().invoke(messages) }))
-    .addEdge(START, "model")
-    .addEdge("model", END)
-    .compile();
+const model = new FastModel();
+
+export const plain = new StateGraph(MessagesAnnotation)
+  .addNode("model", async ({ messages }) => ({ messages: await model.invoke(messages) }))
+  .addEdge(START, "model")
+  .addEdge("model", END)
+  .compile();

@@ -26,7 +26,6 @@ async function timeImport(specifier: string): Promise<number> {
 
 export const imports: Suite = {
   name: "import",
-  needs: "dist",
   measure: (conditions) => {
     const contenders = Object.fromEntries(
       SPECIFIERS.map((specifier) => [specifier, () => timeImport(specifier)]),

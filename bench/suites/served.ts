@@ -14,6 +14,8 @@ import { type CaseSpec, measureRounds, median, type Suite } from "../suite.js";
 const THREADS = { 1: 6, 20: 3, 100: 1 } as const;
 const GRAPHS = { [OURS]: "tether", [CREATE_AGENT]: "agent", [STATE_GRAPH]: "plain" };
 const CONFIG = fileURLToPath(new URL("../served/langgraph.json", import.meta.url));
+/** The server is a process of its own, and loads the library as users have it, too. */
+const AS_BUILT = { NODE_OPTIONS: `--import ${new URL("../built-package.mjs", import.meta.url).href}` };
 
 /** One run. Returns the time to the first token, in milliseconds. */
 async function send(client: Client, threadId: string, graph: string): Promise<number> {
@@ -85,7 +87,7 @@ function casesOf(client: Client, threads: number, runs: number): CaseSpec[] {
 export const served: Suite = {
   name: "served",
   measure: async (conditions) => {
-    const server = await startDevServer({ config: CONFIG });
+    const server = await startDevServer({ config: CONFIG, env: AS_BUILT });
     try {
       const cases = Object.entries(THREADS).flatMap(([threads, runs]) =>
         casesOf(server.client, Number(threads), conditions.isQuick ? 1 : runs),
