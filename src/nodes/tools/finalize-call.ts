@@ -40,21 +40,26 @@ interface Draft {
   readonly write: (result: ToolMessage) => ToolsUpdate;
 }
 
+/** What a call writes if no middleware has seen its result, which can then be nothing else than `result`. */
+interface UnseenCall {
+  readonly update: (options: { readonly endsRun: boolean }) => ToolsUpdate;
+}
+
 /** @param includesDetails Whether the model reads the message of an error that a tool threw. */
 export function finalizeCall(
   task: ToolTask,
   outcome: CallOutcome,
   includesDetails: boolean,
-): FinalizedCall<ToolsUpdate> {
+): FinalizedCall<ToolsUpdate> & UnseenCall {
   const { result, write } = draftCall(task, outcome, includesDetails);
+  const writeLast = (last: ToolMessage, endsRun = false) => write(endsRun ? endingRun(last) : last);
   return {
     result,
     ...("error" in outcome && { error: outcome.error }),
-    updateWith: (given, options) => {
-      // A middleware can set or change the result. It answers this call, even if it names another one.
-      const own = storable(returnedResult(task, cloneMessage(given)));
-      return write(options?.endsRun ? endingRun(own) : own);
-    },
+    update: ({ endsRun }) => writeLast(result, endsRun),
+    // A middleware can set or change the result. It answers this call, even if it names another one.
+    updateWith: (given, options) =>
+      writeLast(storable(returnedResult(task, cloneMessage(given))), options?.endsRun),
   };
 }
 

@@ -2,7 +2,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
-import { type FinalizedCall, runToolMiddleware } from "../../middleware/run-tool-middleware.js";
+import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { readOwnValues } from "../../settings/schemas/own-state.js";
 import { savedMessages } from "../recovery/saved-result.js";
@@ -65,13 +65,13 @@ async function answerCall(
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ToolsUpdate> {
   const { call, args, parseError, offered } = task;
-  const finalize = (outcome: CallOutcome): FinalizedCall<ToolsUpdate> => ({
+  const finalize = (outcome: CallOutcome) => ({
     ...finalizeCall(task, outcome, includeDetailedErrors),
     endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
   });
   const finish = (outcome: CallOutcome): ToolsUpdate => {
-    const { result, updateWith, endsRun = false } = finalize(outcome);
-    return updateWith(result, { endsRun });
+    const { update, endsRun } = finalize(outcome);
+    return update({ endsRun });
   };
   const tool = offered === undefined ? toolsByName.get(call.name) : undefined;
   const unknown = { kind: "unknown-tool", known: offered ?? [...toolsByName.keys()] } as const;

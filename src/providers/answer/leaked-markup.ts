@@ -20,6 +20,8 @@ const OPENINGS: readonly RegExp[] = [
  * Whether a text contains the beginning of a tool call. Markup that is quoted as code is intended and does not count.
  */
 export function hasLeakedMarkup(text: string): boolean {
+  // All openings have it, and most texts do not.
+  if (!text.includes("<")) return false;
   return OPENINGS.some((opening) =>
     [...text.matchAll(opening)].some(({ index }) => !isQuoted(text.slice(0, index))),
   );

@@ -73,11 +73,11 @@ export function finishReasonOf(
   streamed?: StreamedAnswer,
 ): string | undefined {
   if (streamed === undefined) return readFinishReason(message.response_metadata, message.additional_kwargs);
-  return streamed.chunks
-    .map(({ generationInfo, message: chunk }) =>
-      readFinishReason(generationInfo, chunk.response_metadata, chunk.additional_kwargs),
-    )
-    .findLast((found) => found !== undefined);
+  for (const { generationInfo, message: chunk } of streamed.chunks.toReversed()) {
+    const found = readFinishReason(generationInfo, chunk.response_metadata, chunk.additional_kwargs);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function broken(reason: BrokenReason): Verdict {
