@@ -8,9 +8,9 @@ import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
 import { type RelayedAbort, relayAbort } from "../langgraph/relay-abort.js";
+import { runDirectly } from "../langgraph/run-directly.js";
 import { isSubgraphRun } from "../langgraph/run-host.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
-import { writeDirectly } from "../langgraph/write-directly.js";
 import { joinMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
@@ -79,7 +79,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     defaults: RunDefaults,
   ): AgentGraph<Own, Update, Context> {
     const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
-    const fields = showOnly(writeDirectly(compiled), ["messages", ...defaults.ownState.keys, ...ofFormat]);
+    const fields = showOnly(runDirectly(compiled), ["messages", ...defaults.ownState.keys, ...ofFormat]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }

@@ -1,10 +1,13 @@
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { getContextVariable, setContextVariable } from "@langchain/core/context";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, MemorySaver, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { route } from "../../src/langgraph/route.js";
+import { runDirectly } from "../../src/langgraph/run-directly.js";
 import { WrappableGraph } from "../../src/langgraph/wrappable-graph.js";
-import { writeDirectly } from "../../src/langgraph/write-directly.js";
 
 const list = withLangGraph(z.array(z.string()), {
   reducer: { schema: z.array(z.string()), fn: (before: string[], after: string[]) => [...before, ...after] },
@@ -36,15 +39,22 @@ class Graph extends WrappableGraph<never, never, never, unknown, unknown> {
   }
 }
 
+type Compiled = ReturnType<ReturnType<typeof draw>["compile"]>;
+
 /** As `createAgentGraph` makes it: another graph from the fields of the compiled one. */
-const direct = (compiled: ReturnType<ReturnType<typeof draw>["compile"]>) =>
-  new Graph(writeDirectly(compiled) as never) as unknown as typeof compiled;
+const direct = (compiled: Compiled) =>
+  new Graph(runDirectly(compiled) as never) as unknown as typeof compiled;
+
+const ways: readonly (readonly [string, (compiled: Compiled) => Compiled])[] = [
+  ["LangGraph", (compiled) => compiled],
+  ["one step", direct],
+];
 
 const input = { list: ["input"] };
 
 it("A graph whose nodes write directly has the same steps, states and checkpoints", async () => {
   const runs = [];
-  for (const make of [(compiled: ReturnType<ReturnType<typeof draw>["compile"]>) => compiled, direct]) {
+  for (const [, make] of ways) {
     const log: string[] = [];
     const graph = make(draw(log).compile({ checkpointer: new MemorySaver() }));
     const thread = { configurable: { thread_id: "one" } };
@@ -61,18 +71,61 @@ it("A graph whose nodes write directly has the same steps, states and checkpoint
   expect(runs[0]?.history).toHaveLength(6);
 });
 
+/** Runs one node, and returns what `look` found in it. */
+async function lookInside<Found>(
+  make: (compiled: Compiled) => Compiled,
+  look: () => Found,
+  options: object = {},
+): Promise<Found | undefined> {
+  let found: Found | undefined;
+  const compiled = new StateGraph(MessagesAnnotation)
+    .addNode("look", async () => {
+      await Promise.resolve();
+      found = look();
+      return {};
+    })
+    .addEdge(START, "look")
+    .compile();
+  await make(compiled as never).invoke({ messages: "hi" } as never, options);
+  return found;
+}
+
+it.each(ways)("A node that %s runs sees its config and the variables of its caller", async (_, make) => {
+  const context = AsyncLocalStorageProviderSingleton.getInstance();
+  const look = () => ({
+    node: AsyncLocalStorageProviderSingleton.getRunnableConfig()?.metadata["langgraph_node"],
+    variable: getContextVariable("who"),
+  });
+  const found = await context.run({} as never, async () => {
+    setContextVariable("who", "the caller");
+    return lookInside(make, look);
+  });
+  expect(found).toEqual({ node: "look", variable: "the caller" });
+});
+
+it.each(ways)("A node that %s runs is part of the trace of LangSmith", async (_, make) => {
+  class Tracer extends BaseCallbackHandler {
+    name = "langchain_tracer";
+    getRunTreeWithTracingConfig = (id: string) => ({ id, isTraced: true });
+  }
+  const look = (): unknown => AsyncLocalStorageProviderSingleton.getInstance().getStore();
+  const found = await lookInside(make, look, { callbacks: [new Tracer()] });
+  expect(found).toMatchObject({ isTraced: true });
+});
+
 it("LangGraph still has the parts that are left out", () => {
   const { nodes, builder } = draw().compile() as unknown as {
-    nodes: Record<string, { writers: Record<string, unknown>[] }>;
+    nodes: Record<string, { bound: object; writers: Record<string, unknown>[] }>;
     builder: object;
   };
+  expect(nodes["first"]?.bound).toMatchObject({ trace: false, func: expect.any(Function) });
   for (const { writers } of Object.values(nodes)) {
     expect(writers.map(({ trace }) => trace)).toEqual(writers.map(() => false));
     expect(writers.find(({ name }) => name === "<branch_run>")).toBe(writers[1]);
     expect(writers[0]).toHaveProperty("writes.0.mapper.func");
   }
   expect(builder).toHaveProperty("_schemaRuntimeDefinition");
-  const fields = writeDirectly(draw().compile());
+  const fields = runDirectly(draw().compile());
   for (const { writers } of Object.values(fields.nodes)) expect(writers).toHaveLength(1);
 });
 

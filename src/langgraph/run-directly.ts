@@ -1,35 +1,40 @@
 /**
- * LangGraph writes what a node returns through a chain of runnables. Each of them merges configs, opens a scope of async
- * context and makes an id for a trace that is never shown. Together they take longer than the rest of a short run.
+ * LangGraph runs a node, and writes what it returns, through a chain of runnables. Each of them merges configs, opens a
+ * scope of async context and makes an id for a trace that is never shown. Together they take longer than the rest of a short
+ * run.
  */
 
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { END, isCommand, type Send } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
+import { recordsIn } from "../shared/records-in.js";
 import { isSend } from "./own-command.js";
 
-type Write = (value: unknown, config: RunnableConfig) => unknown;
+type Work = (value: unknown, config: RunnableConfig) => unknown;
 
 /** LangGraph's runnables of this kind have no trace. They call this function, and nothing else. */
 interface Callable {
   readonly name?: string;
   readonly trace: false;
-  readonly func: Write;
+  readonly func: Work;
   readonly writes?: readonly unknown[];
 }
 
-interface Written {
-  readonly nodes: Readonly<Record<string, { writers: Runnable[] }>>;
+interface Compiled {
+  readonly nodes: Readonly<Record<string, { bound: Runnable; writers: Runnable[] }>>;
 }
 
 /**
- * Lets the nodes of a compiled graph write in one step each, and without a check by the schema of the state. Use it for
- * a graph whose input is checked when it comes in, and whose nodes write what they have checked.
+ * Lets each node of a compiled graph run and write in one step, and write without a check by the schema of the state. Use
+ * it for a graph whose input is checked when it comes in, and whose nodes write what they have checked.
  *
  * @returns The fields of the graph, to make a graph from. The one that is given must not be run.
  */
-export function writeDirectly<Graph extends Written & { builder: object }>(compiled: Graph): Graph {
+export function runDirectly<Graph extends Compiled & { builder: object }>(compiled: Graph): Graph {
   for (const [name, node] of Object.entries(compiled.nodes)) {
+    const bound: unknown = node.bound;
+    if (isCallable(bound)) node.bound = new DirectNode(name, bound, node.bound);
     const writers: unknown[] = node.writers;
     if (writers.every(isCallable)) node.writers = [new DirectWriter(name, writers)];
   }
@@ -41,6 +46,39 @@ export function writeDirectly<Graph extends Written & { builder: object }>(compi
 
 /** The schema with which LangGraph checks what nodes write. It makes two partial copies of it for each write. */
 const CHECKED_BY = "_schemaRuntimeDefinition";
+
+/** The function of a node, in the async context that LangGraph's `interrupt` and LangChain's runnables read. */
+class DirectNode extends Runnable {
+  override lc_namespace = ["langgraph"];
+  readonly #callable: Callable;
+  readonly #bound: Runnable;
+
+  constructor(name: string, callable: Callable, bound: Runnable) {
+    super();
+    this.name = name;
+    this.#callable = callable;
+    this.#bound = bound;
+  }
+
+  override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
+    const context = AsyncLocalStorageProviderSingleton.getInstance();
+    const outer: unknown = context.getStore();
+    // The traces of LangSmith begin at what LangChain puts into the context.
+    if (isTraced(config)) return this.#bound.invoke(value, config);
+    const variables: unknown = Reflect.get(Object(outer), VARIABLES);
+    const store = { extra: { [CONFIG]: config }, ...(variables !== undefined && { [VARIABLES]: variables }) };
+    return context.run(store, () => this.#callable.func(value, config));
+  }
+}
+
+/** LangChain's names for what the context holds. */
+const CONFIG = Symbol.for("lc:child_config");
+const VARIABLES = Symbol.for("lc:context_variables");
+
+function isTraced({ callbacks }: RunnableConfig): boolean {
+  const handlers: unknown = Array.isArray(callbacks) ? callbacks : Reflect.get(Object(callbacks), "handlers");
+  return recordsIn(handlers).some(({ name }) => name === "langchain_tracer");
+}
 
 /** All writers of a node, one after the other. */
 class DirectWriter extends Runnable {
@@ -83,7 +121,7 @@ function mapDirectly(write: unknown): void {
   if (!isRecord(write)) return;
   const { mapper } = write;
   if (isCallable(mapper))
-    Object.assign(mapper, { invoke: async (...given: Parameters<Write>) => mapper.func(...given) });
+    Object.assign(mapper, { invoke: async (...given: Parameters<Work>) => mapper.func(...given) });
 }
 
 function isCallable(value: unknown): value is Callable {
