@@ -49,12 +49,16 @@ function publicPayload(payload: unknown): unknown {
   };
 }
 
-/** An event of a run, without private data. */
+/** An event of a run, without private data. The same event if it has none, as most have. */
 export function publicEvent(event: StreamEvent): StreamEvent {
   // A piece of a response, which is most events.
   if (event.event === "on_chat_model_stream") return event;
-  const shown = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)] as const);
-  return { ...event, data: Object.fromEntries(shown) };
+  const shown: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(event.data)) {
+    const visible = publicValue(value);
+    if (visible !== value) shown.push([name, visible]);
+  }
+  return shown.length === 0 ? event : { ...event, data: { ...event.data, ...Object.fromEntries(shown) } };
 }
 
 /** The input or the output of a node, without private data. */
