@@ -14,22 +14,16 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
-import { createAgent, summarizationMiddleware } from "langchain";
-import { z } from "zod";
 import { countTokens } from "../../src/history/long-threads/count-tokens.js";
-import { createAgentGraph } from "../../src/index.js";
 import { type Answer, FunctionModel } from "../../test/support/function-model.js";
 import { strictViolations } from "../../test/support/strict-check.js";
-import { OURS, WITH_SUMMARY } from "../contenders.js";
+import { WITH_SUMMARY } from "../contenders.js";
 import type { Suite } from "../suite.js";
+import { BUDGET, type MakeAgent, SUMMARISING_AGENTS, words } from "../summarising-agents.js";
+import { countWaits, TURNS } from "../summary-waits.js";
 
-const BUDGET = 1500;
-const KEEP = 6;
 const GIST = "The user asked about places, and was told about them.";
 
-const words = (name: string, tokens: number) => `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
 const human = (id: string, text = words(id, 30)) => new HumanMessage({ id, content: text });
 const ai = (id: string) => new AIMessage({ id, content: words(id, 30) });
 const result = (id: string, call: string) =>
@@ -105,43 +99,6 @@ const SCENARIOS: readonly Scenario[] = [
 
 const REQUEST = "Please visit the next places, one after the other.";
 
-const look = tool(async ({ at }: { at: string }) => words(`found-${at}`, 80), {
-  name: "look",
-  description: "Looks at a place.",
-  schema: z.object({ at: z.string() }),
-});
-
-interface Agent {
-  invoke(input: { messages: BaseMessage[] }, config: object): Promise<{ messages: BaseMessage[] }>;
-}
-type MakeAgent = (model: FunctionModel, summariser: FunctionModel) => Agent;
-
-const AGENTS: Readonly<Record<string, MakeAgent>> = {
-  [OURS]: (model, summariser) =>
-    createAgentGraph({
-      model,
-      tools: [look],
-      summaryModel: summariser,
-      maxTokensBeforeSummary: BUDGET,
-      messagesToKeep: KEEP,
-      checkpointer: new MemorySaver(),
-    }) as unknown as Agent,
-  [WITH_SUMMARY]: (model, summariser) =>
-    createAgent({
-      model,
-      tools: [look],
-      middleware: [
-        summarizationMiddleware({
-          model: summariser,
-          trigger: { tokens: BUDGET },
-          keep: { messages: KEEP },
-        } as never),
-      ],
-      checkpointer: new MemorySaver(),
-      // Its option types resolve to never under exactOptionalPropertyTypes.
-    } as never) as unknown as Agent,
-};
-
 const squeeze = (text: string) => text.replaceAll(/\\n|\s+/g, "");
 const tokensOf = (messages: readonly BaseMessage[]) =>
   messages.reduce((sum, one) => sum + countTokens(one), 0);
@@ -195,17 +152,33 @@ const COUNTS: Readonly<Record<keyof Counted, readonly [title: string, unit: stri
   tokens: [`Tokens of the longest request, with a budget of ${BUDGET}`, "tokens"],
 };
 
+const WAITS = {
+  waitingTurns: [`Turns whose response waits for a summary, of ${TURNS}`, "turns"],
+  requests: [`Requests for a summary that responses wait for, in ${TURNS} turns`, "requests"],
+} as const;
+
 export const summaries: Suite = {
   name: "summaries",
   measure: async ({ note }) => {
     const counted: Record<string, Counted[]> = {};
-    for (const [name, make] of Object.entries(AGENTS)) {
+    for (const [name, make] of Object.entries(SUMMARISING_AGENTS)) {
       note(name);
       const all: Counted[] = [];
       for (const one of SCENARIOS) all.push(await count(make, one));
       counted[name] = all;
     }
-    return Object.entries(COUNTS).map(([key, [title, unit]]) => ({
+    const waits: Record<string, Awaited<ReturnType<typeof countWaits>>> = {};
+    for (const [name, make] of Object.entries(SUMMARISING_AGENTS)) waits[name] = await countWaits(make);
+    const ofWaits = Object.entries(WAITS).map(([key, [title, unit]]) => ({
+      id: key,
+      title,
+      unit,
+      base: WITH_SUMMARY,
+      rounds: Object.fromEntries(
+        Object.entries(waits).map(([name, counts]) => [name, [counts[key as keyof typeof counts]]]),
+      ),
+    }));
+    const ofHistories = Object.entries(COUNTS).map(([key, [title, unit]]) => ({
       id: key,
       title: `${title}, ${SCENARIOS.length} histories`,
       unit,
@@ -220,5 +193,6 @@ export const summaries: Suite = {
         }),
       ),
     }));
+    return [...ofHistories, ...ofWaits];
   },
 };
