@@ -43,7 +43,7 @@ export function storeSuite(
 }
 
 /** @param order The names of the implementations, as they stand in the table. Others are left out. */
-export function mergeSuite(
+function mergeSuite(
   { implementations }: Results,
   about: Omit<ImplementationResult, "suites">,
   suite: string,

@@ -3,7 +3,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 
 /** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
-export const LONGEST_HOLD = 5_000;
+const LONGEST_HOLD = 5_000;
 
 interface Cancellable {
   cancel(reason?: unknown): Promise<void>;

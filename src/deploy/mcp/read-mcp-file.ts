@@ -9,7 +9,7 @@ import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/is-record.js";
 import { expandVariables, type Variables } from "./expand-variables.js";
 
-export const MCP_VARIABLE = "MCP_SERVERS";
+const MCP_VARIABLE = "MCP_SERVERS";
 
 const count = z.number().int().min(1);
 const common = { disabled: z.boolean().optional(), defaultToolTimeout: count.optional() };

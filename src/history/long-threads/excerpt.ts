@@ -28,7 +28,7 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 }
 
 /** The longest beginning with at most this many tokens. */
-export function takeStart(text: string, tokens: number): string {
+function takeStart(text: string, tokens: number): string {
   const length = fittingLength(text.length, tokens, (index) => text.charCodeAt(index));
   return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length);
 }

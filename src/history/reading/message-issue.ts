@@ -74,7 +74,7 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
 }
 
 /** The first field of a message that cannot be stored. */
-export function storageIssueOf(message: object): ShapeIssue | undefined {
+function storageIssueOf(message: object): ShapeIssue | undefined {
   for (const [path, value] of storedFields(message)) {
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };

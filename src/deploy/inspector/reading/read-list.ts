@@ -6,7 +6,7 @@ import { toJson } from "../../../shared/to-json.js";
 import { type ListView, viewListed } from "../view/list-view.js";
 import type { ListedThread, ThreadsOfCaller } from "./threads-of-caller.js";
 
-export const THREADS_PER_PAGE = 20;
+const THREADS_PER_PAGE = 20;
 /** The most that the API gives at once. */
 const SEARCH_STEP = 1_000;
 /** How many threads are searched for a part of a text. */

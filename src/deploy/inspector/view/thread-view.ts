@@ -19,7 +19,7 @@ import type { Step } from "./steps.js";
 import { titleOf } from "./thread-parts.js";
 
 /** How many rows a page has. */
-export const ROWS_PER_PAGE = 100;
+const ROWS_PER_PAGE = 100;
 /** How many places of a mark are linked. */
 const MOST_PLACES = 12;
 /** How many messages that are not sent any more are shown. */
