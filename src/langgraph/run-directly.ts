@@ -9,6 +9,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { END, isCommand, type Send } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
 import { recordsIn } from "../shared/records-in.js";
+import { untilAborted } from "../shared/until-aborted.js";
 import { isSend } from "./own-command.js";
 
 type Work = (value: unknown, config: RunnableConfig) => unknown;
@@ -22,7 +23,9 @@ interface Callable {
 }
 
 interface Compiled {
-  readonly nodes: Readonly<Record<string, { bound: Runnable; writers: Runnable[] }>>;
+  readonly nodes: Readonly<
+    Record<string, { bound: Runnable; writers: Runnable[]; getNode: () => Runnable | undefined }>
+  >;
 }
 
 /**
@@ -34,9 +37,17 @@ interface Compiled {
 export function runDirectly<Graph extends Compiled & { builder: object }>(compiled: Graph): Graph {
   for (const [name, node] of Object.entries(compiled.nodes)) {
     const bound: unknown = node.bound;
-    if (isCallable(bound)) node.bound = new DirectNode(name, bound, node.bound);
     const writers: unknown[] = node.writers;
-    if (writers.every(isCallable)) node.writers = [new DirectWriter(name, writers)];
+    if (!writers.every(isCallable)) continue;
+    const writer = new DirectWriter(name, writers);
+    node.writers = [writer];
+    if (!isCallable(bound)) continue;
+    const direct = new DirectNode(name, bound, node.bound);
+    node.bound = direct;
+    const sequence = node.getNode();
+    if (sequence === undefined) continue;
+    const step = new DirectStep(name, direct, writer, sequence);
+    node.getNode = () => step;
   }
   const fields = { ...compiled };
   // The writers look up the schema in the graph that was compiled, and not in the copy that runs.
@@ -46,6 +57,31 @@ export function runDirectly<Graph extends Compiled & { builder: object }>(compil
 
 /** The schema with which LangGraph checks what nodes write. It makes two partial copies of it for each write. */
 const CHECKED_BY = "_schemaRuntimeDefinition";
+
+/** A node and its writers. Callbacks get the events of LangGraph's own sequence of both. */
+class DirectStep extends Runnable {
+  override lc_namespace = ["langgraph"];
+  readonly #node: Runnable;
+  readonly #writer: Runnable;
+  readonly #sequence: Runnable;
+
+  constructor(name: string, node: Runnable, writer: Runnable, sequence: Runnable) {
+    super();
+    this.name = name;
+    this.#node = node;
+    this.#writer = writer;
+    this.#sequence = sequence;
+  }
+
+  override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
+    const { callbacks, signal } = config;
+    if (callbacks !== undefined) return this.#sequence.invoke(value, config);
+    const work = this.#node.invoke(value, config);
+    const written = await (signal === undefined ? work : untilAborted(work, signal));
+    signal?.throwIfAborted();
+    return this.#writer.invoke(written, config);
+  }
+}
 
 /** The function of a node, in the async context that LangGraph's `interrupt` and LangChain's runnables read. */
 class DirectNode extends Runnable {

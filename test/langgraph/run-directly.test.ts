@@ -103,6 +103,39 @@ it.each(ways)("A node that %s runs sees its config and the variables of its call
   expect(found).toEqual({ node: "look", variable: "the caller" });
 });
 
+const REASONS = [new Error("stop"), "stop", { stop: true }, undefined];
+
+it.each(ways.flatMap(([name, make]) => REASONS.map((reason) => [name, reason, make] as const)))(
+  "A run of %s ends when it is aborted with %o, and its node gets the signal",
+  async (_, reason, make) => {
+    const caller = new AbortController();
+    let isAborted = () => false;
+    const compiled = new StateGraph(MessagesAnnotation)
+      .addNode("wait", async (_state, { signal }) => {
+        isAborted = () => signal?.aborted === true;
+        caller.abort(reason);
+        return new Promise<never>(() => {});
+      })
+      .addEdge(START, "wait")
+      .compile();
+    const run = make(compiled as never).invoke({ messages: "hi" } as never, { signal: caller.signal });
+    await expect(run).rejects.toThrow(reason === undefined ? "aborted" : /stop|Abort/);
+    expect(isAborted()).toBe(true);
+  },
+);
+
+it.each(ways)("The events of a node that %s runs are those of its sequence", async (_, make) => {
+  const names: string[] = [];
+  const compiled = draw().compile();
+  for await (const { event, name } of make(compiled).streamEvents(input, { version: "v2" }))
+    names.push(`${event} ${name}`);
+  const steps = ["first", "task", "last"];
+  for (const step of steps) {
+    expect(names.filter((name) => name === `on_chain_start ${step}`)).toHaveLength(1);
+    expect(names.filter((name) => name === `on_chain_end ${step}`)).toHaveLength(1);
+  }
+});
+
 it.each(ways)("A node that %s runs is part of the trace of LangSmith", async (_, make) => {
   class Tracer extends BaseCallbackHandler {
     name = "langchain_tracer";
