@@ -29,13 +29,20 @@ export function countTokens(message: BaseMessage): number {
   const { content } = message;
   const calls = isAIMessage(message) ? message.tool_calls : undefined;
   // Counting a short text costs less than keeping the number.
-  if (typeof content === "string" && content.length < SHORT_TEXT && callsOf(message).length === 0)
+  if (typeof content === "string" && content.length < SHORT_TEXT && !mayHaveCalls(message))
     return TOKENS_PER_MESSAGE + countTextTokens(content);
   const known = counts.get(message);
   if (known !== undefined && known.content === content && known.calls === calls) return known.count;
   const count = TOKENS_PER_MESSAGE + countContent(content) + countCalls(message);
   counts.set(message, { content, calls, count });
   return count;
+}
+
+/** A message whose content is a text can only have the calls of these lists. */
+function mayHaveCalls(message: BaseMessage): boolean {
+  if (!isAIMessage(message)) return false;
+  const { tool_calls, invalid_tool_calls } = message;
+  return tool_calls?.length !== 0 || invalid_tool_calls?.length !== 0;
 }
 
 /** Says at once that a text has no such character, which is so for most: see {@link isDense}. */

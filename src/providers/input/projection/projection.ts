@@ -103,7 +103,7 @@ export class Projection implements Follower {
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
-      for (const message of this.#waiting(this.#log)) this.#sent.push(message);
+      this.#sendWaiting(this.#sent, this.#log);
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -142,11 +142,12 @@ export class Projection implements Follower {
   #end(log?: ProjectionLog): BaseMessage[] {
     const run = this.#formed[this.#runStart];
     const last = run === undefined || run.type === "system" ? this.#before : run;
-    const waiting = this.#waiting(log);
+    const end: BaseMessage[] = [];
+    this.#sendWaiting(end, log);
     const bridges = bridgesAfter(last, this.#target.dialect.rules);
     const messages = bridges.map(({ message }) => message);
     log?.sent(0, messages, bridges);
-    return [...waiting, ...messages];
+    return end.concat(messages);
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
@@ -158,24 +159,28 @@ export class Projection implements Follower {
     return formed;
   }
 
-  /** The messages that wait, as they are sent. */
-  #waiting(log?: ProjectionLog): BaseMessage[] {
+  /** Adds the messages that wait to a list, as they are sent. */
+  #sendWaiting(sent: BaseMessage[], log?: ProjectionLog): void {
     const { rules } = this.#target.dialect;
     const first = this.#formed[this.#runStart];
-    if (first === undefined) return [];
+    if (first === undefined) return;
     const bridges = bridgesBefore(first, this.#before, rules);
+    const from = sent.length;
     // Nearly every message is sent alone.
     if (bridges.length === 0 && this.#formed.length === this.#runStart + 1) {
-      const passed = this.#passReasoning(first, 0);
-      const alone = passed === undefined ? [] : [passed];
-      log?.sent(1, alone, bridges);
-      return alone;
+      this.#send(first, sent);
+      log?.sent(1, sent.slice(from), bridges);
+      return;
     }
     const run = this.#formed.slice(this.#runStart);
-    const messages = [...bridges.map(({ message }) => message), ...mergeRun(run)];
-    const sent = messages.flatMap((message) => this.#passReasoning(message, 0) ?? []);
-    log?.sent(run.length, sent, bridges);
-    return sent;
+    for (const { message } of bridges) this.#send(message, sent);
+    for (const message of mergeRun(run)) this.#send(message, sent);
+    log?.sent(run.length, sent.slice(from), bridges);
+  }
+
+  #send(message: BaseMessage, sent: BaseMessage[]): void {
+    const passed = this.#passReasoning(message, 0);
+    if (passed !== undefined) sent.push(passed);
   }
 
   #here(taken: number): GroupPlace {
