@@ -79,5 +79,10 @@ export function countBlock(block: unknown): number {
 
 function countCalls(message: BaseMessage): number {
   if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
-  return countTextTokens((toJson(message.tool_calls) ?? "") + (toJson(message.invalid_tool_calls) ?? ""));
+  return countTextTokens(jsonOf(message.tool_calls) + jsonOf(message.invalid_tool_calls));
+}
+
+/** One of the two lists of a message is nearly always empty. */
+function jsonOf(list: unknown): string {
+  return Array.isArray(list) && list.length === 0 ? "[]" : (toJson(list) ?? "");
 }
