@@ -57,6 +57,7 @@ interface GroupPlace extends Place {
   readonly formed: number;
   readonly runStart: number;
   readonly sent: number;
+  readonly size: number;
   readonly before: BaseMessage | undefined;
   readonly noted: number;
 }
@@ -76,8 +77,8 @@ export class Projection implements Follower {
   readonly #places = new Places<GroupPlace>();
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
-  /** For each message that is sent, the tokens up to its end. They are counted when somebody asks. */
-  readonly #sizes: number[] = [];
+  /** The tokens of the messages that are sent. */
+  #size = 0;
   /** The formed messages from here on wait. They have one role. */
   #runStart = 0;
   /** The message before them, without regard to system messages. */
@@ -103,7 +104,10 @@ export class Projection implements Follower {
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
+      const from = this.#sent.length;
       this.#sendWaiting(this.#sent, this.#log);
+      for (let index = from; index < this.#sent.length; index += 1)
+        this.#size += sizeOf(this.#sent[index] as BaseMessage);
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -111,10 +115,10 @@ export class Projection implements Follower {
   }
 
   rewind(length: number): number {
-    const { taken, formed, runStart, sent, before, noted } = this.#places.rewind(length) ?? NOWHERE;
+    const { taken, formed, runStart, sent, size, before, noted } = this.#places.rewind(length) ?? NOWHERE;
     this.#formed.length = formed;
     this.#sent.length = sent;
-    this.#sizes.length = Math.min(this.#sizes.length, sent);
+    this.#size = size;
     this.#runStart = runStart;
     this.#before = before;
     this.#journal.rewind(noted);
@@ -133,9 +137,7 @@ export class Projection implements Follower {
 
   /** The tokens of these messages, by our estimate. */
   size(): number {
-    for (let index = this.#sizes.length; index < this.#sent.length; index += 1)
-      this.#sizes.push((this.#sizes.at(-1) ?? 0) + sizeOf(this.#sent[index] as BaseMessage));
-    return (this.#sizes.at(-1) ?? 0) + sumOf(this.#end());
+    return this.#size + sumOf(this.#end());
   }
 
   /** The messages that wait, and what must stand after them. */
@@ -189,6 +191,7 @@ export class Projection implements Follower {
       formed: this.#formed.length,
       runStart: this.#runStart,
       sent: this.#sent.length,
+      size: this.#size,
       before: this.#before,
       noted: this.#journal.length,
     };
@@ -214,4 +217,12 @@ function sumOf(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
-const NOWHERE: GroupPlace = { taken: 0, formed: 0, runStart: 0, sent: 0, before: undefined, noted: 0 };
+const NOWHERE: GroupPlace = {
+  taken: 0,
+  formed: 0,
+  runStart: 0,
+  sent: 0,
+  size: 0,
+  before: undefined,
+  noted: 0,
+};
