@@ -115,7 +115,7 @@ export function learnClasses(messages: readonly unknown[], snapshot: unknown): M
     const create = constructorOf<MessageClass["create"]>(message);
     const messageClass = {
       create,
-      createUsual: learnUsual(name, create),
+      createUsual: learnUsual(name, create, message.lc_kwargs),
       toJSON: message.toJSON,
       head: `{"lc":1,"type":"constructor","id":${JSON.stringify(id)},"kwargs":{`,
       ...namesOf(Object.keys({ ...FIELDS[name], ...BLOCKS }), RENAMED_IN[name] ?? RENAMED),

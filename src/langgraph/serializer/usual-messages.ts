@@ -44,6 +44,7 @@ function hasLists({ tool_calls, invalid_tool_calls }: Fields): boolean {
   return Array.isArray(tool_calls) && Array.isArray(invalid_tool_calls);
 }
 
+/** What no usual message lacks. A message of another class ignores the lists. */
 const LEAST: Fields = {
   content: "text",
   additional_kwargs: {},
@@ -51,27 +52,18 @@ const LEAST: Fields = {
   tool_calls: [],
   invalid_tool_calls: [],
 };
-/** Usual fields, without and with those that a message can lack. */
-const SAMPLES: readonly Fields[] = [
-  LEAST,
-  {
-    ...LEAST,
-    id: "id",
-    name: "name",
-    tool_calls: [{ id: "call", name: "look", args: {} }],
-    usage_metadata: { input_tokens: 1 },
-    status: "success",
-    tool_call_id: "call",
-    metadata: { a: 1 },
-    artifact: ["a"],
-  },
-];
 
 /**
  * It is compared with the constructor. If the messages of a class have other fields, in a later version of LangChain, it
  * makes none of them.
+ *
+ * @param sample The fields of a usual message of the class, with all that it can have.
  */
-export function learnUsual(name: string, create: new (fields: Fields) => object): CreateUsual {
+export function learnUsual(
+  name: string,
+  create: new (fields: Fields) => object,
+  sample: Fields,
+): CreateUsual {
   const writeOwn = OWN_FIELDS[name];
   if (writeOwn === undefined) return makesNone;
   const [mark = Symbol("none")] = Object.getOwnPropertySymbols(new create({ ...LEAST }));
@@ -90,8 +82,8 @@ export function learnUsual(name: string, create: new (fields: Fields) => object)
   }
   Usual.prototype = create.prototype;
   const make = Usual as unknown as typeof create;
-  if (!SAMPLES.every((fields) => describe(new make({ ...fields })) === describe(new create({ ...fields }))))
-    return makesNone;
+  for (const fields of [LEAST, sample])
+    if (describe(new make({ ...fields })) !== describe(new create({ ...fields }))) return makesNone;
   const needsLists = name === "AIMessage";
   return (fields) => (isUsual(fields) && (!needsLists || hasLists(fields)) ? new make(fields) : undefined);
 }

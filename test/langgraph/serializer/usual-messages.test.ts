@@ -1,7 +1,9 @@
 /** Messages that are read without their constructors are those that the constructors make. */
 
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
+import { learnClasses, SAMPLE_MESSAGES } from "../../../src/langgraph/serializer/message-classes.js";
 import { learnUsual } from "../../../src/langgraph/serializer/usual-messages.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { differenceOf } from "../../support/twins.js";
@@ -31,7 +33,7 @@ const UNUSUAL: readonly (readonly [title: string, fields: Fields])[] = [
 ];
 
 describe.each(CLASSES)("%s", (name, create, own) => {
-  const createUsual = learnUsual(name, create as never);
+  const createUsual = learnUsual(name, create as never, { ...USUAL, ...own });
   const expectSameOrNone = (fields: Fields) => {
     const message = createUsual({ ...fields });
     const expected: object = new create({ ...fields } as never);
@@ -50,13 +52,23 @@ describe.each(CLASSES)("%s", (name, create, own) => {
 });
 
 it("A response without lists of calls is left to its constructor", () => {
-  const createUsual = learnUsual("AIMessage", AIMessage as never);
+  const sample = { ...USUAL, tool_calls: [], invalid_tool_calls: [] };
+  const createUsual = learnUsual("AIMessage", AIMessage as never, sample);
+  expect(createUsual({ ...sample })).toBeDefined();
   expect(createUsual({ ...USUAL, tool_calls: [] })).toBeUndefined();
   expect(createUsual({ ...USUAL, invalid_tool_calls: [] })).toBeUndefined();
 });
 
 class LaterMessage extends HumanMessage {
   readonly added = true;
+}
+class SeldomMessage extends HumanMessage {
+  declare later: unknown;
+
+  constructor(fields: Fields) {
+    super(fields as never);
+    if (fields["later"] !== undefined) this.later = fields["later"];
+  }
 }
 class ComputedMessage extends HumanMessage {
   constructor(fields: Fields) {
@@ -67,8 +79,21 @@ class ComputedMessage extends HumanMessage {
 
 it.each([
   ["one more field", "HumanMessage", LaterMessage],
+  ["a field that few messages have", "HumanMessage", SeldomMessage],
   ["a field of another kind", "HumanMessage", ComputedMessage],
   ["another name", "SystemMessage", SystemMessage],
 ])("A class with %s is left to its constructor", (_title, name, create) => {
-  expect(learnUsual(name, create as never)({ ...USUAL })).toBeUndefined();
+  expect(learnUsual(name, create as never, { ...USUAL, later: 1 })({ ...USUAL })).toBeUndefined();
+});
+
+it("The classes of this version of LangChain are known", async () => {
+  const snapshot = { lc: 2, type: "delta_snapshot", value: [] };
+  const stored = JSON.stringify([SAMPLE_MESSAGES, snapshot]);
+  const [messages, made] = (await new JsonPlusSerializer().loadsTyped("json", stored)) as [
+    unknown[],
+    unknown,
+  ];
+  const { byName } = learnClasses(messages, made);
+  for (const [name, create, own] of CLASSES)
+    expect(byName.get(name)?.createUsual({ ...USUAL, ...own })).toBeInstanceOf(create);
 });
