@@ -8,7 +8,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { safely } from "../../shared/safely.js";
-import { isSameFacts, messageFacts } from "./message-facts.js";
+import { hasFacts, messageFacts } from "./message-facts.js";
 
 export interface Follower {
   /** Takes the next message of the list. */
@@ -94,7 +94,6 @@ function sameLength(
   // Several times faster than `===`, which first asks of which types the values are.
   while (same < most && Object.is(messages[same], list[same])) same += 1;
   let least = same;
-  for (const [index, before] of facts)
-    if (index < least && !isSameFacts(before, messageFacts(messages[index]))) least = index;
+  for (const [index, before] of facts) if (index < least && !hasFacts(messages[index], before)) least = index;
   return least;
 }
