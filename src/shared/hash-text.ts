@@ -12,11 +12,12 @@ const SALTS = ["", " ", "  ", "   "];
 export function hashText(text: string, digits = 32): string {
   // The hash reads one byte of each character. JSON escapes the lone surrogates that the encoding would refuse.
   const ascii = encodeURIComponent(JSON.stringify(text));
-  const needed = SALTS.slice(0, Math.ceil(digits / 8));
-  const hashes = needed.map((salt) =>
-    Number.parseInt(hash(salt + ascii), 36)
+  let hashes = "";
+  for (const salt of SALTS) {
+    if (hashes.length >= digits) break;
+    hashes += Number.parseInt(hash(salt + ascii), 36)
       .toString(16)
-      .padStart(8, "0"),
-  );
-  return hashes.join("").slice(0, digits);
+      .padStart(8, "0");
+  }
+  return hashes.slice(0, digits);
 }

@@ -8,7 +8,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { safely } from "../../shared/safely.js";
-import { isSameFacts, messageFacts } from "./message-facts.js";
+import { hasFacts, messageFacts } from "./message-facts.js";
 
 export interface Follower {
   /** Takes the next message of the list. */
@@ -34,7 +34,7 @@ export type Following<Made extends Follower> = (
 interface Line<Made> {
   readonly follower: Made;
   /** What the follower has taken. */
-  readonly list: BaseMessage[];
+  list: BaseMessage[];
   /** What the latest of these messages held then, by index. */
   readonly facts: Map<number, readonly unknown[]>;
 }
@@ -65,14 +65,17 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
   };
 }
 
-function bringTo(messages: readonly BaseMessage[], { follower, list, facts }: Line<Follower>): void {
+function bringTo(messages: readonly BaseMessage[], line: Line<Follower>): void {
+  const { follower, list, facts } = line;
   const same = sameLength(messages, list, facts);
-  if (same < list.length) list.length = follower.rewind(same);
-  const from = list.length;
-  for (let index = from; index < messages.length; index += 1) {
-    const message = messages[index] as BaseMessage;
-    follower.take(message, index);
-    list.push(message);
+  const from = same < list.length ? follower.rewind(same) : same;
+  for (let index = from; index < messages.length; index += 1)
+    follower.take(messages[index] as BaseMessage, index);
+  // A new list takes a copy at once, because a list that grows is copied again and again.
+  if (from === 0) line.list = messages.slice();
+  else {
+    list.length = from;
+    for (let index = from; index < messages.length; index += 1) list.push(messages[index] as BaseMessage);
   }
   const compared = Math.max(messages.length - COMPARED_MESSAGES, 0);
   for (const index of facts.keys()) if (index < compared || index >= from) facts.delete(index);
@@ -88,9 +91,9 @@ function sameLength(
 ): number {
   const most = Math.min(messages.length, list.length);
   let same = 0;
-  while (same < most && messages[same] === list[same]) same += 1;
+  // Several times faster than `===`, which first asks of which types the values are.
+  while (same < most && Object.is(messages[same], list[same])) same += 1;
   let least = same;
-  for (const [index, before] of facts)
-    if (index < least && !isSameFacts(before, messageFacts(messages[index]))) least = index;
+  for (const [index, before] of facts) if (index < least && !hasFacts(messages[index], before)) least = index;
   return least;
 }

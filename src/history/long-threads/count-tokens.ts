@@ -29,13 +29,20 @@ export function countTokens(message: BaseMessage): number {
   const { content } = message;
   const calls = isAIMessage(message) ? message.tool_calls : undefined;
   // Counting a short text costs less than keeping the number.
-  if (typeof content === "string" && content.length < SHORT_TEXT && callsOf(message).length === 0)
+  if (typeof content === "string" && content.length < SHORT_TEXT && !mayHaveCalls(message))
     return TOKENS_PER_MESSAGE + countTextTokens(content);
   const known = counts.get(message);
   if (known !== undefined && known.content === content && known.calls === calls) return known.count;
   const count = TOKENS_PER_MESSAGE + countContent(content) + countCalls(message);
   counts.set(message, { content, calls, count });
   return count;
+}
+
+/** A message whose content is a text can only have the calls of these lists. */
+function mayHaveCalls(message: BaseMessage): boolean {
+  if (!isAIMessage(message)) return false;
+  const { tool_calls, invalid_tool_calls } = message;
+  return tool_calls?.length !== 0 || invalid_tool_calls?.length !== 0;
 }
 
 /** Says at once that a text has no such character, which is so for most: see {@link isDense}. */
@@ -72,5 +79,10 @@ export function countBlock(block: unknown): number {
 
 function countCalls(message: BaseMessage): number {
   if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
-  return countTextTokens((toJson(message.tool_calls) ?? "") + (toJson(message.invalid_tool_calls) ?? ""));
+  return countTextTokens(jsonOf(message.tool_calls) + jsonOf(message.invalid_tool_calls));
+}
+
+/** One of the two lists of a message is nearly always empty. */
+function jsonOf(list: unknown): string {
+  return Array.isArray(list) && list.length === 0 ? "[]" : (toJson(list) ?? "");
 }

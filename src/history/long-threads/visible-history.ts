@@ -54,13 +54,12 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
 
 const notes = new WeakMap<ToolMessage, BaseMessage>();
 
-/** Returns the same message object each time, because its tokens are cached by object. */
+/** Returns the same message object as long as the result stays the same, because its tokens are cached by object. */
 function tellLateResult(result: ToolMessage): BaseMessage {
+  const text = `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`;
   const known = notes.get(result);
-  if (known !== undefined) return known;
-  const note = createSummaryNote(
-    `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
-  );
+  if (known?.content === text) return known;
+  const note = createSummaryNote(text);
   notes.set(result, note);
   return note;
 }

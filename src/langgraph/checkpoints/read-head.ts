@@ -58,7 +58,8 @@ function readFromMemory(saver: object, threadId: string): unknown {
   const storage: unknown = Reflect.get(saver, "storage");
   const thread = isRecord(storage) ? storage[threadId] : undefined;
   const checkpoints = isRecord(thread) ? thread[""] : undefined;
-  return isRecord(checkpoints) ? Object.keys(checkpoints).sort().at(-1) : undefined;
+  if (!isRecord(checkpoints)) return undefined;
+  return Object.keys(checkpoints).reduce((latest, id) => (id > latest ? id : latest), "");
 }
 
 function idOf(row: unknown): unknown {

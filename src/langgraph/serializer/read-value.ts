@@ -1,7 +1,7 @@
 /** Reads what LangGraph's serializer stores: messages, `undefined` and snapshots directly. */
 
 import { isPlainObject } from "../../shared/is-plain-object.js";
-import { type MessageClasses, NAMESPACE } from "./message-classes.js";
+import { type MessageClass, type MessageClasses, NAMESPACE } from "./message-classes.js";
 
 /** A value that only LangGraph's serializer can read, and where it stands. */
 export interface Unread {
@@ -77,15 +77,26 @@ function readMessage(record: Record<string, unknown>, classes: MessageClasses): 
     return undefined;
   const messageClass = classes.byName.get(id[2]);
   if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
-  const fields: Record<string, unknown> = {};
+  const fields = readKwargs(kwargs, messageClass);
+  return fields && (messageClass.createUsual(fields) ?? new messageClass.create(fields));
+}
+
+/** The fields of a message. Most have them under their stored names, and then no other object is made. */
+function readKwargs(
+  kwargs: Record<string, unknown>,
+  { fieldOf }: MessageClass,
+): Record<string, unknown> | undefined {
+  let isUsual = true;
   for (const key of Object.keys(kwargs)) {
-    const field = messageClass.fieldOf.get(key);
-    if (field === undefined) return undefined;
-    const value = readField(kwargs[key], 0);
+    const field = fieldOf.get(key);
+    const value = field === undefined ? ODD : readField(kwargs[key], 0);
     if (value === ODD) return undefined;
-    if (value !== undefined) fields[field] = value;
+    if (value === undefined || field !== key) isUsual = false;
+    else if (value !== kwargs[key]) kwargs[key] = value;
   }
-  return new messageClass.create(fields);
+  if (isUsual) return kwargs;
+  const fields = Object.entries(kwargs).map(([key, value]) => [fieldOf.get(key), readField(value, 0)]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
 /**

@@ -30,7 +30,8 @@ export interface WindowRequest<Answer> {
   readonly maxTokens?: number | undefined;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
-  readonly send: (messages: BaseMessage[]) => Promise<Answer>;
+  /** `size` is the tokens of the messages, by our estimate. */
+  readonly send: (messages: BaseMessage[], size: number) => Promise<Answer>;
 }
 
 /** Models that refused their own dialect in this process. */
@@ -72,7 +73,7 @@ export async function askWithinWindow<Answer>(
     if (refused !== undefined && size >= refused.size) throw refused.error;
     reportChanges(input, form, overflows > 0 ? "overflow" : "window", config);
     try {
-      const answer = await send(input.messages as BaseMessage[]);
+      const answer = await send(input.messages as BaseMessage[], input.size);
       if (overflows > 0 && window !== undefined) learnWindow(model, window);
       if (form.dialect === "strict") strictModels.add(model);
       return answer;

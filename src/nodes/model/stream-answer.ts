@@ -76,8 +76,8 @@ export async function streamAnswer(
       },
     };
     const guard = { ...createGuard(request, model, hasNext, usage, config), ...settling };
-    const send = async (messages: BaseMessage[]) => {
-      usage.begin(messages);
+    const send = async (messages: BaseMessage[], size: number) => {
+      usage.begin(size);
       const guarded = await guardModel(offered, guard, config, parameters);
       return joinChunks(
         await guarded.stream(marks.messages(messages), {

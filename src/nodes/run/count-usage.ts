@@ -1,15 +1,14 @@
 import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { countTokens } from "../../history/long-threads/count-tokens.js";
-import { sumTokens } from "../../history/long-threads/measure-input.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { runRecordOf } from "./run-handle.js";
 
 /** Counts the tokens of the requests to one model for its run. */
 export interface UsageCounter {
-  /** Call it before a request is sent. */
-  readonly begin: (messages: readonly BaseMessage[]) => void;
+  /** Call it before a request is sent, with the tokens of its messages by our estimate. */
+  readonly begin: (tokens: number) => void;
   /** Counts the response to the latest request. */
   readonly addResponse: (response: BaseMessage) => void;
   /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
@@ -24,14 +23,14 @@ export interface UsageCounter {
 export function createUsageCounter(model: object, toolTokens: number, config: RunnableConfig): UsageCounter {
   const tally = runRecordOf(config)?.tally;
   const name = nameOf(model);
-  let sent: readonly BaseMessage[] = [];
+  let sent = 0;
   const add = (usage: UsageMetadata | undefined, response: number): void => {
     if (usage !== undefined) tally?.addUsage(name, usage);
-    else tally?.addEstimate(sumTokens(sent) + toolTokens + response);
+    else tally?.addEstimate(sent + toolTokens + response);
   };
   return {
-    begin: (messages) => {
-      sent = messages;
+    begin: (tokens) => {
+      sent = tokens;
     },
     addResponse: (response) =>
       add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),

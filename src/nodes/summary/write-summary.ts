@@ -120,7 +120,7 @@ async function askSummariser(
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
   const counter = createUsageCounter(model, 0, config);
-  counter.begin(messages);
+  counter.begin(sumTokens(messages));
   const guard: StreamGuardOptions = {
     wants: "whole-text",
     maxFallbackAttempts,

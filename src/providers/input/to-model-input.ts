@@ -106,7 +106,7 @@ export function prepareModelInput(
 function isSame(messages: readonly BaseMessage[], history: readonly BaseMessage[]): boolean {
   if (messages.length !== history.length) return false;
   for (let index = 0; index < history.length; index += 1)
-    if (messages[index] !== history[index]) return false;
+    if (!Object.is(messages[index], history[index])) return false;
   return true;
 }
 

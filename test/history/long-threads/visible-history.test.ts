@@ -109,3 +109,14 @@ describe("A result that came after its call was covered", () => {
     expect(outline(flattenVisible(visibleHistory(messages)))).toBe("s h2");
   });
 });
+
+it("A late result that is changed in place is told as it is now, and otherwise by the same message", () => {
+  const late = result("t1", "c");
+  const history = [human("h1"), summary("s", archive(["a1"], ["c"])), late];
+  const note = () =>
+    flattenVisible(visibleHistory(history)).find(({ text }) => text.includes("after the summary"));
+  const before = note();
+  expect(note()).toBe(before);
+  late.content = "19 °C";
+  expect(note()?.text).toContain("19 °C");
+});

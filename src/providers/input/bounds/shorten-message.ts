@@ -15,7 +15,8 @@ import { shortenObject, sizeOfJson } from "./shorten-object.js";
 
 /** The tokens of a message, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {
-  return countTokens(message) + countTextTokens(reasoningOf(message) ?? "");
+  const reasoning = reasoningOf(message);
+  return countTokens(message) + (reasoning === undefined ? 0 : countTextTokens(reasoning));
 }
 
 /** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */

@@ -20,18 +20,24 @@ export interface Bridge {
   readonly rule: RuleName;
 }
 
+const NONE: readonly Bridge[] = [];
+
 /**
  * The messages that must stand between two others, or before the first one.
  *
  * @param before The message before, without regard to system messages. Undefined if there is none.
  */
-export function bridgesBefore(message: BaseMessage, before: BaseMessage | undefined, rules: Rules): Bridge[] {
-  if (message.type === "system") return [];
+export function bridgesBefore(
+  message: BaseMessage,
+  before: BaseMessage | undefined,
+  rules: Rules,
+): readonly Bridge[] {
+  if (message.type === "system") return NONE;
   if (before === undefined && message.type !== "human" && rules["first-user"] !== undefined)
     return [{ message: createSummaryNote(OPENING), rule: "first-user" }];
   if (before?.type === "tool" && message.type === "human" && rules["user-after-tool"] !== undefined)
     return [{ message: new AIMessage(AFTER_RESULTS), rule: "user-after-tool" }];
-  return [];
+  return NONE;
 }
 
 /** The messages that must stand at the end. */

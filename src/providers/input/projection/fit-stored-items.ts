@@ -27,6 +27,8 @@ export const fitStoredItems: Step = ({ dialect }, journal) => {
   if (dialect.rules["item-id"] === undefined) return undefined;
   const used = new Set<string>();
   return (message) => {
+    // Most messages refer to nothing.
+    if (!mayRefer(message)) return message;
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
     for (const id of ids) addNoted(used, id, journal);
@@ -35,6 +37,13 @@ export const fitStoredItems: Step = ({ dialect }, journal) => {
     return withForeignId(withoutItems(message));
   };
 };
+
+function mayRefer(message: BaseMessage): boolean {
+  if (ITEM_ID.test(message.id ?? "")) return true;
+  for (const { place, name } of openaiResponses.stateFields)
+    if (message[place]?.[name] !== undefined) return true;
+  return false;
+}
 
 function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
   const { provider } = readMaker(message);

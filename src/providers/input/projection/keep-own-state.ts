@@ -17,8 +17,21 @@ import { withoutFields } from "./without-fields.js";
 
 export const keepOwnState: Step = (target) => (message) => {
   const plain = withoutVersion(message);
-  return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+  // Most responses have no state, and then nobody needs to know who wrote them.
+  if (!isAIMessage(plain) || !mayHaveState(plain)) return plain;
+  return withOwnState(plain, isOwn(message, target), target);
 };
+
+const STATE_NAMES: ReadonlySet<string> = new Set(STATE_FIELDS.map(({ name }) => name));
+
+function mayHaveState({ content, additional_kwargs, response_metadata }: AIMessage): boolean {
+  return Array.isArray(content) || hasStateName(additional_kwargs) || hasStateName(response_metadata);
+}
+
+function hasStateName(fields: object | undefined): boolean {
+  for (const name in fields) if (STATE_NAMES.has(name)) return true;
+  return false;
+}
 
 const VERSION_FIELD = "output_version";
 

@@ -40,7 +40,7 @@ const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 function withListedCalls(message: AIMessage): AIMessage {
-  if (isTextOnly(message)) return message;
+  if (isListed(message)) return message;
   const listed = recordsIn(message.tool_calls);
   const invalid = recordsIn(message.invalid_tool_calls);
   const { content } = message;
@@ -61,15 +61,18 @@ function withListedCalls(message: AIMessage): AIMessage {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Most responses that a thread keeps are a text. */
-function isTextOnly(message: AIMessage): boolean {
+/** Most responses that a thread keeps are a text, or have their calls in the list only. No list is made for them. */
+function isListed(message: AIMessage): boolean {
   const { content, tool_calls, invalid_tool_calls } = message;
-  const hasCalls = tool_calls?.length !== 0 || invalid_tool_calls?.length !== 0;
-  return typeof content === "string" && !hasCalls && !hasRawCalls(message);
+  if (typeof content !== "string" || invalid_tool_calls?.length !== 0 || hasRawCalls(message)) return false;
+  if (!Array.isArray(tool_calls)) return false;
+  for (const call of tool_calls) if (!isRecord(call) || !isSound(call)) return false;
+  return true;
 }
 
 function hasRawCalls({ additional_kwargs }: AIMessage): boolean {
-  return RAW_FIELDS.some((name) => additional_kwargs?.[name] !== undefined);
+  for (const name of RAW_FIELDS) if (additional_kwargs?.[name] !== undefined) return true;
+  return false;
 }
 
 function isCallBlock(block: unknown): boolean {

@@ -6,22 +6,32 @@
  * decides whether the field is sent: see `clients/send-reasoning.ts`.
  */
 
+import type { AIMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { mayHaveWritten } from "../../dialects/maker.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
 import type { Step, StepReason } from "./step.js";
 
-export const passReasoning: Step = (target) => (message) => {
-  if (!isAIMessage(message)) return message;
+export const passReasoning: Step = (target) => {
   const isDemanded = target.dialect.rules["missing-reasoning"] !== undefined;
-  if (!isDemanded && message.additional_kwargs?.[REASONING_FIELD] === undefined) return message;
-  const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
-  if (!isDemanded) return copyMessage(message, { additional_kwargs: others });
-  const reasoning = mayHaveWritten(message, target) ? (reasoningOf(message) ?? "") : "";
-  if (written === reasoning) return message;
-  return copyMessage(message, { additional_kwargs: { ...others, [REASONING_FIELD]: reasoning } });
+  return (message) => {
+    if (!isAIMessage(message)) return message;
+    const written: unknown = message.additional_kwargs?.[REASONING_FIELD];
+    if (!isDemanded) return written === undefined ? message : withoutReasoning(message);
+    const own = reasoningOf(message) ?? "";
+    const reasoning = own !== "" && mayHaveWritten(message, target) ? own : "";
+    if (written === reasoning) return message;
+    return copyMessage(message, {
+      additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: reasoning },
+    });
+  };
 };
+
+function withoutReasoning(message: AIMessage): AIMessage {
+  const { [REASONING_FIELD]: _, ...additional_kwargs } = message.additional_kwargs;
+  return copyMessage(message, { additional_kwargs });
+}
 
 export const whyPassReasoning: StepReason = ({ after, target }) => {
   if (target.dialect.rules["missing-reasoning"] === undefined)

@@ -57,6 +57,7 @@ interface GroupPlace extends Place {
   readonly formed: number;
   readonly runStart: number;
   readonly sent: number;
+  readonly size: number;
   readonly before: BaseMessage | undefined;
   readonly noted: number;
 }
@@ -76,8 +77,8 @@ export class Projection implements Follower {
   readonly #places = new Places<GroupPlace>();
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
-  /** For each message that is sent, the tokens up to its end. They are counted when somebody asks. */
-  readonly #sizes: number[] = [];
+  /** The tokens of the messages that are sent. */
+  #size = 0;
   /** The formed messages from here on wait. They have one role. */
   #runStart = 0;
   /** The message before them, without regard to system messages. */
@@ -103,7 +104,10 @@ export class Projection implements Follower {
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
-      for (const message of this.#waiting(this.#log)) this.#sent.push(message);
+      const from = this.#sent.length;
+      this.#sendWaiting(this.#sent, this.#log);
+      for (let index = from; index < this.#sent.length; index += 1)
+        this.#size += sizeOf(this.#sent[index] as BaseMessage);
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -111,10 +115,10 @@ export class Projection implements Follower {
   }
 
   rewind(length: number): number {
-    const { taken, formed, runStart, sent, before, noted } = this.#places.rewind(length) ?? NOWHERE;
+    const { taken, formed, runStart, sent, size, before, noted } = this.#places.rewind(length) ?? NOWHERE;
     this.#formed.length = formed;
     this.#sent.length = sent;
-    this.#sizes.length = Math.min(this.#sizes.length, sent);
+    this.#size = size;
     this.#runStart = runStart;
     this.#before = before;
     this.#journal.rewind(noted);
@@ -133,20 +137,19 @@ export class Projection implements Follower {
 
   /** The tokens of these messages, by our estimate. */
   size(): number {
-    for (let index = this.#sizes.length; index < this.#sent.length; index += 1)
-      this.#sizes.push((this.#sizes.at(-1) ?? 0) + sizeOf(this.#sent[index] as BaseMessage));
-    return (this.#sizes.at(-1) ?? 0) + sumOf(this.#end());
+    return this.#size + sumOf(this.#end());
   }
 
   /** The messages that wait, and what must stand after them. */
   #end(log?: ProjectionLog): BaseMessage[] {
     const run = this.#formed[this.#runStart];
     const last = run === undefined || run.type === "system" ? this.#before : run;
-    const waiting = this.#waiting(log);
+    const end: BaseMessage[] = [];
+    this.#sendWaiting(end, log);
     const bridges = bridgesAfter(last, this.#target.dialect.rules);
     const messages = bridges.map(({ message }) => message);
     log?.sent(0, messages, bridges);
-    return [...waiting, ...messages];
+    return end.concat(messages);
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
@@ -158,24 +161,28 @@ export class Projection implements Follower {
     return formed;
   }
 
-  /** The messages that wait, as they are sent. */
-  #waiting(log?: ProjectionLog): BaseMessage[] {
+  /** Adds the messages that wait to a list, as they are sent. */
+  #sendWaiting(sent: BaseMessage[], log?: ProjectionLog): void {
     const { rules } = this.#target.dialect;
     const first = this.#formed[this.#runStart];
-    if (first === undefined) return [];
+    if (first === undefined) return;
     const bridges = bridgesBefore(first, this.#before, rules);
+    const from = sent.length;
     // Nearly every message is sent alone.
     if (bridges.length === 0 && this.#formed.length === this.#runStart + 1) {
-      const passed = this.#passReasoning(first, 0);
-      const alone = passed === undefined ? [] : [passed];
-      log?.sent(1, alone, bridges);
-      return alone;
+      this.#send(first, sent);
+      log?.sent(1, sent.slice(from), bridges);
+      return;
     }
     const run = this.#formed.slice(this.#runStart);
-    const messages = [...bridges.map(({ message }) => message), ...mergeRun(run)];
-    const sent = messages.flatMap((message) => this.#passReasoning(message, 0) ?? []);
-    log?.sent(run.length, sent, bridges);
-    return sent;
+    for (const { message } of bridges) this.#send(message, sent);
+    for (const message of mergeRun(run)) this.#send(message, sent);
+    log?.sent(run.length, sent.slice(from), bridges);
+  }
+
+  #send(message: BaseMessage, sent: BaseMessage[]): void {
+    const passed = this.#passReasoning(message, 0);
+    if (passed !== undefined) sent.push(passed);
   }
 
   #here(taken: number): GroupPlace {
@@ -184,6 +191,7 @@ export class Projection implements Follower {
       formed: this.#formed.length,
       runStart: this.#runStart,
       sent: this.#sent.length,
+      size: this.#size,
       before: this.#before,
       noted: this.#journal.length,
     };
@@ -209,4 +217,12 @@ function sumOf(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
-const NOWHERE: GroupPlace = { taken: 0, formed: 0, runStart: 0, sent: 0, before: undefined, noted: 0 };
+const NOWHERE: GroupPlace = {
+  taken: 0,
+  formed: 0,
+  runStart: 0,
+  sent: 0,
+  size: 0,
+  before: undefined,
+  noted: 0,
+};

@@ -37,10 +37,10 @@ export const renameCalls: Step = ({ dialect }, journal) => {
     ids = NONE;
     if (calls.length === 0) return message;
     ids = calls.map(({ id = "" }, place) => {
-      const isFree = dialect.callId.test(id) && !used.has(id);
-      const free = isFree ? id : deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
-      addNoted(used, free, journal);
-      return free;
+      if (dialect.callId.test(id) && addNoted(used, id, journal)) return id;
+      const derived = deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
+      addNoted(used, derived, journal);
+      return derived;
     });
     if (calls.every(({ id }, place) => id === ids[place])) return message;
     const renamed = calls.map((call, place) => ({ ...call, id: ids[place] ?? "" }));
