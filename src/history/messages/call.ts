@@ -66,6 +66,23 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
 }
 
+/**
+ * Whether the call of a sound message at an index of `callsOf` has this id. False says nothing. Nothing is allocated for
+ * it: a list of 100,000 messages is asked for each of its results.
+ */
+export function isListedAt(message: BaseMessage, index: number, id: string): boolean {
+  const entry = isAIMessage(message) ? message.tool_calls?.[index] : undefined;
+  return entry !== undefined && idIn(entry) === id;
+}
+
+/** How many calls a sound message has. */
+export function countCalls(message: BaseMessage): number {
+  if (!isAIMessage(message)) return 0;
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls);
+  return isPlain ? (tool_calls?.length ?? 0) : callsOf(message).length;
+}
+
 /** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
@@ -98,10 +115,14 @@ export function unlistedBlocks(
 
 /** Reads the entry of a list of calls, or a block. */
 export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "valid"): Call {
-  // A Responses API block has an item id as well as the call id that its result names.
-  const id = entry["call_id"] ?? entry["id"];
   const name = entry["name"];
-  return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };
+  return { id: idIn(entry), name: typeof name === "string" ? name : "", kind };
+}
+
+/** A Responses API block has an item id as well as the call id that its result names. */
+function idIn(entry: Readonly<Record<string, unknown>>): string {
+  const id = entry["call_id"] ?? entry["id"];
+  return typeof id === "string" ? id : "";
 }
 
 /** The arguments of an entry or a block, unparsed. */

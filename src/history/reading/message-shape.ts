@@ -3,7 +3,7 @@
  * client or another agent can write anything into a state.
  */
 
-import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { recordsIn } from "../../shared/records-in.js";
 import { isAIMessage } from "../messages/call.js";
@@ -116,21 +116,26 @@ export function isSmallAndSound(message: BaseMessage): boolean {
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
 function hasShape(message: BaseMessage): boolean {
   const { type, id, name, content, additional_kwargs, response_metadata } = message;
-  if (!isTextOrMissing(id) || !isTextOrMissing(name) || !isRecord(response_metadata)) return false;
+  if (!isTextOrMissing(id) || !isTextOrMissing(name)) return false;
+  if (!isRecord(response_metadata) || !isRecord(additional_kwargs)) return false;
   if (!isText(content) && mendContent(content) !== content) return false;
-  if (mendKwargs(additional_kwargs) !== additional_kwargs) return false;
+  const { tool_calls: rawCalls } = additional_kwargs;
+  if (!isNone(rawCalls) && mendRawCalls(rawCalls) !== rawCalls) return false;
   if (type === "tool") return isText((message as ToolMessage).tool_call_id);
   if (type === "generic") return isText((message as ChatMessage).role);
-  if (!isAIMessage(message)) return true;
+  if (!isAIMessage(message)) return isText(type);
   const { tool_calls, invalid_tool_calls } = message;
-  if (mendCalls(tool_calls) !== tool_calls || mendCalls(invalid_tool_calls) !== invalid_tool_calls)
-    return false;
-  return hasUsableArguments(message);
+  if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
+  return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
 }
 
-function hasUsableArguments({ tool_calls }: AIMessage): boolean {
-  if (tool_calls !== undefined)
-    for (const { args } of tool_calls) if (args !== undefined && !isRecord(args)) return false;
+/** Most lists of calls are so. */
+function isNone(list: unknown): list is undefined | [] {
+  return list === undefined || (Array.isArray(list) && list.length === 0);
+}
+
+function hasUsableArguments(calls: readonly { readonly args?: unknown }[]): boolean {
+  for (const { args } of calls) if (args !== undefined && !isRecord(args)) return false;
   return true;
 }
 

@@ -37,8 +37,12 @@ function roomAfterFields(message: object, most: number): number {
   // Reading a value by the key of a `for in` loop is faster than any other way.
   for (const key in message) {
     const value: unknown = message[key as never];
-    if (typeof value === "bigint") return -1;
-    if (typeof value !== "object" || value === null || key === "lc_namespace") continue;
+    if (value === undefined || value === true || typeof value === "string") continue;
+    if (typeof value !== "object") {
+      if (typeof value === "bigint") return -1;
+      continue;
+    }
+    if (value === null || key === "lc_namespace") continue;
     room = key === "lc_kwargs" ? roomAfterKwargs(value, message, room) : roomAfter(value, MOST_NESTED, room);
     if (room < 0) return room;
   }
@@ -70,9 +74,10 @@ function roomAfter(value: object, levels: number, room: number): number {
       left = roomAfterItem(value[index], levels, left);
     return left;
   }
+  if ((value as { lc?: unknown }).lc !== undefined) return -1;
   if (Object.getPrototypeOf(value) !== PLAIN) return -1;
   for (const key in value) {
-    if (key === "lc" || key === "lc_serializable") return -1;
+    if (key === "lc_serializable") return -1;
     left = roomAfterItem(value[key as never], levels, left);
     if (left < 0) return left;
   }

@@ -1,6 +1,6 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Group, placeOfCall } from "../calls/group.js";
-import { type Call, callsOf } from "../messages/call.js";
+import { type Call, callsOf, countCalls, isListedAt } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
 import { isListed } from "../reading/read-messages.js";
@@ -15,39 +15,59 @@ type Report = (repair: Repair) => void;
  */
 export function closeInOrder(list: readonly unknown[], report: Report): BaseMessage[] | undefined {
   const given = list as BaseMessage[];
+  if (list.length > 0 && !isListed(list[0])) return undefined;
   let closed: BaseMessage[] | undefined;
-  let start = 0;
-  let head = given[0];
-  if (list.length > 0 && !isListed(head)) return undefined;
-  while (start < list.length && head !== undefined) {
-    // A result without a call before it.
-    if (isResult(head)) return undefined;
-    const calls = callsOf(head);
-    let results: (ToolMessage | undefined)[] | undefined;
-    let call = 0;
-    let end = start + 1;
-    let next = given[end];
-    for (; end < list.length; end += 1, next = given[end]) {
-      if (!isListed(next)) return undefined;
-      if (!isResult(next)) break;
-      const answered = callFrom(calls, call, callIdOf(next));
-      if (answered === undefined) return undefined;
-      if (answered > call) results ??= given.slice(start + 1, end) as ToolMessage[];
-      if (results !== undefined) results[answered] = next;
-      call = answered + 1;
-    }
-    if (results === undefined && call === calls.length) {
+  for (let start = 0, end = 0; start < list.length; start = end) {
+    end = endOfGroup(list, start);
+    if (end < 0) return undefined;
+    if (isComplete(given, start, end)) {
       if (closed !== undefined)
         for (let index = start; index < end; index += 1) closed.push(given[index] as BaseMessage);
-    } else {
-      results ??= given.slice(start + 1, end) as ToolMessage[];
-      closed ??= given.slice(0, start);
-      closeGroup({ head, calls, results, start, end }, next, closed, report);
+      continue;
     }
-    start = end;
-    head = next;
+    const group = groupInOrder(given, start, end);
+    if (group === undefined) return undefined;
+    closed ??= given.slice(0, start);
+    closeGroup(group, given[end], closed, report);
   }
   return closed ?? given;
+}
+
+/** The index after the results that follow a message; -1 if a value up to there, which is read too, is not a message. */
+function endOfGroup(list: readonly unknown[], start: number): number {
+  let end = start + 1;
+  for (; end < list.length; end += 1) {
+    const next = list[end];
+    if (!isListed(next)) return -1;
+    if (!isResult(next)) break;
+  }
+  return end;
+}
+
+/** Whether the messages of a group are a head and a result for each of its calls, in call order. */
+function isComplete(given: readonly BaseMessage[], start: number, end: number): boolean {
+  const head = given[start] as BaseMessage;
+  if (isResult(head) || countCalls(head) !== end - start - 1) return false;
+  for (let index = start + 1; index < end; index += 1)
+    if (!isListedAt(head, index - start - 1, callIdOf(given[index] as ToolMessage))) return false;
+  return true;
+}
+
+/** A group whose results are in call order; undefined if they are not, or answer no call of its head. */
+function groupInOrder(given: readonly BaseMessage[], start: number, end: number): Group | undefined {
+  const head = given[start] as BaseMessage;
+  if (isResult(head)) return undefined;
+  const calls = callsOf(head);
+  const results: (ToolMessage | undefined)[] = calls.map(() => undefined);
+  let call = 0;
+  for (let index = start + 1; index < end; index += 1) {
+    const result = given[index] as ToolMessage;
+    const answered = callFrom(calls, call, callIdOf(result));
+    if (answered === undefined) return undefined;
+    results[answered] = result;
+    call = answered + 1;
+  }
+  return { head, calls, results, start, end };
 }
 
 /** The first call with this id that is not before another one. */
