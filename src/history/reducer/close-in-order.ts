@@ -11,26 +11,34 @@ type Report = (repair: Repair) => void;
  * Closes the calls of a list in which no result has to move and no message has to change. Most lists are so. They are
  * read once, and nothing is kept of the groups that are complete.
  *
- * @returns The same array if no call was open. Undefined if the list is not so; then what was reported does not count.
+ * @returns The same array if no call was open. Undefined if the list is not so; then nothing was reported.
  */
 export function closeInOrder(list: readonly unknown[], report: Report): BaseMessage[] | undefined {
   const given = list as BaseMessage[];
+  const incomplete: Group[] = [];
   if (list.length > 0 && !isListed(list[0])) return undefined;
-  let closed: BaseMessage[] | undefined;
   for (let start = 0, end = 0; start < list.length; start = end) {
     end = endOfGroup(list, start);
     if (end < 0) return undefined;
-    if (isComplete(given, start, end)) {
-      if (closed !== undefined)
-        for (let index = start; index < end; index += 1) closed.push(given[index] as BaseMessage);
-      continue;
-    }
+    if (isComplete(given, start, end)) continue;
     const group = groupInOrder(given, start, end);
     if (group === undefined) return undefined;
-    closed ??= given.slice(0, start);
-    closeGroup(group, given[end], closed, report);
+    if (group.results.includes(undefined)) incomplete.push(group);
   }
-  return closed ?? given;
+  return incomplete.length === 0 ? given : closeGroups(given, incomplete, report);
+}
+
+/** The list with a placeholder for each call without a result in these groups. */
+function closeGroups(given: readonly BaseMessage[], groups: readonly Group[], report: Report): BaseMessage[] {
+  const closed: BaseMessage[] = [];
+  let copied = 0;
+  for (const group of groups) {
+    for (; copied < group.start; copied += 1) closed.push(given[copied] as BaseMessage);
+    closeGroup(group, given[group.end], closed, report);
+    copied = group.end;
+  }
+  for (; copied < given.length; copied += 1) closed.push(given[copied] as BaseMessage);
+  return closed;
 }
 
 /** The index after the results that follow a message; -1 if a value up to there, which is read too, is not a message. */
@@ -44,7 +52,10 @@ function endOfGroup(list: readonly unknown[], start: number): number {
   return end;
 }
 
-/** Whether the messages of a group are a head and a result for each of its calls, in call order. */
+/**
+ * Whether the messages of a group are a head and a result for each of its calls, in call order. False says nothing, if a
+ * call is not in `tool_calls`. Most groups are so, and nothing is allocated to find that.
+ */
 function isComplete(given: readonly BaseMessage[], start: number, end: number): boolean {
   const head = given[start] as BaseMessage;
   if (isResult(head) || countCalls(head) !== end - start - 1) return false;

@@ -35,12 +35,12 @@ export interface RepairedHistory {
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
-  const inOrder = reporting((report) => closeInOrder(list, report));
-  if (inOrder.messages !== undefined) return { ...inOrder, messages: inOrder.messages };
+  const repairs: Repair[] = [];
+  const report = (repair: Repair) => void repairs.push(repair);
+  const inOrder = closeInOrder(list, report);
+  if (inOrder !== undefined) return { messages: inOrder, repairs };
   const isSound = isMessageList(list);
-  const { messages: repaired, repairs } = reporting((report) =>
-    arranged(isSound ? list : readMessages(list, report), report),
-  );
+  const repaired = arranged(isSound ? list : readMessages(list, report), report);
   return { messages: repairs.length === 0 && isSound ? list : repaired, repairs };
 }
 
@@ -49,13 +49,4 @@ function arranged(given: readonly BaseMessage[], report: (repair: Repair) => voi
   const repaired: BaseMessage[] = [];
   for (const [index, group] of groups.entries()) closeGroup(group, groups[index + 1]?.head, repaired, report);
   return repaired;
-}
-
-function reporting<Messages>(repair: (report: (repair: Repair) => void) => Messages): {
-  messages: Messages;
-  repairs: Repair[];
-} {
-  const repairs: Repair[] = [];
-  const messages = repair((made) => void repairs.push(made));
-  return { messages, repairs };
 }

@@ -1,5 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { isDerivedId } from "../../../src/history/messages/message-id.js";
 import {
   callIdOf,
   createPlaceholder,
@@ -72,6 +73,14 @@ describe("The id of a placeholder", () => {
       idOf(call, "superseded", place),
     ];
     expect(new Set(ids).size).toBe(4);
+  });
+
+  it("is known as an id of this library", () => {
+    expect([idOf(call, "unrecorded", place), "call_1", undefined].map(isDerivedId)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it("is saved with it", () => {
