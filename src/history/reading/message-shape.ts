@@ -3,7 +3,7 @@
  * client or another agent can write anything into a state.
  */
 
-import type { BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { recordsIn } from "../../shared/records-in.js";
 import { isAIMessage } from "../messages/call.js";
@@ -116,17 +116,20 @@ export function isSmallAndSound(message: BaseMessage): boolean {
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
 function hasShape(message: BaseMessage): boolean {
   const { type, id, name, content, additional_kwargs, response_metadata } = message;
-  if (!isTextOrMissing(id) || !isTextOrMissing(name)) return false;
+  if (typeof id !== "string" && !isMissing(id)) return false;
+  if (name !== undefined && !isTextOrMissing(name)) return false;
   if (!isRecord(response_metadata) || !isRecord(additional_kwargs)) return false;
-  if (!isText(content) && mendContent(content) !== content) return false;
+  if (typeof content !== "string" && mendContent(content) !== content) return false;
   const { tool_calls: rawCalls } = additional_kwargs;
-  if (!isNone(rawCalls) && mendRawCalls(rawCalls) !== rawCalls) return false;
+  if (rawCalls !== undefined && mendRawCalls(rawCalls) !== rawCalls) return false;
+  if (type === "ai") {
+    const { tool_calls, invalid_tool_calls } = message as AIMessage;
+    if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
+    return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
+  }
   if (type === "tool") return isText((message as ToolMessage).tool_call_id);
   if (type === "generic") return isText((message as ChatMessage).role);
-  if (!isAIMessage(message)) return isText(type);
-  const { tool_calls, invalid_tool_calls } = message;
-  if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
-  return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
+  return isText(type);
 }
 
 /** Most lists of calls are so. */
