@@ -60,9 +60,10 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   const hasBlocks = Array.isArray(content) && content.some(isCallBlock);
   if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
 
-  const calls: Call[] = [];
-  addCalls(calls, tool_calls, "valid");
-  addCalls(calls, invalid_tool_calls, "invalid");
+  const valid = recordsIn(tool_calls).map(readValid);
+  const calls = isEmpty(invalid_tool_calls)
+    ? valid
+    : [...valid, ...recordsIn(invalid_tool_calls).map(readInvalid)];
   return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
 }
 
@@ -119,6 +120,9 @@ export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "v
   return { id: idIn(entry), name: typeof name === "string" ? name : "", kind };
 }
 
+const readValid = (entry: Record<string, unknown>): Call => readCall(entry);
+const readInvalid = (entry: Record<string, unknown>): Call => readCall(entry, "invalid");
+
 /** A Responses API block has an item id as well as the call id that its result names. */
 function idIn(entry: Readonly<Record<string, unknown>>): string {
   const id = entry["call_id"] ?? entry["id"];
@@ -139,11 +143,6 @@ export function indexesById(calls: readonly { readonly id: string }[]): Map<stri
 
 function isEmpty(list: unknown): boolean {
   return !Array.isArray(list) || list.length === 0;
-}
-
-function addCalls(calls: Call[], list: unknown, kind: Call["kind"]): void {
-  if (!Array.isArray(list)) return;
-  for (const entry of list) if (isRecord(entry)) calls.push(readCall(entry, kind));
 }
 
 function isCallBlock(block: unknown): block is Record<string, unknown> {

@@ -1,11 +1,16 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { type Group, placeOfCall } from "../calls/group.js";
+import { placeOfCall } from "../calls/group.js";
 import { type Call, callsOf, countCalls, isListedAt } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
 import { isListed } from "../reading/read-messages.js";
 
-type Report = (repair: Repair) => void;
+/** A placeholder, and the index of the message before which it stands. */
+interface Closing {
+  readonly at: number;
+  readonly call: Call;
+  readonly message: ToolMessage;
+}
 
 /**
  * Closes the calls of a list in which no result has to move and no message has to change. Most lists are so. They are
@@ -13,32 +18,20 @@ type Report = (repair: Repair) => void;
  *
  * @returns The same array if no call was open. Undefined if the list is not so; then nothing was reported.
  */
-export function closeInOrder(list: readonly unknown[], report: Report): BaseMessage[] | undefined {
+export function closeInOrder(
+  list: readonly unknown[],
+  report: (repair: Repair) => void,
+): BaseMessage[] | undefined {
   const given = list as BaseMessage[];
-  const incomplete: Group[] = [];
+  const closings: Closing[] = [];
   if (list.length > 0 && !isListed(list[0])) return undefined;
   for (let start = 0, end = 0; start < list.length; start = end) {
     end = endOfGroup(list, start);
     if (end < 0) return undefined;
-    if (isComplete(given, start, end)) continue;
-    const group = groupInOrder(given, start, end);
-    if (group === undefined) return undefined;
-    if (group.results.includes(undefined)) incomplete.push(group);
+    if (!isComplete(given, start, end) && !closeGroup(given, start, end, closings)) return undefined;
   }
-  return incomplete.length === 0 ? given : closeGroups(given, incomplete, report);
-}
-
-/** The list with a placeholder for each call without a result in these groups. */
-function closeGroups(given: readonly BaseMessage[], groups: readonly Group[], report: Report): BaseMessage[] {
-  const closed: BaseMessage[] = [];
-  let copied = 0;
-  for (const group of groups) {
-    for (; copied < group.start; copied += 1) closed.push(given[copied] as BaseMessage);
-    closeGroup(group, given[group.end], closed, report);
-    copied = group.end;
-  }
-  for (; copied < given.length; copied += 1) closed.push(given[copied] as BaseMessage);
-  return closed;
+  for (const { call, message } of closings) report(createRepair({ kind: "call-closed", call, message }));
+  return closings.length === 0 ? given : withClosings(given, closings);
 }
 
 /** The index after the results that follow a message; -1 if a value up to there, which is read too, is not a message. */
@@ -64,21 +57,26 @@ function isComplete(given: readonly BaseMessage[], start: number, end: number): 
   return true;
 }
 
-/** A group whose results are in call order; undefined if they are not, or answer no call of its head. */
-function groupInOrder(given: readonly BaseMessage[], start: number, end: number): Group | undefined {
+/** Closes the calls without a result. Returns whether the results are in call order, and each answers a call. */
+function closeGroup(given: readonly BaseMessage[], start: number, end: number, closings: Closing[]): boolean {
   const head = given[start] as BaseMessage;
-  if (isResult(head)) return undefined;
+  if (isResult(head)) return false;
   const calls = callsOf(head);
-  const results: (ToolMessage | undefined)[] = calls.map(() => undefined);
-  let call = 0;
-  for (let index = start + 1; index < end; index += 1) {
-    const result = given[index] as ToolMessage;
-    const answered = callFrom(calls, call, callIdOf(result));
-    if (answered === undefined) return undefined;
-    results[answered] = result;
-    call = answered + 1;
+  let next = 0;
+  for (let index = start + 1; index <= end; index += 1) {
+    // After the last result, all calls that are left are open.
+    const answered =
+      index === end ? calls.length : callFrom(calls, next, callIdOf(given[index] as ToolMessage));
+    if (answered === undefined) return false;
+    for (; next < answered; next += 1) {
+      const call = calls[next] as Call;
+      const cause = causeInHistory(call, given[end]);
+      const message = createPlaceholder(call, cause, placeOfCall({ head, start }, next));
+      closings.push({ at: index, call, message });
+    }
+    next += 1;
   }
-  return { head, calls, results, start, end };
+  return true;
 }
 
 /** The first call with this id that is not before another one. */
@@ -87,26 +85,15 @@ function callFrom(calls: readonly Call[], first: number, id: string): number | u
   return undefined;
 }
 
-/**
- * Adds the messages of a group to a list, with a placeholder for each call without a result.
- *
- * @param next The head of the next group.
- */
-export function closeGroup(
-  group: Group,
-  next: BaseMessage | undefined,
-  to: BaseMessage[],
-  report: Report,
-): void {
-  to.push(group.head);
-  for (const [index, call] of group.calls.entries()) {
-    const result = group.results[index];
-    if (result !== undefined) {
-      to.push(result);
-      continue;
-    }
-    const message = createPlaceholder(call, causeInHistory(call, next), placeOfCall(group, index));
-    report(createRepair({ kind: "call-closed", call, message }));
-    to.push(message);
+/** The list with the placeholders. */
+function withClosings(given: readonly BaseMessage[], closings: readonly Closing[]): BaseMessage[] {
+  // An array that grows leaves behind twice what it holds.
+  const closed = new Array<BaseMessage>(given.length + closings.length);
+  let copied = 0;
+  for (const [index, { at, message }] of closings.entries()) {
+    for (; copied < at; copied += 1) closed[copied + index] = given[copied] as BaseMessage;
+    closed[at + index] = message;
   }
+  for (; copied < given.length; copied += 1) closed[copied + closings.length] = given[copied] as BaseMessage;
+  return closed;
 }

@@ -1,9 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { placeOfCall } from "../calls/group.js";
 import { callsOf } from "../messages/call.js";
-import type { Repair } from "../messages/repair.js";
+import { createRepair, type Repair } from "../messages/repair.js";
+import { causeInHistory, createPlaceholder } from "../messages/result.js";
 import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
-import { closeGroup, closeInOrder } from "./close-in-order.js";
+import { closeInOrder } from "./close-in-order.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -46,7 +48,15 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
 
 function arranged(given: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
   const groups = arrangeMessages(given, callsOf, report);
-  const repaired: BaseMessage[] = [];
-  for (const [index, group] of groups.entries()) closeGroup(group, groups[index + 1]?.head, repaired, report);
-  return repaired;
+  return groups.flatMap((group, index) => [
+    group.head,
+    ...group.calls.map((call, place) => {
+      const result = group.results[place];
+      if (result !== undefined) return result;
+      const cause = causeInHistory(call, groups[index + 1]?.head);
+      const message = createPlaceholder(call, cause, placeOfCall(group, place));
+      report(createRepair({ kind: "call-closed", call, message }));
+      return message;
+    }),
+  ]);
 }
