@@ -18,7 +18,7 @@ import { callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { isReadBack } from "../messages/read-back.js";
-import { isSmallAndSound, mendMessage } from "./message-shape.js";
+import { isSmallAndSound, mendMessage, mendOther } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -68,7 +68,7 @@ export function isMessage(value: unknown): value is BaseMessage {
     if (isMarked(value) && isSmallAndSound(value)) return true;
     if (!BaseMessage.isInstance(value)) return false;
     assertReadable(value);
-    return mendMessage(value) === value;
+    return mendOther(value) === value;
   } catch {
     return false;
   }

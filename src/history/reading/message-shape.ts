@@ -95,22 +95,25 @@ const MANY_VALUES = 1_000_000;
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
-  return isSound(message) ? message : mendFields(message);
+  return isSmallAndSound(message) ? message : mendOther(message);
 }
 
-/** Whether the message is sound without doubt. Most are, and the others are looked at more closely. */
-function isSound(message: BaseMessage): boolean {
-  if (isSmallAndSound(message)) return true;
+/** The same for a message of which {@link isSmallAndSound} is false. */
+export function mendOther<T extends BaseMessage>(message: T): T {
+  return isLargeAndSound(message) ? message : mendFields(message);
+}
+
+/** Whether the message is sound without doubt, and has few values. All of them were read. Most messages are so. */
+export function isSmallAndSound(message: BaseMessage): boolean {
+  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
+}
+
+function isLargeAndSound(message: BaseMessage): boolean {
   if (!hasShape(message)) return false;
   if (storable.has(message)) return true;
   if (!hasPlainFields(message, MANY_VALUES)) return false;
   storable.add(message);
   return true;
-}
-
-/** The same for a message with few values. All of them were read. */
-export function isSmallAndSound(message: BaseMessage): boolean {
-  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
 }
 
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
