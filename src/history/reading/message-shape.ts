@@ -135,7 +135,7 @@ function hasShape(message: BaseMessage): boolean {
   return isText(type);
 }
 
-/** Most lists of calls are so. */
+/** Whether a list of calls is missing or empty, as most are. */
 function isNone(list: unknown): list is undefined | [] {
   return list === undefined || (Array.isArray(list) && list.length === 0);
 }
