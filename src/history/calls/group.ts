@@ -171,6 +171,6 @@ export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
 }
 
 /** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */
-export function placeOfCall({ head, start }: Group, index: number): string {
+export function placeOfCall({ head, start }: Pick<Group, "head" | "start">, index: number): string {
   return `${head.id || start}:${index}`;
 }

@@ -60,10 +60,28 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   const hasBlocks = Array.isArray(content) && content.some(isCallBlock);
   if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
 
-  const calls: Call[] = [];
-  addCalls(calls, tool_calls, "valid");
-  addCalls(calls, invalid_tool_calls, "invalid");
+  const valid = recordsIn(tool_calls).map(readValid);
+  const calls = isEmpty(invalid_tool_calls)
+    ? valid
+    : [...valid, ...recordsIn(invalid_tool_calls).map(readInvalid)];
   return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
+}
+
+/**
+ * Whether the call of a sound message at an index of `callsOf` has this id. False says nothing. Nothing is allocated for
+ * it: a list of 100,000 messages is asked for each of its results.
+ */
+export function isListedAt(message: BaseMessage, index: number, id: string): boolean {
+  const entry = isAIMessage(message) ? message.tool_calls?.[index] : undefined;
+  return entry !== undefined && idIn(entry) === id;
+}
+
+/** How many calls a sound message has. */
+export function countCalls(message: BaseMessage): number {
+  if (!isAIMessage(message)) return 0;
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls);
+  return isPlain ? (tool_calls?.length ?? 0) : callsOf(message).length;
 }
 
 /** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
@@ -98,10 +116,17 @@ export function unlistedBlocks(
 
 /** Reads the entry of a list of calls, or a block. */
 export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "valid"): Call {
-  // A Responses API block has an item id as well as the call id that its result names.
-  const id = entry["call_id"] ?? entry["id"];
   const name = entry["name"];
-  return { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "", kind };
+  return { id: idIn(entry), name: typeof name === "string" ? name : "", kind };
+}
+
+const readValid = (entry: Record<string, unknown>): Call => readCall(entry);
+const readInvalid = (entry: Record<string, unknown>): Call => readCall(entry, "invalid");
+
+/** A Responses API block has an item id as well as the call id that its result names. */
+function idIn(entry: Readonly<Record<string, unknown>>): string {
+  const id = entry["call_id"] ?? entry["id"];
+  return typeof id === "string" ? id : "";
 }
 
 /** The arguments of an entry or a block, unparsed. */
@@ -118,11 +143,6 @@ export function indexesById(calls: readonly { readonly id: string }[]): Map<stri
 
 function isEmpty(list: unknown): boolean {
   return !Array.isArray(list) || list.length === 0;
-}
-
-function addCalls(calls: Call[], list: unknown, kind: Call["kind"]): void {
-  if (!Array.isArray(list)) return;
-  for (const entry of list) if (isRecord(entry)) calls.push(readCall(entry, kind));
 }
 
 function isCallBlock(block: unknown): block is Record<string, unknown> {

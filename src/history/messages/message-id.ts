@@ -18,9 +18,19 @@ export function deriveId(message: BaseMessage, previousId: string, salt = 0): st
   return hashText(parts.join("\n")).slice(0, 32);
 }
 
+/**
+ * The id of a placeholder. It is not hashed: its parts are short, they say all that distinguishes it from other messages,
+ * and a list can need thousands of placeholders.
+ *
+ * @param place Identifies the call among all calls of its list.
+ */
+export function placeholderId(place: string, cause: string, callId: string): string {
+  return `placeholder:${place}:${cause}:${callId}`;
+}
+
 /** Whether this library has derived the id. Ids of LangGraph and of providers have another form. */
 export function isDerivedId(id: string | undefined): boolean {
-  return id !== undefined && /^[0-9a-f]{32}$/.test(id);
+  return id !== undefined && /^([0-9a-f]{32}$|placeholder:)/.test(id);
 }
 
 /** A derived id that is not yet taken. */

@@ -42,8 +42,9 @@ export type Repair = RepairDetail & { readonly key: string };
 /** The kind of a repair. */
 export type RepairKind = Repair["kind"];
 
+/** @param detail It becomes the repair itself: a list can need thousands, and a copy costs more than all the rest. */
 export function createRepair<Detail extends RepairDetail>(detail: Detail): Detail & { key: string } {
-  return { ...detail, key: `${detail.kind}:${subjectOf(detail)}` };
+  return Object.assign(detail, { key: `${detail.kind}:${subjectOf(detail)}` });
 }
 
 function subjectOf(detail: RepairDetail): string {

@@ -4,7 +4,7 @@ import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "./call.js";
 import { copyMessage } from "./copy-message.js";
 import { MARKS } from "./marks.js";
-import { deriveId } from "./message-id.js";
+import { placeholderId } from "./message-id.js";
 
 /** The content of a result that would be empty: some providers refuse one. */
 export const NO_OUTPUT = "(no output)";
@@ -104,15 +104,12 @@ export function causeInText(message: BaseMessage): PlaceholderCause | undefined 
 
 /** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
 export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
-  const placeholder = new ToolMessage({
+  return new ToolMessage({
+    id: placeholderId(place, cause, call.id),
     content: placeholderText(call, cause),
     tool_call_id: call.id,
     name: call.name,
     status: "error",
     additional_kwargs: { [PLACEHOLDER_KEY]: cause },
   });
-  placeholder.id = deriveId(placeholder, place);
-  // Serialization reads `lc_kwargs`, not the fields.
-  placeholder.lc_kwargs["id"] = placeholder.id;
-  return placeholder;
 }

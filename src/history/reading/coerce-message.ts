@@ -18,7 +18,7 @@ import { callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { isReadBack } from "../messages/read-back.js";
-import { isSmallAndSound, mendMessage } from "./message-shape.js";
+import { isSmallAndSound, mendMessage, mendOther } from "./message-shape.js";
 
 type MessageClass = new (fields: never) => BaseMessage;
 
@@ -64,10 +64,11 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
 /** Whether a value is a sound message instance. */
 export function isMessage(value: unknown): value is BaseMessage {
   try {
+    // With this mark and a sound shape, it is a message for LangChain too. LangChain's check costs more.
+    if (isMarked(value) && isSmallAndSound(value)) return true;
     if (!BaseMessage.isInstance(value)) return false;
-    if (isSmallAndSound(value)) return true;
     assertReadable(value);
-    return mendMessage(value) === value;
+    return mendOther(value) === value;
   } catch {
     return false;
   }
@@ -97,9 +98,11 @@ function convertCall(call: unknown): unknown {
   }
 }
 
+const MARK = Symbol.for("langchain.message");
+
 /** LangChain's own check also wants content that is a text or a list. */
-function isMarked(message: object): boolean {
-  return Reflect.get(message, Symbol.for("langchain.message")) === true;
+function isMarked(value: unknown): value is BaseMessage {
+  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[MARK] === true;
 }
 
 /** Throws if reading a field of the message throws, so that no later code meets such a message. */

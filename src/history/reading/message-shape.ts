@@ -95,12 +95,20 @@ const MANY_VALUES = 1_000_000;
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
-  return isSound(message) ? message : mendFields(message);
+  return isSmallAndSound(message) ? message : mendOther(message);
 }
 
-/** Whether the message is sound without doubt. Most are, and the others are looked at more closely. */
-function isSound(message: BaseMessage): boolean {
-  if (isSmallAndSound(message)) return true;
+/** The same for a message of which {@link isSmallAndSound} is false. */
+export function mendOther<T extends BaseMessage>(message: T): T {
+  return isLargeAndSound(message) ? message : mendFields(message);
+}
+
+/** Whether the message is sound without doubt, and has few values. All of them were read. Most messages are so. */
+export function isSmallAndSound(message: BaseMessage): boolean {
+  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
+}
+
+function isLargeAndSound(message: BaseMessage): boolean {
   if (!hasShape(message)) return false;
   if (storable.has(message)) return true;
   if (!hasPlainFields(message, MANY_VALUES)) return false;
@@ -108,29 +116,32 @@ function isSound(message: BaseMessage): boolean {
   return true;
 }
 
-/** The same for a message with few values. All of them were read. */
-export function isSmallAndSound(message: BaseMessage): boolean {
-  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
-}
-
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
 function hasShape(message: BaseMessage): boolean {
   const { type, id, name, content, additional_kwargs, response_metadata } = message;
-  if (!isTextOrMissing(id) || !isTextOrMissing(name) || !isRecord(response_metadata)) return false;
-  if (!isText(content) && mendContent(content) !== content) return false;
-  if (mendKwargs(additional_kwargs) !== additional_kwargs) return false;
+  if (typeof id !== "string" && !isMissing(id)) return false;
+  if (name !== undefined && !isTextOrMissing(name)) return false;
+  if (!isRecord(response_metadata) || !isRecord(additional_kwargs)) return false;
+  if (typeof content !== "string" && mendContent(content) !== content) return false;
+  const { tool_calls: rawCalls } = additional_kwargs;
+  if (rawCalls !== undefined && mendRawCalls(rawCalls) !== rawCalls) return false;
+  if (type === "ai") {
+    const { tool_calls, invalid_tool_calls } = message as AIMessage;
+    if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
+    return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
+  }
   if (type === "tool") return isText((message as ToolMessage).tool_call_id);
   if (type === "generic") return isText((message as ChatMessage).role);
-  if (!isAIMessage(message)) return true;
-  const { tool_calls, invalid_tool_calls } = message;
-  if (mendCalls(tool_calls) !== tool_calls || mendCalls(invalid_tool_calls) !== invalid_tool_calls)
-    return false;
-  return hasUsableArguments(message);
+  return isText(type);
 }
 
-function hasUsableArguments({ tool_calls }: AIMessage): boolean {
-  if (tool_calls !== undefined)
-    for (const { args } of tool_calls) if (args !== undefined && !isRecord(args)) return false;
+/** Whether a list of calls is missing or empty, as most are. */
+function isNone(list: unknown): list is undefined | [] {
+  return list === undefined || (Array.isArray(list) && list.length === 0);
+}
+
+function hasUsableArguments(calls: readonly { readonly args?: unknown }[]): boolean {
+  for (const { args } of calls) if (args !== undefined && !isRecord(args)) return false;
   return true;
 }
 

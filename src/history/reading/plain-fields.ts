@@ -37,8 +37,13 @@ function roomAfterFields(message: object, most: number): number {
   // Reading a value by the key of a `for in` loop is faster than any other way.
   for (const key in message) {
     const value: unknown = message[key as never];
-    if (typeof value === "bigint") return -1;
-    if (typeof value !== "object" || value === null || key === "lc_namespace") continue;
+    // Most values are so, and are recognised faster alone.
+    if (value === undefined || value === true || typeof value === "string") continue;
+    if (typeof value !== "object") {
+      if (typeof value === "bigint") return -1;
+      continue;
+    }
+    if (value === null || key === "lc_namespace") continue;
     room = key === "lc_kwargs" ? roomAfterKwargs(value, message, room) : roomAfter(value, MOST_NESTED, room);
     if (room < 0) return room;
   }
@@ -70,9 +75,11 @@ function roomAfter(value: object, levels: number, room: number): number {
       left = roomAfterItem(value[index], levels, left);
     return left;
   }
+  // Read by its name, and first: the engine then knows the shapes of the values here, and need not ask for the prototype.
+  if ((value as { lc?: unknown }).lc !== undefined) return -1;
   if (Object.getPrototypeOf(value) !== PLAIN) return -1;
   for (const key in value) {
-    if (key === "lc" || key === "lc_serializable") return -1;
+    if (key === "lc_serializable") return -1;
     left = roomAfterItem(value[key as never], levels, left);
     if (left < 0) return left;
   }
@@ -80,6 +87,7 @@ function roomAfter(value: object, levels: number, room: number): number {
 }
 
 function roomAfterItem(item: unknown, levels: number, room: number): number {
+  if (typeof item === "string" || typeof item === "number") return room - 1;
   if (typeof item === "object" && item !== null) return roomAfter(item, levels - 1, room - 1);
   // A function can be `toJSON`.
   return typeof item === "bigint" || typeof item === "function" ? -1 : room - 1;

@@ -1,53 +1,82 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { type Group, placeOfCall } from "../calls/group.js";
-import { type Call, callsOf } from "../messages/call.js";
+import { placeOfCall } from "../calls/group.js";
+import { type Call, callsOf, countCalls, isListedAt } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
 import { isListed } from "../reading/read-messages.js";
 
-type Report = (repair: Repair) => void;
+/** A placeholder, and the index of the message before which it stands. */
+interface Closing {
+  readonly at: number;
+  readonly call: Call;
+  readonly message: ToolMessage;
+}
 
 /**
  * Closes the calls of a list in which no result has to move and no message has to change. Most lists are so. They are
  * read once, and nothing is kept of the groups that are complete.
  *
- * @returns The same array if no call was open. Undefined if the list is not so; then what was reported does not count.
+ * @returns The same array if no call was open. Undefined if the list is not so; then nothing was reported.
  */
-export function closeInOrder(list: readonly unknown[], report: Report): BaseMessage[] | undefined {
+export function closeInOrder(
+  list: readonly unknown[],
+  report: (repair: Repair) => void,
+): BaseMessage[] | undefined {
   const given = list as BaseMessage[];
-  let closed: BaseMessage[] | undefined;
-  let start = 0;
-  let head = given[0];
-  if (list.length > 0 && !isListed(head)) return undefined;
-  while (start < list.length && head !== undefined) {
-    // A result without a call before it.
-    if (isResult(head)) return undefined;
-    const calls = callsOf(head);
-    let results: (ToolMessage | undefined)[] | undefined;
-    let call = 0;
-    let end = start + 1;
-    let next = given[end];
-    for (; end < list.length; end += 1, next = given[end]) {
-      if (!isListed(next)) return undefined;
-      if (!isResult(next)) break;
-      const answered = callFrom(calls, call, callIdOf(next));
-      if (answered === undefined) return undefined;
-      if (answered > call) results ??= given.slice(start + 1, end) as ToolMessage[];
-      if (results !== undefined) results[answered] = next;
-      call = answered + 1;
-    }
-    if (results === undefined && call === calls.length) {
-      if (closed !== undefined)
-        for (let index = start; index < end; index += 1) closed.push(given[index] as BaseMessage);
-    } else {
-      results ??= given.slice(start + 1, end) as ToolMessage[];
-      closed ??= given.slice(0, start);
-      closeGroup({ head, calls, results, start, end }, next, closed, report);
-    }
-    start = end;
-    head = next;
+  const closings: Closing[] = [];
+  if (list.length > 0 && !isListed(list[0])) return undefined;
+  for (let start = 0, end = 0; start < list.length; start = end) {
+    end = endOfGroup(list, start);
+    if (end < 0) return undefined;
+    if (!isComplete(given, start, end) && !closeGroup(given, start, end, closings)) return undefined;
   }
-  return closed ?? given;
+  for (const { call, message } of closings) report(createRepair({ kind: "call-closed", call, message }));
+  return closings.length === 0 ? given : withClosings(given, closings);
+}
+
+/** The index after the results that follow a message; -1 if a value up to there, which is read too, is not a message. */
+function endOfGroup(list: readonly unknown[], start: number): number {
+  let end = start + 1;
+  for (; end < list.length; end += 1) {
+    const next = list[end];
+    if (!isListed(next)) return -1;
+    if (!isResult(next)) break;
+  }
+  return end;
+}
+
+/**
+ * Whether the messages of a group are a head and a result for each of its calls, in call order. False says nothing, if a
+ * call is not in `tool_calls`. Most groups are so, and nothing is allocated to find that.
+ */
+function isComplete(given: readonly BaseMessage[], start: number, end: number): boolean {
+  const head = given[start] as BaseMessage;
+  if (isResult(head) || countCalls(head) !== end - start - 1) return false;
+  for (let index = start + 1; index < end; index += 1)
+    if (!isListedAt(head, index - start - 1, callIdOf(given[index] as ToolMessage))) return false;
+  return true;
+}
+
+/** Closes the calls without a result. Returns whether the results are in call order, and each answers a call. */
+function closeGroup(given: readonly BaseMessage[], start: number, end: number, closings: Closing[]): boolean {
+  const head = given[start] as BaseMessage;
+  if (isResult(head)) return false;
+  const calls = callsOf(head);
+  let next = 0;
+  for (let index = start + 1; index <= end; index += 1) {
+    // After the last result, all calls that are left are open.
+    const answered =
+      index === end ? calls.length : callFrom(calls, next, callIdOf(given[index] as ToolMessage));
+    if (answered === undefined) return false;
+    for (; next < answered; next += 1) {
+      const call = calls[next] as Call;
+      const cause = causeInHistory(call, given[end]);
+      const message = createPlaceholder(call, cause, placeOfCall({ head, start }, next));
+      closings.push({ at: index, call, message });
+    }
+    next += 1;
+  }
+  return true;
 }
 
 /** The first call with this id that is not before another one. */
@@ -56,26 +85,15 @@ function callFrom(calls: readonly Call[], first: number, id: string): number | u
   return undefined;
 }
 
-/**
- * Adds the messages of a group to a list, with a placeholder for each call without a result.
- *
- * @param next The head of the next group.
- */
-export function closeGroup(
-  group: Group,
-  next: BaseMessage | undefined,
-  to: BaseMessage[],
-  report: Report,
-): void {
-  to.push(group.head);
-  for (const [index, call] of group.calls.entries()) {
-    const result = group.results[index];
-    if (result !== undefined) {
-      to.push(result);
-      continue;
-    }
-    const message = createPlaceholder(call, causeInHistory(call, next), placeOfCall(group, index));
-    report(createRepair({ kind: "call-closed", call, message }));
-    to.push(message);
+/** The list with the placeholders. */
+function withClosings(given: readonly BaseMessage[], closings: readonly Closing[]): BaseMessage[] {
+  // An array that grows leaves behind twice what it holds.
+  const closed = new Array<BaseMessage>(given.length + closings.length);
+  let copied = 0;
+  for (const [index, { at, message }] of closings.entries()) {
+    for (; copied < at; copied += 1) closed[copied + index] = given[copied] as BaseMessage;
+    closed[at + index] = message;
   }
+  for (; copied < given.length; copied += 1) closed[copied + closings.length] = given[copied] as BaseMessage;
+  return closed;
 }

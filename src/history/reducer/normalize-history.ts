@@ -3,9 +3,9 @@
  * directly after its call, in call order, and at most one result for each call.
  */
 
-import { BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter, flattenGroups } from "../calls/group.js";
-import type { Call } from "../messages/call.js";
+import { type Call, isListedAt } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
@@ -13,7 +13,7 @@ import { isReadBack } from "../messages/read-back.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, isResult } from "../messages/result.js";
-import { mendMessage } from "../reading/message-shape.js";
+import { isMessage } from "../reading/coerce-message.js";
 import { readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
 import { hasId, identify } from "./identify.js";
@@ -36,8 +36,6 @@ export function normalizeHistory(
   rememberHistory(messages);
   return messages;
 }
-
-const NO_CALLS: readonly Call[] = [];
 
 /** The position of each id if the list is in normal form; undefined otherwise. */
 function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
@@ -66,25 +64,22 @@ function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | un
       next = 0;
       continue;
     }
-    // Only a head with a result needs its calls.
-    calls ??= head === undefined ? NO_CALLS : callsAnsweredAfter(head);
-    // The result answers the first remaining call with this id. The calls before that one stay without a
-    // result.
-    while (next < calls.length && calls[next]?.id !== callIdOf(message)) next += 1;
-    if (next === calls.length) return undefined;
+    if (head === undefined) return undefined;
+    const callId = callIdOf(message);
+    if (!isListedAt(head, next, callId)) {
+      // The result answers the first remaining call with this id. The calls before that one stay without a
+      // result.
+      calls ??= callsAnsweredAfter(head);
+      while (next < calls.length && calls[next]?.id !== callId) next += 1;
+      if (next === calls.length) return undefined;
+    }
     next += 1;
   }
   return positions;
 }
 
 function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
-  return (
-    BaseMessage.isInstance(value) &&
-    typeof value.id === "string" &&
-    value.id !== "" &&
-    isOfStoredClass(value) &&
-    mendMessage(value) === value
-  );
+  return isMessage(value) && hasId(value) && isOfStoredClass(value);
 }
 
 /** Whether messages of a class are stored unchanged, by prototype. Cached because the check is costly. */

@@ -1,9 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { placeOfCall } from "../calls/group.js";
 import { callsOf } from "../messages/call.js";
-import type { Repair } from "../messages/repair.js";
+import { createRepair, type Repair } from "../messages/repair.js";
+import { causeInHistory, createPlaceholder } from "../messages/result.js";
 import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
 import { arrangeMessages } from "./arrange-messages.js";
-import { closeGroup, closeInOrder } from "./close-in-order.js";
+import { closeInOrder } from "./close-in-order.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -35,27 +37,26 @@ export interface RepairedHistory {
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
-  const inOrder = reporting((report) => closeInOrder(list, report));
-  if (inOrder.messages !== undefined) return { ...inOrder, messages: inOrder.messages };
+  const repairs: Repair[] = [];
+  const report = (repair: Repair) => void repairs.push(repair);
+  const inOrder = closeInOrder(list, report);
+  if (inOrder !== undefined) return { messages: inOrder, repairs };
   const isSound = isMessageList(list);
-  const { messages: repaired, repairs } = reporting((report) =>
-    arranged(isSound ? list : readMessages(list, report), report),
-  );
+  const repaired = arranged(isSound ? list : readMessages(list, report), report);
   return { messages: repairs.length === 0 && isSound ? list : repaired, repairs };
 }
 
 function arranged(given: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
   const groups = arrangeMessages(given, callsOf, report);
-  const repaired: BaseMessage[] = [];
-  for (const [index, group] of groups.entries()) closeGroup(group, groups[index + 1]?.head, repaired, report);
-  return repaired;
-}
-
-function reporting<Messages>(repair: (report: (repair: Repair) => void) => Messages): {
-  messages: Messages;
-  repairs: Repair[];
-} {
-  const repairs: Repair[] = [];
-  const messages = repair((made) => void repairs.push(made));
-  return { messages, repairs };
+  return groups.flatMap((group, index) => [
+    group.head,
+    ...group.calls.map((call, place) => {
+      const result = group.results[place];
+      if (result !== undefined) return result;
+      const cause = causeInHistory(call, groups[index + 1]?.head);
+      const message = createPlaceholder(call, cause, placeOfCall(group, place));
+      report(createRepair({ kind: "call-closed", call, message }));
+      return message;
+    }),
+  ]);
 }

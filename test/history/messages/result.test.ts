@@ -1,5 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { isDerivedId } from "../../../src/history/messages/message-id.js";
 import {
   callIdOf,
   createPlaceholder,
@@ -61,8 +62,7 @@ describe("The id of a placeholder", () => {
   const idOf = (...args: Parameters<typeof createPlaceholder>) => createPlaceholder(...args).id;
 
   it("is the same for the same call at the same place", () => {
-    expect(idOf(call, "unrecorded", place)).toMatch(/^[0-9a-f]{32}$/);
-    expect(idOf(call, "unrecorded", place)).toBe(idOf(call, "unrecorded", place));
+    expect(idOf(call, "unrecorded", place)).toBe(`placeholder:${place}:unrecorded:c1`);
   });
 
   it("differs by place, call and cause", () => {
@@ -73,6 +73,14 @@ describe("The id of a placeholder", () => {
       idOf(call, "superseded", place),
     ];
     expect(new Set(ids).size).toBe(4);
+  });
+
+  it("is known as an id of this library", () => {
+    expect([idOf(call, "unrecorded", place), "call_1", undefined].map(isDerivedId)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it("is saved with it", () => {

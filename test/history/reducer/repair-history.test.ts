@@ -126,6 +126,20 @@ describe("A sound list is returned as the same array", () => {
         title: "one with two calls of one id: the first has a placeholder, the second a result",
         messages: [ai("a", "c", "c"), placeholder("p", "c"), result("t", "c"), human("h")],
       },
+      {
+        title: "one with an invalid call",
+        messages: [
+          new AIMessage({ id: "a", content: "", invalid_tool_calls: [{ id: "c", name: "t", args: "{" }] }),
+          result("t", "c"),
+        ],
+      },
+      {
+        title: "one with calls that are only in the content",
+        messages: [
+          new AIMessage({ id: "a", content: [{ type: "tool_use", id: "c", name: "t", input: {} }] }),
+          result("t", "c"),
+        ],
+      },
       { title: "one with a chunk", messages: [new AIMessageChunk("hi")] },
       { title: "one without ids", messages: [new HumanMessage("hi"), new HumanMessage("hi")] },
     ]),
