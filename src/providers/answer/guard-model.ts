@@ -2,9 +2,12 @@ import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
-import { ensureConfig, Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
-import { STREAMING_METHODS } from "../../langgraph/streaming-methods.js";
-import { untilAborted } from "../../shared/until-aborted.js";
+import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import {
+  isStreamedByLangChain,
+  STREAMING_METHODS,
+  streamPlainly,
+} from "../../langgraph/streaming-methods.js";
 import { withModelErrors } from "../failure/model-failure.js";
 import { catchGeminiResponse } from "../models/clients/catch-gemini-response.js";
 import { sendReasoning } from "../models/clients/send-reasoning.js";
@@ -59,30 +62,9 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
       if (name === "_streamResponseChunks") return chunks;
       // The guard also handles a model that does not stream.
       if (name === "disableStreaming") return false;
-      if (name === "stream" && target.stream === Runnable.prototype.stream) return streamPlainly;
+      if (name === "stream" && isStreamedByLangChain(target)) return streamPlainly;
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;
     },
   });
-}
-
-/**
- * LangChain's `stream` without the two streams that it puts around the chunks. There is only one chunk, and it is read at
- * once.
- */
-async function streamPlainly(
-  this: BaseChatModel,
-  input: BaseLanguageModelInput,
-  options?: BaseChatModel["ParsedCallOptions"],
-): Promise<AsyncIterable<AIMessageChunk>> {
-  const config = ensureConfig(options);
-  const chunks = this._streamIterator(input, config);
-  const { signal } = config;
-  if (signal === undefined) return chunks;
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => untilAborted(chunks.next(), signal),
-      return: () => chunks.return(undefined),
-    }),
-  };
 }
