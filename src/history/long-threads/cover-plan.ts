@@ -16,9 +16,11 @@ export function coverPlan(
     return { kind, asOf, messages: idsOf(history.filter((message) => named.has(message))) };
 
   // Messages that an earlier summary kept in the state leave together with it. Otherwise they would become
-  // visible again.
+  // visible again. A summary of other origin can name system messages. These stay.
   const kept = new Set(plan.summaries.flatMap((summary) => coverageOf(summary)?.messages ?? []));
-  const leaving = history.filter((message) => named.has(message) || kept.has(message.id ?? ""));
+  const leaving = history.filter(
+    (message) => named.has(message) || (message.type !== "system" && kept.has(message.id ?? "")),
+  );
   const last = history.lastIndexOf(leaving.at(-1) as BaseMessage);
   const order = idsOf(history.slice(0, last + 1).filter(({ type }) => type !== "system"));
 

@@ -1,8 +1,8 @@
-import { type BaseMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { visibleHistory } from "../../../src/history/long-threads/visible-history.js";
-import { coverageOf } from "../../../src/history/messages/summary.js";
+import { coverageOf, createSummary } from "../../../src/history/messages/summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { archiveMessages, archiveNamespace } from "../../../src/nodes/summary/archive.js";
 import { readFullHistory, restoreCovered } from "../../../src/nodes/summary/full-history.js";
@@ -102,6 +102,17 @@ describe("Where a thread was first kept and later archived", () => {
   it("the messages of the first summary stay hidden", async () => {
     const { messages } = await mixed();
     expect(visibleHistory(messages).rest.length).toBeLessThan(12);
+  });
+});
+
+describe("A system message", () => {
+  it("stays in the thread, even if a summary that is archived names it", async () => {
+    const store = new InMemoryStore();
+    const named = createSummary("Before.", { kind: "keep", messages: ["rules"] });
+    const thread = [new SystemMessage({ id: "rules", content: "Be brief." }), named, ...history];
+    const { messages } = await summarizeOnce(thread, shortSummariser(), { store, coveredMessages: "archive" });
+    expect(visibleHistory(messages).system.map(({ id }) => id)).toEqual(["rules"]);
+    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(`rules ${outline(history)}`);
   });
 });
 
