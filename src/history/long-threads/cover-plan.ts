@@ -36,7 +36,7 @@ export function coverPlan(
     asOf,
     messages: idsOf(leaving),
     order,
-    calls: [...takenOver, ...calls],
+    calls: [...takenOver, ...heldOpen(plan.summaries, history), ...calls],
     unanswered: [...takenOver, ...unanswered],
   };
 }
@@ -48,6 +48,21 @@ function idsOf(messages: readonly BaseMessage[]): string[] {
 function unansweredOf(summary: BaseMessage): readonly string[] {
   const coverage = coverageOf(summary);
   return coverage?.kind === "archive" ? (coverage.unanswered ?? coverage.calls) : [];
+}
+
+/**
+ * The calls of earlier summaries that count as answered and whose placeholder is in the history. The placeholder is
+ * not covered, because nobody is shown it. The new summary names its call, so that it has a place there.
+ */
+function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessage[]): string[] {
+  if (summaries.length === 0) return [];
+  const groups = groupMessages(history).groups.filter(({ head }) => summaries.includes(head));
+  return groups.flatMap(({ calls, results }) =>
+    calls.flatMap(({ id, kind }, index) => {
+      const result = results[index];
+      return kind === "answered" && result !== undefined && isPlaceholder(result) ? [id] : [];
+    }),
+  );
 }
 
 function isAnswer(result: BaseMessage | undefined): boolean {
