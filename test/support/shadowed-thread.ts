@@ -47,6 +47,8 @@ export class ShadowedThread {
   /** Descriptions of all faults that were found. */
   readonly violations: string[] = [];
   passes = 0;
+  /** Whether the last pass made no summary, because its text would have been longer than what it covers. */
+  isTooShortToCover = false;
 
   /** @param onStep Contract: called in place of each model call. */
   constructor(
@@ -126,6 +128,9 @@ export class ShadowedThread {
     });
     this.history = pass.messages;
     this.#attempt = pass.summaryAttempt;
+    this.isTooShortToCover = pass.events.some(
+      (event) => event.type === "summary-failed" && event.reason.includes("is not shorter than the messages"),
+    );
     const shown = squeeze(transcriptsOf(model).join(""));
     const asked = squeeze(model.requests.map(({ text }) => text).join(""));
     for (const id of pass.covered) {

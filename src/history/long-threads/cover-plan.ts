@@ -16,9 +16,11 @@ export function coverPlan(
     return { kind, asOf, messages: idsOf(history.filter((message) => named.has(message))) };
 
   // Messages that an earlier summary kept in the state leave together with it. Otherwise they would become
-  // visible again.
+  // visible again. A summary of other origin can name system messages. These stay.
   const kept = new Set(plan.summaries.flatMap((summary) => coverageOf(summary)?.messages ?? []));
-  const leaving = history.filter((message) => named.has(message) || kept.has(message.id ?? ""));
+  const leaving = history.filter(
+    (message) => named.has(message) || (message.type !== "system" && kept.has(message.id ?? "")),
+  );
   const last = history.lastIndexOf(leaving.at(-1) as BaseMessage);
   const order = idsOf(history.slice(0, last + 1).filter(({ type }) => type !== "system"));
 
@@ -34,7 +36,7 @@ export function coverPlan(
     asOf,
     messages: idsOf(leaving),
     order,
-    calls: [...takenOver, ...calls],
+    calls: [...takenOver, ...heldOpen(plan.summaries, history), ...calls],
     unanswered: [...takenOver, ...unanswered],
   };
 }
@@ -46,6 +48,21 @@ function idsOf(messages: readonly BaseMessage[]): string[] {
 function unansweredOf(summary: BaseMessage): readonly string[] {
   const coverage = coverageOf(summary);
   return coverage?.kind === "archive" ? (coverage.unanswered ?? coverage.calls) : [];
+}
+
+/**
+ * The calls of earlier summaries that count as answered and whose placeholder is in the history. The placeholder is
+ * not covered, because nobody is shown it. The new summary names its call, so that it has a place there.
+ */
+function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessage[]): string[] {
+  if (summaries.length === 0) return [];
+  const groups = groupMessages(history).groups.filter(({ head }) => summaries.includes(head));
+  return groups.flatMap(({ calls, results }) =>
+    calls.flatMap(({ id, kind }, index) => {
+      const result = results[index];
+      return kind === "answered" && result !== undefined && isPlaceholder(result) ? [id] : [];
+    }),
+  );
 }
 
 function isAnswer(result: BaseMessage | undefined): boolean {

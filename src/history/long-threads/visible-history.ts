@@ -25,10 +25,11 @@ export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory 
   const rest: BaseMessage[] = [];
   for (const { head, results } of groupMessages(history).groups) {
     const visibleResults = results.filter((result) => result !== undefined).filter(isVisible);
-    if (!isVisible(head)) {
-      lateResults.push(...visibleResults);
-    } else if (head.type === "system") {
+    // No summary can take the place of a system message, whatever it names.
+    if (head.type === "system") {
       system.push(head);
+    } else if (!isVisible(head)) {
+      lateResults.push(...visibleResults);
     } else if (coverageOf(head) !== undefined) {
       summaries.push(head);
       lateResults.push(...visibleResults);

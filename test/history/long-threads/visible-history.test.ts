@@ -44,6 +44,11 @@ describe("The model is shown", () => {
         expected: "sys s h2",
       },
       {
+        title: "a system message, even if a summary names it",
+        updates: [[summary("s", keep("sys", ...covered))]],
+        expected: "sys s h2",
+      },
+      {
         title: "even if those were archived",
         updates: [[summary("s", archive(covered, ["c"]))]],
         expected: "sys s h2",

@@ -1,8 +1,14 @@
-import { type BaseMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { visibleHistory } from "../../../src/history/long-threads/visible-history.js";
-import { coverageOf } from "../../../src/history/messages/summary.js";
+import { coverageOf, createSummary } from "../../../src/history/messages/summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { archiveMessages, archiveNamespace } from "../../../src/nodes/summary/archive.js";
 import { readFullHistory, restoreCovered } from "../../../src/nodes/summary/full-history.js";
@@ -105,6 +111,20 @@ describe("Where a thread was first kept and later archived", () => {
   });
 });
 
+describe("A system message", () => {
+  it("stays in the thread, even if a summary that is archived names it", async () => {
+    const store = new InMemoryStore();
+    const named = createSummary("Before.", { kind: "keep", messages: ["rules"] });
+    const thread = [new SystemMessage({ id: "rules", content: "Be brief." }), named, ...history];
+    const { messages } = await summarizeOnce(thread, shortSummariser(), {
+      store,
+      coveredMessages: "archive",
+    });
+    expect(visibleHistory(messages).system.map(({ id }) => id)).toEqual(["rules"]);
+    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(`rules ${outline(history)}`);
+  });
+});
+
 describe("A result that comes late for an archived call", () => {
   const start = [human("hx"), ai("ax", "c"), placeholder("p", "c"), ...history];
 
@@ -152,6 +172,22 @@ describe("A result that comes late for an archived call", () => {
     const { messages } = reduceMessages(pass.messages, again);
     expect(outline(messages)).toContain("hy ay t3");
     expect(outline(await readFullHistory(store, ID, { messages }))).toContain("hx ax t1");
+  });
+});
+
+describe("A placeholder for an archived call that has a result", () => {
+  it("stays with each later summary", async () => {
+    const options = { store: new InMemoryStore(), coveredMessages: "archive" } as const;
+    const answered = [human("hx"), ai("ax", "c"), result("t1", "c"), ...history];
+    const first = await summarizeOnce(answered, shortSummariser(), options);
+    let messages = reduceMessages(first.messages, [placeholder("p", "c")]).messages;
+    for (const turn of [1, 2]) {
+      const more = turnsOf(12 * (turn + 1), 60).slice(48 * turn);
+      const start = reduceMessages(messages, more).messages;
+      ({ messages } = await summarizeOnce(start, shortSummariser(), options));
+      expect(outline(messages)).toContain(" p ");
+    }
+    expect(outline(await readFullHistory(options.store, ID, { messages }))).toContain("hx ax t1");
   });
 });
 
