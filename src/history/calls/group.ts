@@ -14,6 +14,8 @@ export interface Group {
   readonly head: BaseMessage;
   readonly calls: readonly Call[];
   readonly results: readonly (ToolMessage | undefined)[];
+  /** The index of each result in the list. A list can hold one result twice, so its object does not say where it is. */
+  readonly answeredAt: readonly (number | undefined)[];
   /** The index of the head in the list. `end` is one more than the last index of the head and its results. */
   readonly start: number;
   readonly end: number;
@@ -29,6 +31,8 @@ export interface Grouping {
    * it.
    */
   readonly duplicates: readonly ToolMessage[];
+  /** The indexes of the orphans and duplicates. */
+  readonly refusedAt: ReadonlySet<number>;
 }
 
 const NO_CALLS: readonly Call[] = [];
@@ -61,6 +65,7 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
+  const refusedAt = new Set<number>();
   // Made for the first result that does not follow its message. Most lists have none.
   let offers: Offers | undefined;
 
@@ -79,15 +84,20 @@ export function groupMessages(
     }
     if (slot === undefined) {
       (offers?.open.has(id) ? duplicates : orphans).push(message);
+      refusedAt.add(index);
       continue;
     }
     const { group, call } = slot;
     const placeholder = group.results[call];
-    if (placeholder !== undefined) duplicates.push(placeholder);
+    if (placeholder !== undefined) {
+      duplicates.push(placeholder);
+      refusedAt.add(group.answeredAt[call] ?? index);
+    }
     group.results[call] = message;
+    group.answeredAt[call] = index;
     group.end = index + 1;
   }
-  return { groups, orphans, duplicates };
+  return { groups, orphans, duplicates, refusedAt };
 }
 
 /** If results follow their message in call order, each answers a call after the previous one. */
@@ -123,6 +133,7 @@ function nearestSlot(offers: Offers, message: ToolMessage): Slot | undefined {
 
 interface OpenGroup extends Group {
   readonly results: (ToolMessage | undefined)[];
+  readonly answeredAt: (number | undefined)[];
   end: number;
   /** The index of the call after the one that the last result in call order answered. */
   nextCall: number;
@@ -142,7 +153,8 @@ interface Offers {
 
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
-  return { head, calls, results, start, end: start + 1, nextCall: 0, callsById: undefined };
+  const answeredAt = new Array<number | undefined>(calls.length).fill(undefined);
+  return { head, calls, results, answeredAt, start, end: start + 1, nextCall: 0, callsById: undefined };
 }
 
 function offersOf(groups: readonly OpenGroup[]): Offers {
