@@ -21,6 +21,9 @@ export interface Group {
   readonly end: number;
 }
 
+/** Why a result has no place: no call before it has its id, or each such call has a result already. */
+export type Refused = "orphan" | "duplicate";
+
 export interface Grouping {
   /** One for each message that is not a result, in list order. */
   readonly groups: readonly Group[];
@@ -31,8 +34,8 @@ export interface Grouping {
    * it.
    */
   readonly duplicates: readonly ToolMessage[];
-  /** The indexes of the orphans and duplicates. */
-  readonly refusedAt: ReadonlySet<number>;
+  /** What the orphans and duplicates are, by index. */
+  readonly refusedAt: ReadonlyMap<number, Refused>;
 }
 
 const NO_CALLS: readonly Call[] = [];
@@ -65,7 +68,7 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
-  const refusedAt = new Set<number>();
+  const refusedAt = new Map<number, Refused>();
   // Made for the first result that does not follow its message. Most lists have none.
   let offers: Offers | undefined;
 
@@ -83,15 +86,16 @@ export function groupMessages(
       slot = nearestSlot(offers, message);
     }
     if (slot === undefined) {
-      (offers?.open.has(id) ? duplicates : orphans).push(message);
-      refusedAt.add(index);
+      const isDuplicate = offers?.open.has(id) === true;
+      (isDuplicate ? duplicates : orphans).push(message);
+      refusedAt.set(index, isDuplicate ? "duplicate" : "orphan");
       continue;
     }
     const { group, call } = slot;
     const placeholder = group.results[call];
     if (placeholder !== undefined) {
       duplicates.push(placeholder);
-      refusedAt.add(group.answeredAt[call] ?? index);
+      refusedAt.set(group.answeredAt[call] ?? index, "duplicate");
     }
     group.results[call] = message;
     group.answeredAt[call] = index;
@@ -180,6 +184,14 @@ export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
     for (const result of results) if (result !== undefined) messages.push(result);
   }
   return messages;
+}
+
+/** The same, as indexes in the list that was grouped. */
+export function placesInGroups(groups: readonly Group[]): number[] {
+  return groups.flatMap(({ start, answeredAt }) => [
+    start,
+    ...answeredAt.filter((place) => place !== undefined),
+  ]);
 }
 
 /** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */

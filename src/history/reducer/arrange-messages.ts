@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type CallsOfHead, flattenGroups, type Group, groupMessages } from "../calls/group.js";
+import { type CallsOfHead, type Group, groupMessages, placesInGroups } from "../calls/group.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { isResult } from "../messages/result.js";
 
@@ -15,9 +15,10 @@ export function arrangeMessages(
   const { groups, orphans, duplicates, refusedAt } = groupMessages(messages, callsOfHead);
   for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
   for (const message of duplicates) report(createRepair({ kind: "duplicate-refused", message }));
-  const placed = refusedAt.size === 0 ? messages : messages.filter((_, index) => !refusedAt.has(index));
-  for (const [index, message] of flattenGroups(groups).entries()) {
-    if (isResult(message) && placed[index] !== message)
+  const placed = [...messages.keys()].filter((place) => !refusedAt.has(place));
+  for (const [index, place] of placesInGroups(groups).entries()) {
+    const message = messages[place];
+    if (message !== undefined && isResult(message) && placed[index] !== place)
       report(createRepair({ kind: "result-moved", message }));
   }
   return groups;
