@@ -6,7 +6,7 @@
 
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { END, isCommand, type Send } from "@langchain/langgraph";
+import { END, isCommand, type Send, START } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
 import { recordsIn } from "../shared/records-in.js";
 import { untilAborted } from "../shared/until-aborted.js";
@@ -40,7 +40,11 @@ export function runDirectly<Graph extends Compiled & { builder: object }>(compil
     const writers: unknown[] = node.writers;
     if (!writers.every(isCallable)) continue;
     const writer = new DirectWriter(name, writers);
+    // The first node has writers only.
+    const own = name === START ? node.getNode() : undefined;
+    const start = own && new DirectStart(writer, own);
     node.writers = [writer];
+    if (start !== undefined) node.getNode = () => start;
     if (!isCallable(bound)) continue;
     const direct = new DirectNode(name, bound, node.bound);
     node.bound = direct;
@@ -80,6 +84,24 @@ class DirectStep extends Runnable {
     const written = await (signal === undefined ? work : untilAborted(work, signal));
     signal?.throwIfAborted();
     return this.#writer.invoke(written, config);
+  }
+}
+
+/** The writers before the first node, which write the input. Callbacks get the events of LangGraph's own sequence of them. */
+class DirectStart extends Runnable {
+  override lc_namespace = ["langgraph"];
+  override name = START;
+  readonly #writer: Runnable;
+  readonly #sequence: Runnable;
+
+  constructor(writer: Runnable, sequence: Runnable) {
+    super();
+    this.#writer = writer;
+    this.#sequence = sequence;
+  }
+
+  override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
+    return (config.callbacks === undefined ? this.#writer : this.#sequence).invoke(value, config);
   }
 }
 
@@ -166,7 +188,7 @@ function isCallable(value: unknown): value is Callable {
 
 /**
  * The nodes to which the commands of a node lead. Undefined if LangGraph must decide, because a command is meant for a
- * parent graph, or a task for no node.
+ * parent graph, or leads to no node.
  */
 function targetsOf(value: unknown): readonly (string | Send)[] | undefined {
   const written = Array.isArray(value) ? value : [value];
@@ -175,5 +197,9 @@ function targetsOf(value: unknown): readonly (string | Send)[] | undefined {
     .filter((one) => isCommand(one))
     .flatMap(({ goto = [] }) => goto)
     .filter((target) => target !== END);
-  return targets.some((target) => isSend(target) && target.node === END) ? undefined : targets;
+  return targets.every(isTarget) ? targets : undefined;
+}
+
+function isTarget(target: unknown): boolean {
+  return isSend(target) ? target.node !== END : typeof target === "string" && target !== "";
 }

@@ -129,7 +129,7 @@ it.each(ways)("The events of a node that %s runs are those of its sequence", asy
   const compiled = draw().compile();
   for await (const { event, name } of make(compiled).streamEvents(input, { version: "v2" }))
     names.push(`${event} ${name}`);
-  const steps = ["first", "task", "last"];
+  const steps = [START, "first", "task", "last"];
   for (const step of steps) {
     expect(names.filter((name) => name === `on_chain_start ${step}`)).toHaveLength(1);
     expect(names.filter((name) => name === `on_chain_end ${step}`)).toHaveLength(1);
@@ -144,6 +144,17 @@ it.each(ways)("A node that %s runs is part of the trace of LangSmith", async (_,
   const look = (): unknown => AsyncLocalStorageProviderSingleton.getInstance().getStore();
   const found = await lookInside(make, look, { callbacks: [new Tracer()] });
   expect(found).toMatchObject({ isTraced: true });
+});
+
+it.each(ways)("A command to no node is refused by %s", async (_, make) => {
+  for (const goto of [[null], [undefined], [""]]) {
+    const compiled = new StateGraph(MessagesAnnotation)
+      .addNode("lead", () => new Command({ goto: goto as never }), { ends: [] })
+      .addEdge(START, "lead")
+      .compile();
+    const run = make(compiled as never).invoke({ messages: "hi" } as never);
+    await expect(run).rejects.toThrow("unknown or null destination");
+  }
 });
 
 it("LangGraph still has the parts that are left out", () => {

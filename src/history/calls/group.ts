@@ -14,10 +14,15 @@ export interface Group {
   readonly head: BaseMessage;
   readonly calls: readonly Call[];
   readonly results: readonly (ToolMessage | undefined)[];
+  /** The index of each result in the list. A list can hold one result twice, so its object does not say where it is. */
+  readonly answeredAt: readonly (number | undefined)[];
   /** The index of the head in the list. `end` is one more than the last index of the head and its results. */
   readonly start: number;
   readonly end: number;
 }
+
+/** Why a result has no place: no call before it has its id, or each such call has a result already. */
+export type Refused = "orphan" | "duplicate";
 
 export interface Grouping {
   /** One for each message that is not a result, in list order. */
@@ -29,6 +34,8 @@ export interface Grouping {
    * it.
    */
   readonly duplicates: readonly ToolMessage[];
+  /** What the orphans and duplicates are, by index. */
+  readonly refusedAt: ReadonlyMap<number, Refused>;
 }
 
 const NO_CALLS: readonly Call[] = [];
@@ -61,6 +68,7 @@ export function groupMessages(
   const groups: OpenGroup[] = [];
   const orphans: ToolMessage[] = [];
   const duplicates: ToolMessage[] = [];
+  const refusedAt = new Map<number, Refused>();
   // Made for the first result that does not follow its message. Most lists have none.
   let offers: Offers | undefined;
 
@@ -78,16 +86,22 @@ export function groupMessages(
       slot = nearestSlot(offers, message);
     }
     if (slot === undefined) {
-      (offers?.open.has(id) ? duplicates : orphans).push(message);
+      const isDuplicate = offers?.open.has(id) === true;
+      (isDuplicate ? duplicates : orphans).push(message);
+      refusedAt.set(index, isDuplicate ? "duplicate" : "orphan");
       continue;
     }
     const { group, call } = slot;
     const placeholder = group.results[call];
-    if (placeholder !== undefined) duplicates.push(placeholder);
+    if (placeholder !== undefined) {
+      duplicates.push(placeholder);
+      refusedAt.set(group.answeredAt[call] ?? index, "duplicate");
+    }
     group.results[call] = message;
+    group.answeredAt[call] = index;
     group.end = index + 1;
   }
-  return { groups, orphans, duplicates };
+  return { groups, orphans, duplicates, refusedAt };
 }
 
 /** If results follow their message in call order, each answers a call after the previous one. */
@@ -123,6 +137,7 @@ function nearestSlot(offers: Offers, message: ToolMessage): Slot | undefined {
 
 interface OpenGroup extends Group {
   readonly results: (ToolMessage | undefined)[];
+  readonly answeredAt: (number | undefined)[];
   end: number;
   /** The index of the call after the one that the last result in call order answered. */
   nextCall: number;
@@ -142,7 +157,8 @@ interface Offers {
 
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
-  return { head, calls, results, start, end: start + 1, nextCall: 0, callsById: undefined };
+  const answeredAt = new Array<number | undefined>(calls.length).fill(undefined);
+  return { head, calls, results, answeredAt, start, end: start + 1, nextCall: 0, callsById: undefined };
 }
 
 function offersOf(groups: readonly OpenGroup[]): Offers {
@@ -168,6 +184,14 @@ export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
     for (const result of results) if (result !== undefined) messages.push(result);
   }
   return messages;
+}
+
+/** The same, as indexes in the list that was grouped. */
+export function placesInGroups(groups: readonly Group[]): number[] {
+  return groups.flatMap(({ start, answeredAt }) => [
+    start,
+    ...answeredAt.filter((place) => place !== undefined),
+  ]);
 }
 
 /** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */

@@ -72,7 +72,7 @@ class CallFilter implements Follower {
     for (; left > 0; last -= 1) {
       const head = this.#heads[last];
       if (head === undefined) break;
-      const kept = keptOf(head, left);
+      const kept = callsToKeep(head.message, head.calls, left);
       if (kept < head.calls) return this.#withShorter(head, head.calls - kept);
       from = head.index;
       left -= kept;
@@ -88,8 +88,11 @@ class CallFilter implements Follower {
   }
 }
 
-/** A message with signed reasoning keeps all of its calls or none, because the signature covers them. */
-function keptOf({ message, calls }: Head, left: number): number {
+/**
+ * How many calls of a message stay, if this many more may stay. A message with signed reasoning keeps all of its calls or
+ * none, because the signature covers them.
+ */
+export function callsToKeep(message: BaseMessage, calls: number, left: number): number {
   if (hasSignedReasoning(message)) return calls <= left ? calls : 0;
   return Math.min(calls, left);
 }

@@ -1,13 +1,12 @@
-import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
-import { type Group, groupMessages } from "../calls/group.js";
-import { hasSignedReasoning } from "../calls/without-calls.js";
+import { groupMessages } from "../calls/group.js";
 import { surveyOf } from "../following/survey.js";
 import { callsOf } from "../messages/call.js";
 import { joinsTurn } from "../messages/steered.js";
 import { isUserMessage } from "../messages/summary.js";
 import { assertList, soundMessages } from "../reading/read-messages.js";
-import { filterFollowed, withoutFirstCalls } from "./call-filter.js";
+import { callsToKeep, filterFollowed, withoutFirstCalls } from "./call-filter.js";
 import { wholeNumber } from "./find-safe-cutoff.js";
 
 /**
@@ -68,26 +67,21 @@ export function filterEach(
     (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
   );
   const earlier = groups.filter(({ start, calls }) => start < turnStart && calls.length > 0);
-  let left = callsLeft(
+  let keep = callsLeft(
     earlier.reduce((sum, { calls }) => sum + calls.length, 0),
     max,
   );
-  const replacements = new Map<BaseMessage, BaseMessage | undefined>();
-  const dropped = new Set<BaseMessage>();
+  const left = messages.slice() as (BaseMessage | undefined)[];
   for (const group of earlier.toReversed()) {
-    const kept = callsToKeep(group, left);
+    const kept = callsToKeep(group.head, group.calls.length, keep);
     const cut = group.calls.length - kept;
     // The calls that stay are the last ones of the history, without gaps.
-    left = cut === 0 ? left - kept : 0;
+    keep = cut === 0 ? keep - kept : 0;
     if (cut === 0) continue;
-    replacements.set(group.head, withoutFirstCalls(group.head, cut));
-    for (const result of resultsOf(group, cut)) dropped.add(result);
+    left[group.start] = withoutFirstCalls(group.head, cut);
+    for (const place of group.answeredAt.slice(0, cut)) if (place !== undefined) left[place] = undefined;
   }
-  if (replacements.size === 0) return messages;
-  return messages.map((message) => {
-    if (dropped.has(message)) return undefined;
-    return replacements.has(message) ? replacements.get(message) : message;
-  });
+  return left.every((message, index) => message === messages[index]) ? messages : left;
 }
 
 /** @throws InvalidSettingError for a limit that cannot be used. */
@@ -117,13 +111,4 @@ function callsLeft(total: number, limit: ToolCallsToKeep): number {
   const { max, step } = checkToolCallsToKeep(limit);
   const blocks = Math.ceil(Math.max(0, total - max) / step);
   return Math.max(0, total - blocks * step);
-}
-
-function callsToKeep({ head, calls }: Group, left: number): number {
-  if (hasSignedReasoning(head)) return calls.length <= left ? calls.length : 0;
-  return Math.min(calls.length, left);
-}
-
-function resultsOf({ results }: Group, count: number): ToolMessage[] {
-  return results.slice(0, count).filter((result) => result !== undefined);
 }

@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { VisibleHistory } from "../../history/long-threads/visible-history.js";
-import type { Repair } from "../../history/messages/repair.js";
 import type { CutInput } from "./bounds/input-draft.js";
 import type { ProjectionLog } from "./projection/projection.js";
 
@@ -21,7 +20,7 @@ export interface InputTrace {
   /** Odd roles became common ones. */
   plainRoles(after: readonly BaseMessage[]): void;
   /** Each call has its result. What stays is the same object. */
-  repaired(after: readonly BaseMessage[], repairs: readonly Repair[]): void;
+  repaired(after: readonly BaseMessage[]): void;
   /** Malformed messages were brought into a sound form. */
   sound(after: readonly BaseMessage[]): void;
   /** Earlier calls were left out. */

@@ -6,7 +6,6 @@ import {
   type ToolCallsToKeep,
 } from "../../history/long-threads/filter-tool-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
-import type { Repair } from "../../history/messages/repair.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { assertList, isMessageList, readEach, soundMessages } from "../../history/reading/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
@@ -117,29 +116,26 @@ function pairedHistory(
   trace: InputTrace | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0) {
-    const { messages, repairs } = repairAfter(history, paired);
-    trace?.repaired(messages, repairs);
+    const messages = repairAfter(history, paired);
+    trace?.repaired(messages);
     return messages;
   }
   const read = readable(history, trace);
   const plain = plainRoles(hasSummary(read) ? visibleMessages(read, trace) : read);
   trace?.plainRoles(plain);
-  const { messages, repairs } = repairHistory(plain);
-  trace?.repaired(messages, repairs);
+  const { messages } = repairHistory(plain);
+  trace?.repaired(messages);
   return messages;
 }
 
 /** Repairs the messages after those that are paired, if that is the same as a repair of all. */
-function repairAfter(
-  history: readonly BaseMessage[],
-  paired: number,
-): { readonly messages: readonly BaseMessage[]; readonly repairs: readonly Repair[] } {
-  if (paired === history.length) return { messages: history, repairs: [] };
+function repairAfter(history: readonly BaseMessage[], paired: number): readonly BaseMessage[] {
+  if (paired === history.length) return history;
   const rest = history.slice(paired);
   const { messages, repairs } = repairHistory(rest);
   // A result without a call can replace a placeholder of an earlier one. A message without an id is named by its place.
   const isAlone = repairs.every(({ kind }) => kind === "call-closed") && rest.every(({ id }) => id);
-  return isAlone ? { messages: history.slice(0, paired).concat(messages), repairs } : repairHistory(history);
+  return isAlone ? history.slice(0, paired).concat(messages) : repairHistory(history).messages;
 }
 
 /** Values that are not messages are left out, and removals are carried out. */

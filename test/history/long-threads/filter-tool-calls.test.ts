@@ -2,8 +2,11 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError } from "../../../src/errors.js";
-import { filterToolCalls } from "../../../src/history/long-threads/filter-tool-calls.js";
+import { filterEach, filterToolCalls } from "../../../src/history/long-threads/filter-tool-calls.js";
+import { copyMessage } from "../../../src/history/messages/copy-message.js";
 import { repairHistory } from "../../../src/history/reducer/repair-history.js";
+import { explainInput } from "../../../src/providers/input/explanation/explain-input.js";
+import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { build, messageEntries } from "../../support/arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { runs } from "../../support/law-runs.js";
@@ -226,4 +229,48 @@ it("Content with blocks that are null or of another type is filtered too", () =>
   const filtered = filterToolCalls(messages, 0);
   expect(filtered.map(({ type }) => type)).toEqual(["human", "ai", "human"]);
   expect(filtered[1]?.text).toContain("I look.");
+});
+
+describe("A list that holds one message object twice", () => {
+  const copied = (messages: readonly BaseMessage[]) => messages.map((message) => copyMessage(message, {}));
+  const asked = ai("a", "x");
+  const answer = result("r", "x");
+
+  it.each(
+    titled<Case>([
+      {
+        title: "keeps the later call and its result",
+        messages: [human("h"), asked, answer, human("h2"), asked, answer, human("h3")],
+        max: 1,
+        expected: "h h2 a r h3",
+      },
+      {
+        title: "keeps the calls of the current turn",
+        messages: [human("h"), asked, answer, human("h2"), asked, answer],
+        max: 0,
+        expected: "h h2 a r",
+      },
+      {
+        title: "keeps the result of another call of the same id",
+        messages: [human("h"), ai("a1", "x"), answer, ai("a2", "x"), answer, human("h2")],
+        max: 1,
+        expected: "h a2 r h2",
+      },
+      {
+        title: "keeps an orphan result",
+        messages: [answer, human("h"), asked, answer, human("h2")],
+        max: 0,
+        expected: "r h h2",
+      },
+    ]),
+  )("%s", (_title, { messages, max, expected }) => {
+    expect(outline(filterToolCalls(messages, max))).toBe(expected);
+    expect(outline(filterToolCalls(copied(messages), max))).toBe(expected);
+    const left = filterEach(messages, max).filter((message) => message !== undefined);
+    expect(outline(left)).toBe(expected);
+    const options = { dialect: "openai", maxToolCallsFromHistory: max } as const;
+    expect(snapshot(explainInput(messages, options).input)).toEqual(
+      snapshot(toModelInput(messages, options)),
+    );
+  });
 });

@@ -242,3 +242,10 @@ describe("It never throws", () => {
     expect(() => repairHistory(messages)).not.toThrow();
   });
 });
+
+it("A result that stays at its call is not reported as moved if the list holds it at another place too", () => {
+  const answer = result("r", "x");
+  const { messages, repairs } = repairHistory([answer, ai("a", "x"), answer]);
+  expect(messages.map(({ id }) => id)).toEqual(["a", "r"]);
+  expect(repairs.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
+});

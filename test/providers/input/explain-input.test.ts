@@ -26,6 +26,18 @@ describe("explainInput", () => {
     expect(explainInput(history, { dialect: "openai" }).input).toBe(history);
   });
 
+  it("tells each place of a message that is in the history twice", () => {
+    const answer = result("r", "x");
+    const history = [answer, ai("a", "x"), human("h"), answer, answer];
+    expect(told(history, { dialect: "openai" })).toEqual([
+      "r left-out  orphan-result",
+      "a sent 0",
+      "h sent 2",
+      "r changed 1 moved",
+      "r left-out  duplicate-result",
+    ]);
+  });
+
   it("tells what the pairing of calls and results does", () => {
     const history = [
       ai("a1", "c1", "c2"),

@@ -6,7 +6,6 @@ import {
   type VisibleHistory,
 } from "../../../history/long-threads/visible-history.js";
 import { callsOf } from "../../../history/messages/call.js";
-import type { Repair } from "../../../history/messages/repair.js";
 import { callIdOf, isResult } from "../../../history/messages/result.js";
 import { isMessage } from "../../../history/reading/coerce-message.js";
 import type { Target } from "../../dialects/maker.js";
@@ -48,16 +47,13 @@ export class InputLineage implements InputTrace {
   visible(visible: VisibleHistory): void {
     const before = this.lineage.items.map(({ message }) => message);
     const summaryOf = representing(coveringSummaries(before));
-    const { orphans, duplicates } = groupMessages(before);
-    const [orphaned, doubled] = [new Set<BaseMessage>(orphans), new Set<BaseMessage>(duplicates)];
     const fixed = new Set(visible.rest);
     const shown = [...visible.system, ...visible.summaries, ...visible.lateResults, ...visible.rest];
-    this.lineage.arrange(shown, (message) => fixed.has(message), {
-      leftOut: (message) => {
+    this.lineage.arrange(shown, groupMessages(before), (message) => fixed.has(message), {
+      leftOut: (message, refused) => {
         const summary = summaryOf(message);
         if (summary !== undefined) return reason("covered", `The summary ${nameOf(summary)} represents it.`);
-        if (orphaned.has(message)) return this.#refused("orphan-result", message);
-        if (doubled.has(message)) return this.#refused("duplicate-result", message);
+        if (refused !== undefined) return this.#refused(`${refused}-result`, message);
         return reason("covered", `A summary represents the call ${nameOfCall(message)}, which it answers.`);
       },
       moved: () => reason("moved", "System messages and summaries are sent before the other messages."),
@@ -80,16 +76,10 @@ export class InputLineage implements InputTrace {
     );
   }
 
-  repaired(after: readonly BaseMessage[], repairs: readonly Repair[]): void {
-    const kinds = new Map(
-      repairs.flatMap((repair) => ("message" in repair ? [[repair.message, repair.kind] as const] : [])),
-    );
-    this.lineage.arrange(after, (message) => !isResult(message), {
-      leftOut: (message) =>
-        this.#refused(
-          kinds.get(message) === "orphan-refused" ? "orphan-result" : "duplicate-result",
-          message,
-        ),
+  repaired(after: readonly BaseMessage[]): void {
+    const before = this.lineage.items.map(({ message }) => message);
+    this.lineage.arrange(after, groupMessages(before, callsOf), (message) => !isResult(message), {
+      leftOut: (message, refused = "duplicate") => this.#refused(`${refused}-result`, message),
       moved: (message) =>
         this.#demanded(
           "moved",

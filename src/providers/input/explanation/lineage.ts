@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { type Grouping, placesInGroups, type Refused } from "../../../history/calls/group.js";
 import { addToList } from "../../../shared/add-to-list.js";
 import type { InputReason } from "./explanation.js";
 
@@ -37,29 +38,34 @@ export class Lineage {
   }
 
   /**
-   * A step that kept, left out, moved and added messages, and changed none. An object that the list has twice is left
-   * out at its later place.
+   * A step that kept, left out, moved and added messages, and changed none.
    *
+   * @param grouping The list before the step. An object that it has twice is what the grouping says of its place.
    * @param isFixed Whether a message is moved only if it changes places with another fixed one.
    */
   arrange(
     after: readonly BaseMessage[],
+    { groups, refusedAt }: Grouping,
     isFixed: (message: BaseMessage) => boolean,
     why: {
-      readonly leftOut: (message: BaseMessage) => InputReason;
+      readonly leftOut: (message: BaseMessage, refused: Refused | undefined) => InputReason;
       readonly moved: (message: BaseMessage) => InputReason;
       /** Undefined if the step adds nothing. */
       readonly added?: (message: BaseMessage) => InputReason;
     },
   ): void {
     const left = new Map<BaseMessage, Item[]>();
-    for (const item of this.items.toReversed()) addToList(left, item.message, item);
+    for (const place of placesInGroups(groups).toReversed()) {
+      const item = this.items[place];
+      if (item !== undefined) addToList(left, item.message, item);
+    }
     const items = after.map(
       (message): Item => left.get(message)?.pop() ?? { message, origins: [addedFor(why.added?.(message))] },
     );
     const kept = new Set(items);
     const before = this.items.filter((item) => kept.has(item));
-    for (const item of this.items) if (!kept.has(item)) tell(item, why.leftOut(item.message));
+    for (const [place, item] of this.items.entries())
+      if (!kept.has(item)) tell(item, why.leftOut(item.message, refusedAt.get(place)));
     for (const item of movedItems(before, items, isFixed)) tell(item, why.moved(item.message));
     this.items = items;
   }
