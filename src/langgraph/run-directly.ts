@@ -40,17 +40,16 @@ export function runDirectly<Graph extends Compiled & { builder: object }>(compil
     const writers: unknown[] = node.writers;
     if (!writers.every(isCallable)) continue;
     const writer = new DirectWriter(name, writers);
-    // The first node has writers only.
-    const own = name === START ? node.getNode() : undefined;
-    const start = own && new DirectStart(writer, own);
+    // The first node has writers only. LangGraph makes no sequence of one writer, so this one has the original ones.
+    const first = name === START ? node.getNode() : undefined;
     node.writers = [writer];
-    if (start !== undefined) node.getNode = () => start;
-    if (!isCallable(bound)) continue;
-    const direct = new DirectNode(name, bound, node.bound);
-    node.bound = direct;
-    const sequence = node.getNode();
+    const direct = isCallable(bound) ? new DirectNode(name, bound, node.bound) : undefined;
+    if (direct !== undefined) node.bound = direct;
+    const sequence = direct === undefined ? first : node.getNode();
     if (sequence === undefined) continue;
-    const step = new DirectStep(name, direct, writer, sequence);
+    const run = (value: unknown, config: RunnableConfig) =>
+      direct === undefined ? writer.invoke(value, config) : runAndWrite(direct, writer, value, config);
+    const step = new DirectStep(name, run, sequence);
     node.getNode = () => step;
   }
   const fields = { ...compiled };
@@ -62,47 +61,40 @@ export function runDirectly<Graph extends Compiled & { builder: object }>(compil
 /** The schema with which LangGraph checks what nodes write. It makes two partial copies of it for each write. */
 const CHECKED_BY = "_schemaRuntimeDefinition";
 
-/** A node and its writers. Callbacks get the events of LangGraph's own sequence of both. */
+/** A step that is run directly. Callbacks get the events of LangGraph's own sequence. */
 class DirectStep extends Runnable {
   override lc_namespace = ["langgraph"];
-  readonly #node: Runnable;
-  readonly #writer: Runnable;
+  readonly #run: (value: unknown, config: RunnableConfig) => Promise<unknown>;
   readonly #sequence: Runnable;
 
-  constructor(name: string, node: Runnable, writer: Runnable, sequence: Runnable) {
+  constructor(
+    name: string,
+    run: (value: unknown, config: RunnableConfig) => Promise<unknown>,
+    sequence: Runnable,
+  ) {
     super();
     this.name = name;
-    this.#node = node;
-    this.#writer = writer;
+    this.#run = run;
     this.#sequence = sequence;
   }
 
   override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
-    const { callbacks, signal } = config;
-    if (callbacks !== undefined) return this.#sequence.invoke(value, config);
-    const work = this.#node.invoke(value, config);
-    const written = await (signal === undefined ? work : untilAborted(work, signal));
-    signal?.throwIfAborted();
-    return this.#writer.invoke(written, config);
+    return config.callbacks === undefined ? this.#run(value, config) : this.#sequence.invoke(value, config);
   }
 }
 
-/** The writers before the first node, which write the input. Callbacks get the events of LangGraph's own sequence of them. */
-class DirectStart extends Runnable {
-  override lc_namespace = ["langgraph"];
-  override name = START;
-  readonly #writer: Runnable;
-  readonly #sequence: Runnable;
-
-  constructor(writer: Runnable, sequence: Runnable) {
-    super();
-    this.#writer = writer;
-    this.#sequence = sequence;
-  }
-
-  override async invoke(value: unknown, config: RunnableConfig = {}): Promise<unknown> {
-    return (config.callbacks === undefined ? this.#writer : this.#sequence).invoke(value, config);
-  }
+/** Runs a node, and writes what it returns. */
+async function runAndWrite(
+  node: Runnable,
+  writer: Runnable,
+  value: unknown,
+  config: RunnableConfig,
+): Promise<unknown> {
+  const { signal } = config;
+  const work = node.invoke(value, config);
+  const written = await (signal === undefined ? work : untilAborted(work, signal));
+  signal?.throwIfAborted();
+  return writer.invoke(written, config);
 }
 
 /** The function of a node, in the async context that LangGraph's `interrupt` and LangChain's runnables read. */

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
-import { callsOf, isAIMessage } from "../messages/call.js";
+import { callsOf, countCalls, isAIMessage } from "../messages/call.js";
 
 /** Tokens that a provider adds for the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
@@ -29,20 +29,13 @@ export function countTokens(message: BaseMessage): number {
   const { content } = message;
   const calls = isAIMessage(message) ? message.tool_calls : undefined;
   // Counting a short text costs less than keeping the number.
-  if (typeof content === "string" && content.length < SHORT_TEXT && !mayHaveCalls(message))
+  if (typeof content === "string" && content.length < SHORT_TEXT && countCalls(message) === 0)
     return TOKENS_PER_MESSAGE + countTextTokens(content);
   const known = counts.get(message);
   if (known !== undefined && known.content === content && known.calls === calls) return known.count;
-  const count = TOKENS_PER_MESSAGE + countContent(content) + countCalls(message);
+  const count = TOKENS_PER_MESSAGE + countContent(content) + countCallTokens(message);
   counts.set(message, { content, calls, count });
   return count;
-}
-
-/** A message whose content is a text can only have the calls of these lists. */
-function mayHaveCalls(message: BaseMessage): boolean {
-  if (!isAIMessage(message)) return false;
-  const { tool_calls, invalid_tool_calls } = message;
-  return tool_calls?.length !== 0 || invalid_tool_calls?.length !== 0;
 }
 
 /** Says at once that a text has no such character, which is so for most: see {@link isDense}. */
@@ -77,7 +70,7 @@ export function countBlock(block: unknown): number {
     : countTextTokens(written);
 }
 
-function countCalls(message: BaseMessage): number {
+function countCallTokens(message: BaseMessage): number {
   if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
   return countTextTokens(jsonOf(message.tool_calls) + jsonOf(message.invalid_tool_calls));
 }
