@@ -1,21 +1,30 @@
 /**
- * Writes a second copy of the declarations for TypeScript's CommonJS files, beside those in `dist`.
+ * Keeps the declarations that the entries of the package need, and writes a second copy of them for TypeScript's
+ * CommonJS files, beside those in `dist`.
  *
  * LangChain's packages have two copies of each class, and TypeScript treats them as different classes. A CommonJS
  * file gets the copies for `require`, so its declarations must name the same ones. There is only one copy of the
  * code, because Node can require it.
  */
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
+const ENTRIES = ["index", "history", "langchain", "doctor"];
 const RELATIVE_SPECIFIER = /((?:from|import)\s*\(?\s*)"(\.[^"]*)\.js"/g;
 
-for (const path of readdirSync(DIST, { recursive: true, encoding: "utf8" })) {
-  if (!path.endsWith(".d.ts")) continue;
-  const declarations = readFileSync(join(DIST, path), "utf8");
-  const name = path.replace(/\.d\.ts$/, ".d.cts");
-  writeFileSync(join(DIST, name), declarations.replaceAll(RELATIVE_SPECIFIER, '$1"$2.cjs"'));
+// A set also yields what is added while it is read.
+const needed = new Set(ENTRIES.map((name) => join(DIST, `${name}.d.ts`)));
+for (const path of needed) {
+  const declarations = readFileSync(path, "utf8");
+  for (const [, , specifier] of declarations.matchAll(RELATIVE_SPECIFIER))
+    needed.add(join(dirname(path), `${specifier}.d.ts`));
+  const copy = declarations.replaceAll(RELATIVE_SPECIFIER, '$1"$2.cjs"');
+  writeFileSync(path.replace(/\.d\.ts$/, ".d.cts"), copy);
+}
+for (const name of readdirSync(DIST, { recursive: true, encoding: "utf8" })) {
+  const path = join(DIST, name);
+  if (path.endsWith(".d.ts") && !needed.has(path)) rmSync(path);
 }

@@ -184,25 +184,30 @@ export class MiddlewareError extends TetherError {
 export class ThreadConflictError extends TetherError {
   override readonly name = "ThreadConflictError";
   readonly threadId: string;
-  /**
-   * The last checkpoint that this run has saved. It is not part of the thread any more, but `getState` can read it.
-   * Undefined if the run has saved none.
-   */
+  /** The last checkpoint that this run has saved. `getState` can read it. Undefined if the run has saved none. */
   readonly checkpointId: string | undefined;
+  /**
+   * Whether the thread has the input of this run. If so, do not send it again: the run that goes on in the thread
+   * continues from `checkpointId`.
+   */
+  readonly isInThread: boolean;
 
-  constructor(
-    code: "THREAD_BUSY" | "THREAD_MOVED",
-    message: string,
-    { threadId, checkpointId }: { readonly threadId: string; readonly checkpointId?: string | undefined },
-  ) {
+  constructor(code: "THREAD_BUSY" | "THREAD_MOVED", message: string, left: ThreadConflict) {
     super(code, message);
-    this.threadId = threadId;
-    this.checkpointId = checkpointId;
+    this.threadId = left.threadId;
+    this.checkpointId = left.checkpointId;
+    this.isInThread = left.isInThread ?? false;
   }
 
   getResponse(): Response {
     return refusalOf(this, 409);
   }
+}
+
+interface ThreadConflict {
+  readonly threadId: string;
+  readonly checkpointId?: string | undefined;
+  readonly isInThread?: boolean;
 }
 
 /** The rule of a provider family that the sent messages broke. */

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentEvent } from "../src/index.js";
 import { MODEL_PROVIDERS } from "../src/providers/models/model-providers.js";
+import { typeErrorsOf } from "./support/type-errors.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 /** Inside the repository, so that the examples find the packages. */
@@ -19,6 +20,7 @@ const DOCUMENTS = [
   { path: "docs/middleware.md", count: 14 },
   { path: "docs/providers.md", count: 2 },
   { path: "docs/serving.md", count: 4 },
+  { path: "docs/state-and-context.md", count: 1 },
   { path: "docs/structured-output.md", count: 1 },
   { path: "docs/troubleshooting.md", count: 9 },
   { path: "docs/existing-agents.md", count: 5 },
@@ -51,11 +53,14 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
   "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },
   "dialect-changed": { from: true, to: true, reason: true },
   "result-refused": { tool: true, callId: true },
+  "result-dropped": { callId: true, message: true },
+  "message-refused": { messageId: true },
   "role-changed": { messageId: true },
   "message-steered": { messageId: true, key: true },
   "steering-refused": { key: true, reason: true },
   "inbox-failed": { reason: true },
   "mcp-server-failed": { server: true, reason: true },
+  "memory-missing": { remedy: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };
 
@@ -87,6 +92,18 @@ describe.each(documents)("$path", ({ path, count, examples }) => {
     },
   );
 });
+
+it("the examples compile under `strict`", () => {
+  const examplesOf = documents.flatMap(({ path, examples }) =>
+    examples.map((code, index) => ({ path, code, index })),
+  );
+  const files = examplesOf.map(({ path, code, index }) => {
+    const file = join(directory, `compiled-${path.replaceAll(/\W/g, "-")}-${index}.ts`);
+    writeFileSync(file, code);
+    return file;
+  });
+  expect(typeErrorsOf(files)).toEqual([]);
+}, 600_000);
 
 describe("the README", () => {
   it("leads to the other documents", () => {

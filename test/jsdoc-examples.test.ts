@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { typeErrorsOf } from "./support/type-errors.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 /** Inside the repository, so that the examples find the packages. */
@@ -87,6 +88,15 @@ describe("Every exported function", () => {
 const examples = exported.flatMap(({ name, examples }) => examples.map((code) => ({ name, code })));
 
 describe("Every example", () => {
+  it("compiles under `strict`", () => {
+    const files = examples.map(({ name, code }) => {
+      const file = join(directory, `compiled-${name}.ts`);
+      writeFileSync(file, code);
+      return file;
+    });
+    expect(typeErrorsOf(files)).toEqual([]);
+  }, 600_000);
+
   it.each(examples)("imports this package, and prints what it says: $name", async ({ name, code }) => {
     const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)/g)].map((match) => match[1]);
     const file = join(directory, `${name}.ts`);

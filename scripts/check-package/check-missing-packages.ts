@@ -8,6 +8,7 @@ const ADVICE = [
   ["deepseek:m", "npm install @langchain/deepseek"],
   ["mistralai:m", "npm install @langchain/mistralai"],
   ["anthropic:m", "npm install langchain @langchain/anthropic"],
+  ["google:m", "npm install langchain @langchain/google"],
   ["google-genai:m", "npm install langchain @langchain/google-genai"],
   ["groq:m", "npm install langchain @langchain/groq"],
   ["xai:m", "npm install langchain @langchain/xai"],

@@ -21,11 +21,14 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "input-shortened": true,
   "dialect-changed": true,
   "result-refused": true,
+  "result-dropped": true,
+  "message-refused": true,
   "role-changed": true,
   "message-steered": true,
   "steering-refused": true,
   "inbox-failed": true,
   "mcp-server-failed": true,
+  "memory-missing": true,
   "run-end": true,
 };
 
@@ -64,6 +67,8 @@ export function describeEvent(event: unknown): string {
       return `the model input is too long: ${counted(known.leftOut.length, "message")} left out, ${counted(known.shortened.length, "message")} shortened`;
     case "dialect-changed":
       return `the model refused its input, and gets it in the form that every provider accepts: ${known.reason}`;
+    case "memory-missing":
+      return `the agent has no memory inside the other graph, so the work of a cancelled run is lost. Set \`${known.remedy}\``;
     case "limit-near":
       return `the limit ${known.limit} is near: ${known.used.toLocaleString("en")} of ${known.max.toLocaleString("en")} are used`;
     case "limit-reached":
@@ -80,6 +85,10 @@ export function describeEvent(event: unknown): string {
       return `the model ${known.from} failed, and ${known.to} is asked instead: ${known.reason}`;
     case "result-refused":
       return `${known.tool}: a result was left out of the input, because the agent answers this call itself`;
+    case "result-dropped":
+      return "a result of the earlier run was dropped, because its call was not saved";
+    case "message-refused":
+      return "a changed message of the input was left out, because a summary has archived it";
     case "role-changed":
       return "a system message of the input was stored as the user's words";
     case "message-steered":

@@ -4,10 +4,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../graph/agent-graph.js";
 import { createAgentGraph } from "../graph/create-agent-graph.js";
 import { withStartEvents } from "../graph/start-events.js";
+import { servedRunOf } from "../langgraph/server-fetch.js";
 import { cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { withOwnedStore } from "./access/owned-store.js";
-import { access, serverSettings } from "./access/served-access.js";
-import { userLabel } from "./access/user-label.js";
+import { access, runOwners, serverSettings } from "./access/served-access.js";
+import { userLabels } from "./access/user-label.js";
+import { refuseReservedNames } from "./http/reserved-names.js";
 import { allowedTools } from "./mcp/allowed-tools.js";
 import { approvalNames } from "./mcp/approval-names.js";
 import { createMcpTools, type LoadedTools } from "./mcp/create-mcp-tools.js";
@@ -37,6 +39,7 @@ function build(loaded: LoadedTools): AgentGraph {
     createAgentGraph({
       ...options,
       requireApproval,
+      middleware: requireApproval === undefined ? [] : [refuseReservedNames],
       createModel,
       tools: allowedTools(serverSettings.ALLOWED_TOOLS, own, loaded),
     }),
@@ -60,8 +63,10 @@ async function buildForRun(): Promise<AgentGraph> {
  * What the graph keeps in the store, such as notes, archives and inboxes, belongs to the authenticated user of the run.
  */
 export const graph = async (config?: RunnableConfig): Promise<AgentGraph> => {
+  const run = servedRunOf(config);
+  if (run !== undefined) runOwners.begin(run);
   const built = await buildForRun();
-  return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;
+  return access.kind === "users" ? withOwnedStore(built, userLabels(userOf(config))) : built;
 };
 
 /** The server overwrites what a client says here, if it has users. Otherwise it is not read. */

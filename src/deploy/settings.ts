@@ -1,6 +1,6 @@
 /** The settings of the served graph. They are read from the environment once, when the server starts. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { checkAllowedSettings } from "../settings/run-context.js";
 import type { Setting } from "../settings/setting.js";
@@ -18,6 +18,8 @@ export const SERVED_DEFAULTS = {
   includeDetailedErrors: true,
   /** Otherwise one message could start hundreds of calls at once. */
   maxToolCalls: 64,
+  /** Room for the largest picture that a provider takes. Work with a message blocks the server for everybody. */
+  maxMessageLength: 10_000_000,
   /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
   acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;

@@ -6,10 +6,11 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
 import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
+import { boundedStore } from "../langgraph/bounded.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
 import { type RelayedAbort, relayAbort } from "../langgraph/relay-abort.js";
 import { runDirectly } from "../langgraph/run-directly.js";
-import { isSubgraphRun } from "../langgraph/run-host.js";
+import { isSubgraphRun, withoutForgedKeys, withPlainCheckpoint } from "../langgraph/run-host.js";
 import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
@@ -20,11 +21,13 @@ import { readStateUpdate } from "./client/client-command.js";
 import { steerThread } from "./client/steer.js";
 import { publicChunk, publicEvent, withPublicParentStream } from "./public-view.js";
 import { type RunDefaults, type RunStart, runAgent } from "./run-agent.js";
+import { idsInInput } from "./run-input.js";
 import type {
   AgentChunk,
   AgentInput,
   AgentResult,
   AgentSnapshot,
+  Batch,
   InvokeOptions,
   RunOptions,
   StreamEvents,
@@ -46,7 +49,7 @@ type AnyOptions = RunConfigOf<BaseGraph>;
  */
 export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends BaseGraph {
   declare readonly streamEvents: StreamEvents<Own, Update, Context>;
-  declare readonly getState: (...given: Parameters<BaseGraph["getState"]>) => Promise<AgentSnapshot<Own>>;
+  declare readonly batch: Batch<Own, Update, Context>;
   declare readonly withConfig: WithConfig<this, Own, Update, Context>;
   readonly #defaults: RunDefaults;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
@@ -190,10 +193,14 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { run, start } = this.#begin({});
     const abort = this.#abort;
-    const given = withBound(options, this.config, abort?.signal);
-    const { bound, watched, checkpointer, stream } = watchThread(run.checkpointer, given);
+    let latestInput = received;
+    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, abort?.signal)));
+    const { bound, watched, checkpointer, stream } = watchThread(run.checkpointer, given, () =>
+      idsInInput(latestInput),
+    );
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
-    const { streamMode, signal } = bound;
+    const { streamMode, signal, store } = bound;
+    if (run.store !== undefined) run.store = boundedStore(run.store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#defaults;
     const readThread = watched.checkpointer && (() => run.getState(bound));
@@ -202,13 +209,16 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         ...this.#defaults,
         ...start,
         received,
-        options: withPublicParentStream(bound),
+        options: withPublicParentStream({ ...bound, ...(store && { store: boundedStore(store, signal) }) }),
         watched,
         readThread,
-        startEvents: startEventsOf(run),
+        startEvents: startEventsOf(run, bound),
         store: run.store,
         // A parent graph is no client, so what it passes is checked by LangGraph alone.
-        stream: (input, own) => run.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own)),
+        stream: (input, own) => {
+          latestInput = input;
+          return run.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
+        },
       }),
     );
     try {
@@ -220,6 +230,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       abort?.end();
       this.#relay?.end();
     }
+  }
+
+  /** The latest state of a thread, or the state of a checkpoint. A thread that does not exist has no messages. */
+  override async getState(...given: Parameters<Drawn["getState"]>): Promise<AgentSnapshot<Own>> {
+    const snapshot = await super.getState(...given);
+    return { ...snapshot, values: { messages: [], ...snapshot.values } };
   }
 
   /**

@@ -40,6 +40,7 @@ export abstract class BaseGraph extends WrappableGraph<
   AgentUpdates,
   typeof writer<AgentEvent>
 > {
+  declare readonly batch: OpenMethod;
   declare readonly streamEvents: OpenMethod;
   declare readonly withConfig: OpenMethod;
 }
@@ -51,6 +52,7 @@ export abstract class BaseGraph extends WrappableGraph<
 export interface BaseGraph {
   invoke(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
   stream(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+  getState(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: Any other type would be compared with the type parameters.

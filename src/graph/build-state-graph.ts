@@ -1,5 +1,5 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
 import { withQuietChannels } from "../langgraph/channels/quiet-channels.js";
 import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";

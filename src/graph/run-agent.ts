@@ -13,7 +13,7 @@ import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-
 import { clearInbox } from "../nodes/inbox/inbox.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { publishingEnd } from "../nodes/run/run-channel.js";
-import { RunHandle, scopeOf } from "../nodes/run/run-handle.js";
+import { RunHandle, runHandleOf, scopeOf } from "../nodes/run/run-handle.js";
 import type { RunRecord } from "../nodes/run/run-record.js";
 import { withGraphType } from "../nodes/telemetry/agent-type.js";
 import { followSpans } from "../nodes/telemetry/span-events.js";
@@ -23,7 +23,12 @@ import { type RunContext, withoutSettings } from "../settings/run-context.js";
 import type { OwnContext } from "../settings/schemas/own-context.js";
 import { defaultsOf, type OwnState } from "../settings/schemas/own-state.js";
 import { isPlainObject } from "../shared/is-plain-object.js";
-import { admitInput, type ClientRules, type ReadThread } from "./client/admit-messages.js";
+import {
+  admitInput,
+  type ClientRules,
+  type ReadThread,
+  type ThreadArchive,
+} from "./client/admit-messages.js";
 import { admitValues } from "./client/admit-values.js";
 import { readRunInput } from "./client/client-command.js";
 import { assertRunInput, messagesOfInput, onlyKeysOfState, withMessages } from "./run-input.js";
@@ -104,7 +109,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   // The parent graph of a subgraph is no client.
   const { input: admitted, events } = isSubgraph
     ? { input: checked, events: [] }
-    : await admitInput(checked, run, run.readThread);
+    : await admitInput(checked, run, run.readThread, archiveOf(run));
   const input = isSubgraph ? withoutResponse(admitted) : onlyKeysOfState(admitted, ownState.keys);
   const inputEvents = [...run.startEvents, ...events];
   const maxConcurrency = readMaxConcurrency(options);
@@ -133,6 +138,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
       ownState,
       given,
       maxConcurrency,
+      isInTool: runHandleOf(options) !== undefined,
       structuredResponse,
       ...kind,
     };
@@ -209,6 +215,14 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
       send = give;
     },
   });
+}
+
+function archiveOf({ usesArchive, options, store }: AgentRun<unknown>): ThreadArchive | undefined {
+  const given = options.store ?? store;
+  const threadId: unknown = options.configurable?.["thread_id"];
+  return usesArchive && given !== undefined && typeof threadId === "string"
+    ? { store: given, threadId }
+    : undefined;
 }
 
 /** Only the model writes the structured response. A parent graph passes on its own. */

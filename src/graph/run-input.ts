@@ -45,6 +45,13 @@ export function messagesOfInput(input: unknown): BaseMessage[] {
   return given === undefined ? [] : parseMessages(given).map(cloneMessage);
 }
 
+/** The ids of the messages of an input. The reducer writes an id into a message that comes without one. */
+export function idsInInput(input: unknown): string[] {
+  const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
+  const ids = [given].flat().map((message: unknown) => (isRecord(message) ? message["id"] : undefined));
+  return ids.filter((id) => typeof id === "string");
+}
+
 /**
  * A copy of the input with other messages. Input that continues a stopped run stays the same if there are no messages.
  *

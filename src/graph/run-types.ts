@@ -1,6 +1,7 @@
 /** The types of the input, the options and the output of a run. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableBatchOptions } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type {
@@ -56,9 +57,9 @@ export type AgentResult<Own = NoKeys> = Flat<Messages & Own>;
 /** The same type, without intersections in it. */
 type Flat<Type> = { [Key in keyof Type]: Type[Key] };
 
-/** A state of a thread. Its values are empty if the thread does not exist yet. */
+/** A state of a thread. A thread that does not exist yet has no messages and no own keys. */
 export interface AgentSnapshot<Own = NoKeys> extends StateSnapshot {
-  readonly values: Partial<AgentResult<Own>>;
+  readonly values: Flat<Messages & Partial<Own>>;
 }
 
 type Modes = StreamMode | StreamMode[] | undefined;
@@ -88,6 +89,20 @@ export interface RunOptions<Context = NoKeys> {
   readonly middleware?: readonly Middleware[] | undefined;
   /** Settings for this run only, and own keys. @default the options of the graph */
   readonly context?: (RunContext & Context) | undefined;
+}
+
+/** The overloads of LangChain's `batch`, with the input, the options and the result of `invoke`. */
+export interface Batch<Own = NoKeys, Update = NoKeys, Context = NoKeys> {
+  (
+    inputs: AgentInput<Update>[],
+    options?: InvokeOptions<Context> | InvokeOptions<Context>[],
+    batchOptions?: RunnableBatchOptions & { returnExceptions?: false },
+  ): Promise<AgentResult<Own>[]>;
+  (
+    inputs: AgentInput<Update>[],
+    options: InvokeOptions<Context> | InvokeOptions<Context>[] | undefined,
+    batchOptions: RunnableBatchOptions & { returnExceptions: true },
+  ): Promise<(AgentResult<Own> | Error)[]>;
 }
 
 type GraphOptions = Partial<PregelOptions<BaseGraph["nodes"], BaseGraph["channels"]>>;

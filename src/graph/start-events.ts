@@ -1,5 +1,8 @@
-/** Events that every run of a graph emits at its start. */
+/** Events that the runs of a graph emit at their start. */
 
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { isSavedRun, isSubgraphRun } from "../langgraph/run-host.js";
+import { nodeOf } from "../langgraph/step-of.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import type { AgentGraph } from "./agent-graph.js";
 
@@ -12,6 +15,25 @@ export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]
   return graph;
 }
 
-export function startEventsOf({ builder }: { readonly builder: object }): readonly AgentEvent[] {
-  return startEvents.get(builder) ?? [];
+interface StartedGraph {
+  readonly builder: object;
+  readonly checkpointer?: unknown;
+}
+
+/** Graphs of which one run has said that it has no memory. */
+const told = new WeakSet<object>();
+
+export function startEventsOf(
+  { builder, checkpointer }: StartedGraph,
+  options: RunnableConfig,
+): readonly AgentEvent[] {
+  const events = startEvents.get(builder) ?? [];
+  if (checkpointer !== undefined || !isSavedNode(options) || told.has(builder)) return events;
+  told.add(builder);
+  return [...events, { type: "memory-missing", remedy: "checkpointer: true" }];
+}
+
+/** Whether a parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time. */
+function isSavedNode(options: RunnableConfig): boolean {
+  return isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
 }

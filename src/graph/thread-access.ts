@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { boundedSaver } from "../langgraph/bounded.js";
 import { guardHead } from "../langgraph/checkpoints/guard-head.js";
 import { withUniqueVersions } from "../langgraph/checkpoints/unique-versions.js";
 import { type WatchedCheckpointer, watchCheckpointer } from "../langgraph/checkpoints/watch-checkpointer.js";
@@ -26,16 +27,21 @@ export interface ThreadAccess {
  * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
  * of them waits here, and neither does a run that saves nothing.
  */
-export function accessThread(saver: unknown, options: RunnableConfig): ThreadAccess {
-  if (!isSaver(saver))
+export function accessThread(
+  target: unknown,
+  options: RunnableConfig,
+  messageIds: () => readonly string[] = () => [],
+): ThreadAccess {
+  if (!isSaver(target))
     return { saver: undefined, update: (_, work) => work(), stream: (_, start) => start() };
-  const versioned = withUniqueVersions(saver);
+  const { signal } = options;
+  const saver = withUniqueVersions(boundedSaver(target, signal));
   const threadId: unknown = options.configurable?.["thread_id"];
-  if (typeof threadId !== "string" || isSubgraphRun(options) || isServedRun(options)) {
-    return { saver: versioned, update: (_, work) => work(), stream: (_, start) => start() };
-  }
-  const thread: Thread = { saver, threadId };
-  const guarded = guardHead(versioned, threadId);
+  const isThread = typeof threadId === "string" || typeof threadId === "number";
+  if (!isThread || isSubgraphRun(options) || isServedRun(options))
+    return { saver, update: (_, work) => work(), stream: (_, start) => start() };
+  const thread: Thread = { saver: target, threadId: String(threadId) };
+  const guarded = guardHead({ saver, target, threadId, signal, messageIds });
   return {
     saver: guarded.saver,
     update: (turn, work) => inTurn(thread, turn, work),
@@ -57,15 +63,17 @@ export interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
 }
 
 /**
- * Watches the checkpointer of a run. With `checkpointer: true`, a subgraph has a memory of its own, which it saves with
+ * Watches the checkpointer of a run, which brings messages with these ids. With `checkpointer: true`, a subgraph has a memory of its own, which it saves with
  * the checkpointer of its parent. So that one is watched.
  */
 export function watchThread<Options extends RunnableConfig>(
   checkpointer: unknown,
   options: Options,
+  messageIds: () => readonly string[],
 ): WatchedThread<Options> {
   const inherits = checkpointer === true && isSubgraphRun(options);
-  const { saver, stream } = accessThread(inherits ? inheritedCheckpointer(options) : checkpointer, options);
+  const own = inherits ? inheritedCheckpointer(options) : checkpointer;
+  const { saver, stream } = accessThread(own, options, messageIds);
   const watched = watchCheckpointer(saver);
   if (!inherits || watched.checkpointer === undefined)
     return { bound: options, watched, checkpointer: watched.checkpointer, stream };

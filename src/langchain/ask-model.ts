@@ -9,7 +9,6 @@ import { askWithinWindow, type InputForm } from "../nodes/model/ask-within-windo
 import { emitEvent } from "../nodes/run/agent-event.js";
 import { finishHabitOf } from "../providers/answer/finish-habit.js";
 import type { StreamGuardOptions } from "../providers/answer/stream-guard.js";
-import { identityOf } from "../providers/dialects/dialect-of.js";
 import { describeFailure } from "../providers/failure/model-failure.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { countToolTokens } from "../settings/summary-policy.js";
@@ -50,20 +49,13 @@ export async function askModel<Request extends AgentRequest, Answer>(
     takenCallIds: () => new Set([...request.state.messages, ...history].flatMap(callsOf).map(({ id }) => id)),
   });
   const messages = withSystemFirst(systemMessage, history);
-  const { dialect: usual } = identityOf(model);
-  // What the model refused in its usual dialect is sent in the strict one.
-  const isRefused = (form: InputForm) => form.dialect !== usual;
-  const prepare = (form: InputForm) =>
-    prepareModelInput(messages, {
-      ...form,
-      dialect: isRefused(form) ? form.dialect : (dialect ?? form.dialect),
-      maxToolCallsFromHistory,
-    });
+  const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
   return askWithinWindow(
     {
       model,
       toolTokens: toolTokensOf(request),
       maxTokens: options.maxTokens,
+      dialect,
       prepare,
       send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
     },

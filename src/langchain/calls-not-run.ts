@@ -1,6 +1,6 @@
 /** Finds the calls of ended runs that were not run: a human did not decide about them, or no tool had been started. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import type { UnansweredCall } from "../history/calls/open-calls.js";
 import { isAIMessage } from "../history/messages/call.js";
 import type { Leftovers } from "../nodes/recovery/leftovers.js";

@@ -37,7 +37,7 @@ export async function recoverThread(
   await followSpans();
   if (!mayLackResponse(history)) return closeCalls(history, runtime, options);
   const leftovers = await readLeftovers(runtime);
-  const lost = lostMessages(history, leftovers);
+  const lost = lostMessages(history, leftovers, configOf(runtime));
   for (const { id = "" } of lost.filter(isAIMessage))
     emitEvent(configOf(runtime), { type: "response-recovered", messageId: id });
   const whole = lost.length === 0 ? history : reduceMessages(history, lost).messages;

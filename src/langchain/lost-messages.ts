@@ -1,6 +1,7 @@
 /** Finds the messages that a run of a LangChain agent had shown, and that its thread does not have. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { REMOVE_ALL_MESSAGES } from "../history/messages/remove-all-messages.js";
 import { isResult } from "../history/messages/result.js";
 import type { Leftovers } from "../nodes/recovery/leftovers.js";
@@ -10,6 +11,7 @@ import { recoverMessages } from "../nodes/recovery/recover-messages.js";
 export function lostMessages(
   history: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
+  config: LangGraphRunnableConfig,
 ): BaseMessage[] {
   const present = new Set(history.map(({ id }) => id));
   // The input of the run cannot be read here, so what it removed is not known. Where the last message is gone, or is
@@ -18,6 +20,7 @@ export function lostMessages(
   return recoverMessages(
     history,
     own.map((leftover) => ({ ...leftover, written: withoutRewrites(leftover.written) })),
+    config,
   );
 }
 

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { ReducedValue, StateSchema } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidStateError } from "../errors.js";
 import {
   type MessagesUpdate,

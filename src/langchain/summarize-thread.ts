@@ -1,13 +1,16 @@
 /** Summaries of a LangChain agent's thread, by the node of `createAgentGraph` that makes them. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { ReducedValue } from "@langchain/langgraph";
 import { countTextTokens } from "../history/long-threads/count-tokens.js";
 import type { ToolCallsToKeep } from "../history/long-threads/filter-tool-calls.js";
 import type { SummaryPolicy } from "../history/long-threads/plan-summary.js";
+import { toPlain } from "../history/messages/to-plain.js";
 import { assertGivenModel, type GivenModel } from "../nodes/model/given-model.js";
+import { emitEvent } from "../nodes/run/agent-event.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../nodes/run/agent-state.js";
 import { missingStore } from "../nodes/run/missing-service.js";
+import { findReturned } from "../nodes/summary/returned-messages.js";
 import { createSummarizeNode } from "../nodes/summary/summarize.js";
 import { shouldSummarize } from "../nodes/summary/summary-due.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
@@ -17,7 +20,7 @@ import type { Settings, SettingsOptions } from "../settings/settings.js";
 import { budgetFor } from "../settings/summary-policy.js";
 import { SUMMARY_SETTINGS } from "../settings/summary-settings.js";
 import { type AgentRequest, resolved, toolTokensOf } from "./ask-model.js";
-import { configOf, type HookRuntime } from "./runtime.js";
+import { configOf, type HookRuntime, threadIdOf } from "./runtime.js";
 
 /** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
 export type TetherSummaryOptions = Pick<SettingsOptions, keyof typeof SUMMARY_SETTINGS>;
@@ -98,6 +101,23 @@ export function createSummarizer(
     });
     return summarize({ messages: [...stored], summaryAttempt: attempt }, config);
   };
+}
+
+/**
+ * The update that takes archived messages out again, which a client has brought back with its whole list. The input of a
+ * run has passed the reducer before any hook.
+ */
+export async function removeReturned(
+  history: readonly BaseMessage[],
+  runtime: HookRuntime,
+  { summary }: { readonly summary?: TetherSummaryOptions | undefined },
+): Promise<Record<string, unknown>[]> {
+  const threadId = threadIdOf(runtime);
+  if (summary?.coveredMessages !== "archive" || runtime.store == null || threadId === undefined) return [];
+  const { messages, events } = await findReturned(history, history, runtime.store, threadId);
+  for (const event of events) emitEvent(configOf(runtime), event);
+  // From the end: a message of calls takes its results with it. Plain objects are not streamed.
+  return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
 }
 
 /** Whether the request has all stored messages. If not, another middleware keeps the input short. */

@@ -1,15 +1,20 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
+import { callsOf, isAIMessage } from "../history/messages/call.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { withOwnMemory } from "../langgraph/checkpoints/own-memory.js";
+import { viewOf } from "../providers/models/model-view.js";
 import { isRecord } from "../shared/is-record.js";
 import { askModel } from "./ask-model.js";
 import { recoverThread } from "./close-calls.js";
-import { keepResult } from "./keep-result.js";
+import { keepResult, type WantedCall } from "./keep-result.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { assertPaired, type pairedState } from "./paired-channel.js";
 import { createPreparation, stateFor, type ThreadUpdate } from "./prepare-thread.js";
 import { configOf } from "./runtime.js";
+import { removeReturned } from "./summarize-thread.js";
 
 /**
  * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
@@ -56,7 +61,9 @@ export function tetherMiddleware(
     stateSchema: stateFor(options),
     beforeAgent: async ({ messages }, runtime) => {
       assertPaired(messages, runtime);
-      const written = await recoverThread(messages, runtime, options);
+      const returned = await removeReturned(messages, runtime, options);
+      const history = returned.length === 0 ? messages : reduceMessages(messages, returned).messages;
+      const written = [...returned, ...(await recoverThread(history, runtime, options))];
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
     wrapModelCall: async (request, handler) => {
@@ -72,8 +79,27 @@ export function tetherMiddleware(
     },
     ...(keepToolErrors && {
       wrapToolCall: async (request, handler) =>
-        keepResult(request.toolCall, request.runtime.signal, () => handler(request)),
+        keepResult(request.toolCall, request.runtime.signal, () =>
+          handler({ ...request, tool: separated(request.tool, request.toolCall, request.state.messages) }),
+        ),
     }),
+  });
+}
+
+/**
+ * A graph with `checkpointer: true` that a tool runs goes on with the memory that LangGraph gives to all tools of the agent.
+ * Only the first call of a response has that one, because the others run beside it.
+ */
+function separated<Tool>(tool: Tool, { id, name }: WantedCall, messages: readonly BaseMessage[]): Tool {
+  const response = messages.findLast(isAIMessage);
+  const place = response === undefined ? 0 : callsOf(response).findIndex((call) => call.id === id);
+  const invoke: unknown = Reflect.get(Object(tool), "invoke");
+  if (place < 1 || !isRecord(tool) || typeof invoke !== "function") return tool;
+  return viewOf(tool, {
+    invoke: (input: unknown, given: RunnableConfig) => {
+      const config = withOwnMemory(given, `${name}.${place}`);
+      return Reflect.apply(invoke, tool, [input, { ...config, config }]);
+    },
   });
 }
 

@@ -19,8 +19,12 @@ export function innerOptions<Options extends RunnableConfig>(
   options: Options,
   { hasStrictResume, holdsResult }: InnerRun,
 ): Options {
+  const run_id: unknown = options.configurable?.["run_id"];
   return {
     ...options,
+    // A client can send metadata with the id of an earlier run. If the saver stores it, LangGraph continues that run and
+    // ignores the input.
+    ...(run_id !== undefined && { metadata: { ...options.metadata, run_id } }),
     // With a limit of 1, LangGraph runs only the first task of a superstep. So the tools node applies the limit
     // instead.
     maxConcurrency: Number.POSITIVE_INFINITY,
@@ -36,7 +40,12 @@ export function innerOptions<Options extends RunnableConfig>(
  * that wrote the latest checkpoint, and ignore the input.
  */
 export function followingOptions<Options extends RunnableConfig>(options: Options): Options {
-  const { checkpoint_id: _checkpoint, run_id: _run, ...configurable } = { ...options.configurable };
+  const {
+    checkpoint_id: _checkpoint,
+    checkpoint_map: _map,
+    run_id: _run,
+    ...configurable
+  } = { ...options.configurable };
   const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
   // The `runId` stays, because readers of events take the last end of that run as its output.
   return { ...options, configurable, metadata };

@@ -2,17 +2,23 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 
 /** The methods of a checkpointer that a view of it can replace. */
 export type SaverMethods = Partial<
-  Pick<BaseCheckpointSaver, "getTuple" | "put" | "putWrites" | "getNextVersion">
+  Pick<
+    BaseCheckpointSaver,
+    "get" | "getTuple" | "list" | "put" | "putWrites" | "getNextVersion" | "getDeltaChannelHistory"
+  >
 >;
 
-/** A view of a checkpointer with other methods. The checkpointer itself stays the same. */
-export function replaceMethods(saver: BaseCheckpointSaver, methods: SaverMethods): BaseCheckpointSaver {
+/** A view of a checkpointer or a store with other methods. The object itself stays the same. */
+export function replaceMethods<Target extends object>(
+  target: Target,
+  methods: Partial<NoInfer<Target>>,
+): Target {
   const replaced = new Map<PropertyKey, unknown>(Object.entries(methods));
-  return new Proxy(saver, {
-    get(target, name) {
+  return new Proxy(target, {
+    get(_, name) {
       if (replaced.has(name)) return replaced.get(name);
       const value: unknown = Reflect.get(target, name, target);
-      // Bound, because a checkpointer can have private fields.
+      // Bound, because an object can have private fields.
       return typeof value === "function" ? value.bind(target) : value;
     },
   });

@@ -3,6 +3,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { CompiledStateGraph, INTERRUPT, isInterrupted, type StateDefinition } from "@langchain/langgraph";
 import { isRecord } from "../shared/is-record.js";
+import { isSubgraphRun, withoutForgedKeys } from "./run-host.js";
 
 /** The options that LangGraph passes to a run. */
 export type RunConfigOf<Graph extends { _streamIterator: (...given: never[]) => unknown }> = NonNullable<
@@ -115,7 +116,8 @@ export abstract class WrappableGraph<
     isChecked = false,
   ) {
     this.#isChecked = isChecked;
-    return super._streamIterator(input as never, options);
+    const chunks = super._streamIterator(input as never, options);
+    return isSubgraphRun(options) ? chunks : withoutForgedContext(chunks);
   }
 
   /**
@@ -146,6 +148,16 @@ for (const name of ["_streamEventsV1", "_streamEventsV2"]) {
  */
 export function showOnly<Fields extends object>(fields: Fields, channels: readonly string[]): Fields {
   return { ...fields, streamChannels: [...channels] };
+}
+
+/** LangGraph adds the config of the async context to the options when a run begins, and a client's keys can be in it. */
+function withoutForgedContext<Chunks extends AsyncGenerator>(chunks: Chunks): Chunks {
+  const context = AsyncLocalStorageProviderSingleton.getRunnableConfig();
+  const own = context && withoutForgedKeys(context);
+  if (own === context) return chunks;
+  const next = chunks.next.bind(chunks);
+  chunks.next = () => AsyncLocalStorageProviderSingleton.runWithConfig(own, next, true);
+  return chunks;
 }
 
 /** The last state of a run, with its interrupts. */

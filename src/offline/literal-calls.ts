@@ -3,7 +3,7 @@
  * slow_lookup {"ms": 500}`. It can call every bound tool.
  */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 
 export interface LiteralCall {
   readonly name: string;

@@ -13,7 +13,7 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { identifyCalls } from "./call-id.js";
 import { planReply } from "./plan-reply.js";
 import { refuseBadHistory } from "./refuse-bad-history.js";

@@ -11,6 +11,9 @@ import type { IdentifiedCall } from "./call-id.js";
 /** About the size in which providers stream arguments: even a short call has several pieces. */
 const ARGUMENT_PIECES = /[\s\S]{1,8}/gu;
 const WORDS = /\S+\s*|\s+/gu;
+/** Each piece takes time on its way through a graph, and a client chooses the length of the text. */
+const MOST_PIECES_OF_LONG = 100;
+const LONG = 4_000;
 const CHARACTERS_PER_TOKEN = 4;
 
 export interface CompleteReply {
@@ -31,18 +34,22 @@ export function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
 }
 
 export function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMessageChunk> {
-  for (const word of text.match(WORDS) ?? []) yield new AIMessageChunk({ content: word });
+  for (const words of piecesOf(text, WORDS)) yield new AIMessageChunk({ content: words });
   for (const [index, { id, name, args }] of calls.entries()) {
     yield callChunk({ index, id, name, args: "" });
-    for (const piece of JSON.stringify(args).match(ARGUMENT_PIECES) ?? []) {
+    for (const piece of piecesOf(JSON.stringify(args), ARGUMENT_PIECES))
       yield callChunk({ index, args: piece });
-    }
   }
   yield new AIMessageChunk<StandardMessageStructure>({
     content: "",
     response_metadata: responseMetadata(calls),
     usage_metadata: usage,
   });
+}
+
+function piecesOf(text: string, short: RegExp): readonly string[] {
+  const length = Math.ceil(text.length / MOST_PIECES_OF_LONG);
+  return text.match(text.length <= LONG ? short : new RegExp(`[^]{1,${length}}`, "gu")) ?? [];
 }
 
 /** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */

@@ -1,6 +1,6 @@
 /** Reads the `tool_choice` option, in the forms of the providers and of LangChain. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { OfflineBadRequestError } from "./offline-bad-request-error.js";
 
 export type ToolChoice =

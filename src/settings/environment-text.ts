@@ -1,6 +1,6 @@
 /** Converts the text of an environment variable to the value of a setting. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { parseJson } from "../shared/parse-json.js";
 
 export interface EnvironmentVariable {

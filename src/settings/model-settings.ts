@@ -1,8 +1,10 @@
 /** Settings of the model: which model is asked, and how. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { z } from "zod";
+import { z } from "zod/v4";
+import { DIALECTS, type DialectName } from "../providers/dialects/dialects.js";
 import { type CreateModel, cachedCreateModel } from "../providers/models/cached-create-model.js";
+import { listWithOr } from "../shared/list-with-or.js";
 import { readFlag, readNames, readNumber, readText } from "./environment-text.js";
 import { aFunction, countFrom, flag, listOf, oneOf, text } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
@@ -50,6 +52,17 @@ export const MODEL_SETTINGS = {
     get default() {
       return cachedCreateModel();
     },
+  },
+  /**
+   * Whose rules the messages for `model` and `models` keep, such as `openai` or `mistral-openai`: a dialect. Fallback
+   * models keep their own. Default: the rules of each model's provider, by its client, host and name.
+   */
+  dialect: {
+    schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),
+    expects: listWithOr(Object.keys(DIALECTS)),
+    help: "Whose rules the messages for `model` and `models` keep, such as `openai` or `mistral-openai`: a dialect. Fallback models keep their own. Default: the rules of each model's provider, by its client, host and name.",
+    default: undefined,
+    env: { name: "DIALECT", read: readText },
   },
   /** The instructions before the conversation. A run may replace them. Default: none. */
   systemPrompt: {

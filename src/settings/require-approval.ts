@@ -2,7 +2,7 @@
 
 import type { BaseMessage, ToolCall } from "@langchain/core/messages";
 import type { Runtime } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { isPlainObject } from "../shared/is-plain-object.js";
 import type { Rule } from "./rule.js";
 

@@ -1,6 +1,6 @@
 /** Rules for the values of settings, and the check that applies them. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/did-you-mean.js";
 import { listWithOr } from "../shared/list-with-or.js";

@@ -1,6 +1,6 @@
 /** The settings that a run can choose in its `context`. They are JSON, and Studio shows them as a form. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/did-you-mean.js";
 import type { LoopLimits } from "./loop-limits.js";

@@ -1,7 +1,7 @@
 /** Settings of the services of a graph: middleware, a checkpointer and a store. */
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { readFlag, readNames, readText } from "./environment-text.js";
 import { flag, listOf, objectWith, oneOf, orFlag } from "./rule.js";
 import type { SettingsTable } from "./setting.js";

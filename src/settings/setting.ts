@@ -1,6 +1,6 @@
 /** One row of the table of settings: everything about one option of `createAgentGraph`. */
 
-import type { z } from "zod";
+import type { z } from "zod/v4";
 import type { EnvironmentVariable } from "./environment-text.js";
 import type { Rule } from "./rule.js";
 

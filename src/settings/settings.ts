@@ -1,6 +1,6 @@
 /** The table of settings: one row for each option of `createAgentGraph`, in the order of the README. */
 
-import type { z } from "zod";
+import type { z } from "zod/v4";
 import { MODEL_SETTINGS } from "./model-settings.js";
 import type { Rule } from "./rule.js";
 import { SCHEMA_SETTINGS } from "./schemas/schema-settings.js";

@@ -5,7 +5,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { countTextTokens } from "../history/long-threads/count-tokens.js";
 import type { SummaryPolicy } from "../history/long-threads/plan-summary.js";
 import { toJson } from "../shared/to-json.js";
-import { DEFAULT_BUDGET, statedBudgetOf, withinLearned } from "./input-budget.js";
+import { budgetOf, withinLearned } from "./input-budget.js";
 import type { RunContext } from "./run-context.js";
 import type { Settings } from "./settings.js";
 
@@ -55,13 +55,13 @@ export function createSummaryPolicy(
 }
 
 /**
- * How long a model input can be before a summary is due.
+ * How many tokens a model input can have before a summary is due. 0 means no limit.
  *
  * @param given The limit that the run or the graph names.
  */
 export function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
-  if (model === undefined) return given ?? DEFAULT_BUDGET;
-  return withinLearned(given ?? statedBudgetOf(model) ?? DEFAULT_BUDGET, model);
+  if (model === undefined) return given ?? 0;
+  return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
 }
 
 /** Remembers each model, so that it is not made at each step only to read its input window. */

@@ -1,7 +1,7 @@
 /** Settings of summaries: when a summary is made, which model writes it, and where the covered messages are kept. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { readNumber, readText } from "./environment-text.js";
 import { countFrom, milliseconds, oneOf, text } from "./rule.js";
 import type { SettingsTable } from "./setting.js";
@@ -12,11 +12,11 @@ export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
 export const SUMMARY_SETTINGS = {
   /**
    * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
-   * no limit. Default: 80 % of the model's input window, or 4,000 if the window is unknown.
+   * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
    */
   maxTokensBeforeSummary: {
     ...countFrom(0),
-    help: "How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means no limit. Default: 80 % of the model's input window, or 4,000 if the window is unknown.",
+    help: "How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.",
     default: undefined,
     env: { name: "MAX_TOKENS_BEFORE_SUMMARY", read: readNumber },
     perRun: true,

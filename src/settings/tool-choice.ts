@@ -1,6 +1,6 @@
 /** Whether the model may, must or must not call a tool. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import type { Rule } from "./rule.js";
 

@@ -1,6 +1,6 @@
 /** Settings of a turn: its limits, those of its thread, and how much of earlier turns the model sees. */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { readJson, readNumber } from "./environment-text.js";
 import { countFrom, type Rule } from "./rule.js";
 import type { SettingsTable } from "./setting.js";

@@ -3,13 +3,21 @@
  * a checkpoint. A database can have any of the writes when the process is killed.
  */
 
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, readFullHistory } from "../../src/index.js";
+import {
+  type AgentEvent,
+  createAgentGraph,
+  REPAIR_CHANNEL,
+  type Repair,
+  readFullHistory,
+} from "../../src/index.js";
 import { replaceMethods } from "../../src/langgraph/replace-methods.js";
+import { EVENT_CHANNEL } from "../../src/nodes/run/agent-event.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, user } from "../support/thread.js";
@@ -128,7 +136,18 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
       const entries = [...before];
       const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
       for (const write of saved) await noted.putWrites(...write);
+      const told: Noted[] = [];
+      const onRepair = (repair: unknown) => {
+        const { kind, ...rest } = repair as Repair;
+        if (kind === "orphan-refused" && "message" in rest) told.push(...noteAll([rest.message]));
+      };
+      const events: AgentEvent[] = [];
+      const onEvent = (event: unknown) => void events.push(event as AgentEvent);
+      subscribe(REPAIR_CHANNEL, onRepair);
+      subscribe(EVENT_CHANNEL, onEvent);
       const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
+      unsubscribe(REPAIR_CHANNEL, onRepair);
+      unsubscribe(EVENT_CHANNEL, onEvent);
       const where = `of ${writes.length} writes these were saved: ${part.toString(2)}`;
       expect(keys, where).toEqual(expect.arrayContaining([...keysToFind(saved)]));
       const known = keys.filter((key) => key !== undefined);
@@ -139,6 +158,12 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
       // A summary can stand for the message with the calls. The archive has it then, and the result.
       const notFound = results.filter(({ key }) => key?.startsWith("result ") && !keys.includes(key));
       expect(resultsWithoutCall, where).toBe(notFound.length);
+      const dropped = notFound.map(({ line }) => line).toSorted();
+      expect(told.map(({ line }) => line).toSorted(), where).toEqual(dropped);
+      const shown = events.flatMap((event) =>
+        event.type === "result-dropped" ? noteAll([event.message]) : [],
+      );
+      expect(shown.map(({ line }) => line).toSorted(), where).toEqual(dropped);
     }
   });
 });

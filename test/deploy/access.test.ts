@@ -4,7 +4,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InMemoryStore } from "@langchain/langgraph";
+import { type BaseStore, InMemoryStore } from "@langchain/langgraph";
+import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { readAccess } from "../../src/deploy/access/access.js";
 import { makeApiKey, readApiKeys, userOfKey } from "../../src/deploy/access/api-keys.js";
@@ -14,7 +15,10 @@ import { withOwnedStore } from "../../src/deploy/access/owned-store.js";
 import { createRunOwners } from "../../src/deploy/access/run-owners.js";
 import { readServerSettings } from "../../src/deploy/access/server-settings.js";
 import { listensToThisMachine } from "../../src/deploy/access/this-machine.js";
+import { userLabels } from "../../src/deploy/access/user-label.js";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
+import { runs } from "../support/law-runs.js";
+import { StrictStore } from "../support/strict-store.js";
 
 const directory = mkdtempSync(join(tmpdir(), "tether-access-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -200,16 +204,106 @@ describe("an open server", () => {
   });
 });
 
+describe("userLabels", () => {
+  /** Names that mean something to a store, to the server or to JavaScript. */
+  const odd = ["*", "**", "langgraph", "%2A", "%6Canggraph", "a.b", "a/b", "a:b", "%", "\0", "_", " "];
+  const reserved = ["%nobody", "%health", "everybody", "__proto__", "constructor", "prototype", "system"];
+  const name = fc.oneof(
+    fc.constantFrom(...odd, ...reserved),
+    fc.string({ unit: fc.constantFrom(..."*%.:/2AEa"), minLength: 1 }),
+    fc.string({ unit: "grapheme", minLength: 1, maxLength: 255 }),
+  );
+
+  it("gives any two users parts of a store in which neither finds, lists or reads what the other has", async () => {
+    const law = fc.asyncProperty(name, name, async (one, other) => {
+      fc.pre(one !== other);
+      const store = new InMemoryStore();
+      for (const user of [one, other, undefined])
+        await store.put([userLabels(user).label, "notes"], "1", { user });
+      for (const user of [one, other, undefined]) {
+        const { label } = userLabels(user);
+        expect(await store.listNamespaces({ prefix: [label] })).toEqual([[label, "notes"]]);
+        expect((await store.search([label])).map(({ value }) => value["user"])).toEqual([user]);
+        const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), userLabels(user));
+        graph.store = store;
+        expect(await graph.store?.listNamespaces()).toEqual([["notes"]]);
+      }
+    });
+    await fc.assert(law, runs(100));
+  });
+
+  it.each([
+    ["ann", "ann"],
+    ["ann@example.com", "x--ann-0040-example-002e-com"],
+    ["*", "x---002a-"],
+    ["langgraph", "x--langgraph"],
+    [undefined, "x--nobody"],
+  ])("of %j begin with %s", (user, label) => {
+    expect(userLabels(user).label).toBe(label);
+  });
+});
+
+function partOf(store: BaseStore, user: string | undefined) {
+  const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), userLabels(user));
+  graph.store = store;
+  if (graph.store === undefined) throw new Error("Expected a store.");
+  return graph.store;
+}
+
 describe("withOwnedStore", () => {
+  it("shows nothing of a user whose label begins alike, and all of the own, also after many of theirs", async () => {
+    const store = new StrictStore();
+    const [one, ten] = [partOf(store, "1"), partOf(store, "10")];
+    await one.put(["notes"], "k", { text: "mine" });
+    for (let index = 0; index < 120; index += 1) await ten.put([`n${index}`], "k", { text: "theirs" });
+    expect((await one.search([])).map(({ value }) => value)).toEqual([{ text: "mine" }]);
+    expect(await one.listNamespaces()).toEqual([["notes"]]);
+    expect(await ten.search(["n"])).toEqual([]);
+    expect(await ten.search([], { limit: 1000 })).toHaveLength(120);
+    expect(await ten.search([], { limit: 15, offset: 110 })).toHaveLength(10);
+    expect(await ten.listNamespaces({ limit: 1000 })).toHaveLength(120);
+  });
+
+  it.each(["ann@example.com", "a_b", "*", "langgraph", "线程", undefined])(
+    "works for the user %j in a store that refuses most characters",
+    async (name) => {
+      const store = new StrictStore();
+      const [own, other] = [partOf(store, name), partOf(store, "x--nobody")];
+      await own.put(["notes"], "k", { text: "mine" });
+      expect((await own.get(["notes"], "k"))?.value).toEqual({ text: "mine" });
+      expect(await own.search([])).toHaveLength(1);
+      expect(await own.listNamespaces()).toEqual([["notes"]]);
+      expect(await other.search([])).toEqual([]);
+      await own.delete(["notes"], "k");
+      expect(await own.get(["notes"], "k")).toBeNull();
+    },
+  );
+
+  it.each([
+    ["ann@example.com", "ann%40example%2Ecom"],
+    [undefined, "%nobody"],
+  ])("finds what earlier versions wrote for %s, until it is changed", async (name, former) => {
+    const store = new InMemoryStore();
+    for (const key of ["1", "2", "3"]) await store.put([former, "notes"], key, { text: `old ${key}` });
+    await store.put([former, "old"], "k", {});
+    const own = partOf(store, name);
+    await own.put(["notes"], "1", { text: "new 1" });
+    await own.delete(["notes"], "2");
+    await own.put(["new"], "k", {});
+    const found = await own.search(["notes"]);
+    expect(found.map(({ namespace, value }) => [namespace, value["text"]])).toEqual([
+      [["notes"], "new 1"],
+      [["notes"], "old 3"],
+    ]);
+    expect((await own.get(["notes"], "3"))?.value).toEqual({ text: "old 3" });
+    expect(await own.get(["notes"], "2")).toBeNull();
+    expect((await own.listNamespaces()).map(String).toSorted()).toEqual(["new", "notes", "old"]);
+    expect((await store.search([former, "notes"])).map(({ key }) => key)).toEqual(["3"]);
+  });
+
   it("keeps everything of a user below their label, and shows namespaces as usual", async () => {
     const store = new InMemoryStore();
-    const partOf = (label: string) => {
-      const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), label);
-      graph.store = store;
-      if (graph.store === undefined) throw new Error("Expected a store.");
-      return graph.store;
-    };
-    const [ann, bob] = [partOf("ann"), partOf("bob")];
+    const [ann, bob] = [partOf(store, "ann"), partOf(store, "bob")];
     await ann.put(["notes", "a"], "1", { text: "one" });
     await bob.put(["notes"], "1", { text: "two" });
     expect((await store.get(["ann", "notes", "a"], "1"))?.value).toEqual({ text: "one" });

@@ -47,6 +47,11 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Var
   model: text("MODEL"),
   models: names("MODELS"),
   fallbackModels: names("FALLBACK_MODELS"),
+  dialect: oneOf(
+    "DIALECT",
+    "mistral",
+    "openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai or strict",
+  ),
   systemPrompt: text("SYSTEM_PROMPT"),
   promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
@@ -135,11 +140,12 @@ describe("readSettings", () => {
     });
   });
 
-  it("serves the offline model, and takes no system messages and no endless list of tool calls", () => {
+  it("serves the offline model, and takes no system messages, no endless message and no endless list of tool calls", () => {
     expect(SERVED_DEFAULTS).toEqual({
       model: "offline:",
       includeDetailedErrors: true,
       maxToolCalls: 64,
+      maxMessageLength: 10_000_000,
       acceptSystemMessages: false,
     });
   });

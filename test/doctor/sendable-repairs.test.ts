@@ -70,3 +70,38 @@ it("Results in another order than their calls are sound, as a delta channel stor
   expect(planRepair(thread).kind).toBe("nothing");
   await expect(send(list)).resolves.toEqual(expect.any(String));
 });
+
+describe("Calls that stand only in additional_kwargs, where the client sends them from", () => {
+  const raw = (id: string) => ({
+    id,
+    type: "function" as const,
+    function: { name: "look", arguments: '{"at":"sea"}' },
+  });
+  const responseWith = (...ids: string[]): AIMessage => {
+    const message = new AIMessage({ id: "a", content: "" });
+    // Set after the construction, because LangChain's constructor warns of them.
+    message.additional_kwargs = { tool_calls: ids.map(raw) };
+    return message;
+  };
+
+  it("are sound with their results: nothing is taken out", async () => {
+    const list = [human("h"), responseWith("c1", "c2"), result("r1", "c1"), result("r2", "c2"), human("i")];
+    await expect(send(list)).resolves.toEqual(expect.any(String));
+    expect(diagnoseThread(threadOfList(list)).outcome).toBe("sound");
+    expect(planRepair(threadOfList(list)).kind).toBe("nothing");
+  });
+
+  it("are dangling without results: they are closed", async () => {
+    const list = [human("h"), responseWith("c1", "c2"), result("r1", "c1"), human("i")];
+    await expect(send(list)).rejects.toThrow(/did not have response messages: c2/);
+    const { findings } = diagnoseThread(threadOfList(list));
+    expect(findings.map(({ code, callId }) => `${code} ${callId}`)).toEqual(["pairing/dangling-call c2"]);
+    const plan = planRepair(threadOfList(list));
+    const after = plan.kind === "write" ? (plan.after as BaseMessage[]) : [];
+    expect((after[1] as AIMessage).tool_calls?.map(({ id, args }) => [id, args])).toEqual([
+      ["c1", { at: "sea" }],
+      ["c2", { at: "sea" }],
+    ]);
+    await expect(send(after)).resolves.toEqual(expect.any(String));
+  });
+});

@@ -42,6 +42,8 @@ beforeAll(async () => {
       MODELS: `openai:${OMITS}`,
       OPENAI_BASE_URL: `${strict.url("openai")}/v1`,
       OPENAI_API_KEY: KEY,
+      // The address stands for that of OpenAI.
+      DIALECT: "openai",
       OPEN_METEO_GEOCODING_URL: weather.url,
       OPEN_METEO_FORECAST_URL: weather.url,
     },

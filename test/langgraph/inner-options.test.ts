@@ -91,8 +91,19 @@ describe("a run that follows another one", () => {
     expect(messages).toHaveLength(expected);
   });
 
+  it("takes its input although metadata of a client names the run before it", async () => {
+    const forged = { ...config, configurable: { thread_id: "1", run_id: "other" } };
+    const graph = oneNode(() => ({}), new ServerLikeSaver());
+    await graph.invoke(say("one"), config);
+    const second = innerOptions(
+      { ...forged, metadata: { run_id: "r" } },
+      { hasStrictResume: false, holdsResult: false },
+    );
+    expect((await graph.invoke(say("two"), second)).messages).toHaveLength(2);
+  });
+
   it("starts from the latest checkpoint", () => {
-    const past = { configurable: { thread_id: "1", checkpoint_id: "c" } };
+    const past = { configurable: { thread_id: "1", checkpoint_id: "c", checkpoint_map: { "": "c" } } };
     expect(followingOptions(past).configurable).toEqual({ thread_id: "1" });
   });
 });

@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { readHistory } from "../../src/langgraph/checkpoints/read-history.js";
-import { isSavedRun, isServedRun, isSubgraphRun } from "../../src/langgraph/run-host.js";
+import { isSavedRun, isServedRun, isSubgraphRun, withoutForgedKeys } from "../../src/langgraph/run-host.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
 describe("the `configurable` of a task", () => {
@@ -29,6 +29,14 @@ describe("the `configurable` of a task", () => {
     const found: boolean[] = [isSubgraphRun(inThread)];
     await oneNode((_, config) => void found.push(isSubgraphRun(config))).invoke(say("hi"));
     expect(found).toEqual([false, true]);
+  });
+
+  it("is no client's: JSON does not make a run a subgraph or one of a server", () => {
+    const configurable = { __pregel_read: {}, __pregel_checkpointer: {}, assistant_id: "a", thread_id: "1" };
+    expect([isSubgraphRun({ configurable }), isServedRun({ configurable })]).toEqual([false, false]);
+    expect(withoutForgedKeys({ configurable })).toEqual({
+      configurable: { assistant_id: "a", thread_id: "1" },
+    });
   });
 
   it("has none of this for a node that runs outside a graph", () => {

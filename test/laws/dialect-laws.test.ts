@@ -1,6 +1,6 @@
 /** The laws of the model input of every dialect, for any history. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../src/history/messages/call.js";
@@ -67,6 +67,43 @@ describe.each(NAMES)("for %s", (dialect) => {
       RUNS,
     );
   });
+});
+
+/** Turns of a sound history: ids of any form, and user messages in any place that a message of the user can have. */
+const soundTurn = fc.record({
+  requests: fc.array(fc.constantFrom("Hello.", " And?\n", "好"), { minLength: 1, maxLength: 2 }),
+  results: fc.array(fc.constantFrom("clear", "", '{"a":1}'), { maxLength: 3 }),
+  idForm: fc.constantFrom(
+    "functions.look:",
+    "call_",
+    "chatcmpl-tool-",
+    `call__thought__${"x".repeat(300)}`,
+    "0",
+  ),
+  answer: fc.option(fc.constantFrom("Clear.", "**Done**")),
+});
+
+it("an unknown host with OpenAI's protocol gets every sound history as it is stored", () => {
+  fc.assert(
+    fc.property(fc.array(soundTurn, { minLength: 1, maxLength: 6 }), (turns) => {
+      const history = turns.flatMap(({ requests, results, idForm, answer }, turn): BaseMessage[] => {
+        const ids = results.map((_, index) => `${idForm}${turn}-${index}`);
+        const tool_calls = ids.map((id, index) => ({ id, name: "look", args: { index } }));
+        return [
+          ...requests.map((content) => new HumanMessage(content)),
+          ...(ids.length > 0 ? [new AIMessage({ content: "", tool_calls })] : []),
+          ...ids.map(
+            (tool_call_id, index) => new ToolMessage({ tool_call_id, content: results[index] ?? "" }),
+          ),
+          ...(answer === null ? [] : [new AIMessage(answer)]),
+        ];
+      });
+      const input = toModelInput(history, { dialect: "openai-compatible" });
+      expect(input).toHaveLength(history.length);
+      for (const [index, message] of input.entries()) expect(message).toBe(history[index]);
+    }),
+    RUNS,
+  );
 });
 
 /** A place where a group ends. */

@@ -3,14 +3,20 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { planRepair, threadOfList } from "../../src/doctor.js";
 import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { type RepairedHistory, repairHistory } from "../../src/history/reducer/repair-history.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
+import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { build, buildDistinct, type Entry, entries, messageEntries } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";
 import { snapshot, toPlainList } from "../support/plain-messages.js";
+import { acceptedLists } from "../support/scattered-calls.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
 
 const RUNS = runs(600);
+const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
 
 /** Lists of messages in any order, and lists of anything. */
 const lists: fc.Arbitrary<readonly unknown[]> = fc
@@ -50,9 +56,14 @@ describe("A repaired list", () => {
 
   it("keeps the order of all messages that are not results", () => {
     const law = fc.property(messageEntries().map(build), (list) => {
-      const heads = (values: readonly unknown[]) =>
-        values.flatMap((value) => coerceMessage(value) ?? []).filter(({ type }) => type !== "tool");
-      expect(toPlainList(heads(repairHistory(list).messages))).toEqual(toPlainList(heads(list)));
+      const given = list.flatMap((value) => coerceMessage(value) ?? []);
+      const { messages, repairs } = repairHistory(given);
+      const heads = (values: readonly BaseMessage[]) => values.filter(({ type }) => type !== "tool");
+      const before = heads(given);
+      const after = heads(messages);
+      expect(after).toHaveLength(before.length);
+      for (const [index, message] of before.entries())
+        expect([message, ...mendsOf(repairs, message)]).toContain(after[index]);
     });
     fc.assert(law, RUNS);
   });
@@ -81,6 +92,34 @@ describe("A list that passes a strict check", () => {
   });
 });
 
+describe.each(DIALECT_NAMES)("A list that %s accepts", (dialect) => {
+  const REPAIRS = {
+    repairHistory: (list: BaseMessage[]) => repairHistory(list).messages,
+    "the doctor's repair": (list: BaseMessage[]) => {
+      const plan = planRepair(threadOfList(list), { closeOpenCalls: true });
+      return plan.kind === "write" ? (plan.after as BaseMessage[]) : list;
+    },
+    "a repair and toModelInput": (list: BaseMessage[]) =>
+      toModelInput(repairHistory(list).messages, { dialect }),
+  };
+  it.each(Object.entries(REPAIRS))("is accepted after %s too, with its calls and results", (_, repaired) => {
+    const law = fc.property(acceptedLists(dialect), (list) => {
+      expect(refusalsOf(list, dialect)).toEqual([]);
+      const after = repaired(list);
+      expect(refusalsOf(after, dialect)).toEqual([]);
+      const texts = after.flatMap(({ type, content }) => (type === "tool" ? [content] : []));
+      for (const { type, content } of list) if (type === "tool") expect(texts).toContainEqual(content);
+      expect(after.flatMap(callIdsOf)).toHaveLength(list.flatMap(callIdsOf).length);
+    });
+    fc.assert(law, runs(60));
+  });
+});
+
+const PAIRING = new Set(["missing-result", "orphan-result", "duplicate-result", "empty-calls"]);
+
+const refusalsOf = (list: readonly BaseMessage[], dialect: DialectName) =>
+  validateHistory(list, dialect).filter(({ rule }) => PAIRING.has(rule));
+
 describe("Nothing is lost or changed", () => {
   it("the messages of the list are not changed", () => {
     const law = fc.property(lists, (list) => {
@@ -104,7 +143,8 @@ describe("Nothing is lost or changed", () => {
       const given = list.flatMap((value) => coerceMessage(value) ?? []);
       const { messages, repairs } = repairHistory(given);
       const closing = repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
-      expect(messages.filter((message) => !given.includes(message))).toEqual(closing);
+      const known = given.flatMap((message) => [message, ...mendsOf(repairs, message)]);
+      expect(messages.filter((message) => !known.includes(message))).toEqual(closing);
     });
     fc.assert(law, RUNS);
   });
@@ -133,6 +173,13 @@ describe("Nothing is lost or changed", () => {
     fc.assert(law, RUNS);
   });
 });
+
+/** What a repair has put in the place of a message, so that every client sends its calls. A list can have it twice. */
+function mendsOf(repairs: RepairedHistory["repairs"], message: BaseMessage): BaseMessage[] {
+  return repairs.flatMap((repair) =>
+    repair.kind === "message-mended" && repair.message === message ? [repair.by] : [],
+  );
+}
 
 function lost(given: readonly BaseMessage[], { messages, repairs }: RepairedHistory): BaseMessage[] {
   const carried = repairs.flatMap((repair) => ("message" in repair ? [repair.message] : []));

@@ -37,6 +37,13 @@ describe("OfflineChatModel, streaming", () => {
     expect(new Set(pieces.map((piece) => piece.index))).toEqual(new Set([0, 1, 2]));
   });
 
+  it("streams a long call in a bounded number of pieces, because each takes time on its way", async () => {
+    const text = "🍵 ".repeat(50_000);
+    const chunks = await collect([new HumanMessage(`call look {"text": "${text}"}`)]);
+    expect(chunks.length).toBeLessThan(110);
+    expect(joined(chunks).tool_calls).toMatchObject([{ name: "look", args: { text } }]);
+  });
+
   it("ends with one chunk that holds the finish reason and the usage", async () => {
     const chunks = await collect([new HumanMessage(PARALLEL)]);
     const withReason = chunks.filter((chunk) => "finish_reason" in chunk.response_metadata);

@@ -34,6 +34,11 @@ describe("describeEvent", () => {
       words: "the model refused its input, and gets it in the form that every provider accepts: 400",
     },
     {
+      event: { type: "memory-missing", remedy: "checkpointer: true" },
+      words:
+        "the agent has no memory inside the other graph, so the work of a cancelled run is lost. Set `checkpointer: true`",
+    },
+    {
       event: { type: "limit-reached", limit: "maxIterations" },
       words: "the limit maxIterations is reached: the model must respond without tools",
     },
@@ -48,6 +53,14 @@ describe("describeEvent", () => {
     {
       event: { type: "result-refused", tool: "pay", callId: "c1" },
       words: "pay: a result was left out of the input, because the agent answers this call itself",
+    },
+    {
+      event: { type: "result-dropped", callId: "c1", message: {} },
+      words: "a result of the earlier run was dropped, because its call was not saved",
+    },
+    {
+      event: { type: "message-refused", messageId: "h1" },
+      words: "a changed message of the input was left out, because a summary has archived it",
     },
     {
       event: { type: "role-changed", messageId: undefined },

@@ -9,6 +9,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   models: ["Default: none", []],
   fallbackModels: ["Default: none", []],
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
+  dialect: ["Default: the rules of each model's provider, by its client, host and name", undefined],
   systemPrompt: ["Default: none", undefined],
   promptCache: ["Default: `off`", "off"],
   acceptSystemMessages: ["Default: true", true],
@@ -31,7 +32,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   maxConsecutiveErrors: ["Default: 3", 3],
   maxToolCallsFromHistory: ["Default: all", undefined],
   maxTokensBeforeSummary: [
-    "Default: 80 % of the model's input window, or 4,000 if the window is unknown",
+    "Default: 80 % of the model's input window, and no limit while the window is unknown",
     undefined,
   ],
   maxMessagesBeforeSummary: ["Default: 0", 0],

@@ -3,6 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { learnWindow } from "../../src/providers/failure/input-window.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 import { resolveSettings } from "../../src/settings/resolve-settings.js";
 import type { SettingsOptions } from "../../src/settings/settings.js";
@@ -25,7 +26,7 @@ describe("The policy of a run", () => {
 
   it("has the defaults of the settings", async () => {
     expect(await policyFor({})({})).toEqual({
-      maxTokens: 4000,
+      maxTokens: 0,
       maxMessages: 0,
       messagesToKeep: 20,
       tokensToKeep: undefined,
@@ -65,11 +66,11 @@ describe("The default token budget", () => {
     ["a window of 1,000 tokens", { maxInputTokens: 1000 }, 800],
     ["a window that does not divide", { maxInputTokens: 128_001 }, 102_400],
     ["a window of one token", { maxInputTokens: 1 }, 1],
-    ["an empty profile", {}, 4000],
-    ["a window of 0", { maxInputTokens: 0 }, 4000],
-    ["a window that is not a number", { maxInputTokens: "128000" }, 4000],
-    ["a profile that is not an object", "large", 4000],
-    ["no profile", undefined, 4000],
+    ["an empty profile", {}, 0],
+    ["a window of 0", { maxInputTokens: 0 }, 0],
+    ["a window that is not a number", { maxInputTokens: "128000" }, 0],
+    ["a profile that is not an object", "large", 0],
+    ["no profile", undefined, 0],
   ])("of a model with %s", async (_title, profile, maxTokens) => {
     expect(await policyFor({}, async () => withProfile(profile))({})).toMatchObject({ maxTokens });
   });
@@ -80,9 +81,34 @@ describe("The default token budget", () => {
     expect(await policyFor({}, async () => gpt)({})).toMatchObject({ maxTokens: 102_400 });
   });
 
-  it("is 4,000 for the offline model, whose window is unknown", async () => {
+  it("is none for the offline model, whose window is unknown", async () => {
     const offline = await createModel("offline:");
-    expect(await policyFor({}, async () => offline)({})).toMatchObject({ maxTokens: 4000 });
+    expect(await policyFor({}, async () => offline)({})).toMatchObject({ maxTokens: 0 });
+  });
+
+  it("is 80 % of the window that a refusal taught, if that is the smaller one", async () => {
+    for (const [stated, learned, maxTokens] of [
+      [undefined, 1000, 800],
+      [2000, 1000, 800],
+      [1000, 2000, 800],
+    ] as const) {
+      const model = withProfile({ maxInputTokens: stated });
+      learnWindow(model, learned);
+      expect(await policyFor({}, async () => model)({})).toMatchObject({ maxTokens });
+    }
+  });
+
+  it("is not what a setting says, but a smaller learned window lowers a setting other than 0", async () => {
+    const model = withProfile({});
+    learnWindow(model, 1000);
+    for (const [given, maxTokens] of [
+      [900, 800],
+      [700, 700],
+      [0, 0],
+    ] as const)
+      expect(await policyFor({ maxTokensBeforeSummary: given }, async () => model)({})).toMatchObject({
+        maxTokens,
+      });
   });
 
   it("is that of the model that the run names", async () => {
@@ -113,13 +139,13 @@ describe("The default token budget", () => {
     });
   });
 
-  it("is 4,000 while the model cannot be made, and is read once it can", async () => {
+  it("is none while the model cannot be made, and is read once it can", async () => {
     let isReady = false;
     const policyOf = policyFor({}, async () => {
       if (!isReady) throw new Error("The package is missing.");
       return withProfile({ maxInputTokens: 1000 });
     });
-    expect(await policyOf({})).toMatchObject({ maxTokens: 4000 });
+    expect(await policyOf({})).toMatchObject({ maxTokens: 0 });
     isReady = true;
     expect(await policyOf({})).toMatchObject({ maxTokens: 800 });
   });

@@ -27,8 +27,11 @@ type Coverage = Parameters<typeof createSummary>[1];
 const MESSAGE_IDS = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"] as const;
 const CALL_IDS = ["c1", "c2", "c3"] as const;
 
-/** Where a call is written: in a list, in the content, or in both. */
-const CALL_PLACES = ["listed", "invalid", "mirrored", "block", "item"] as const;
+/**
+ * Where a call is written: in a list, in the content, or in both. `raw`: only in `additional_kwargs`, which counts if no
+ * call is in `tool_calls`. `echoed`: in `tool_calls` and there, as OpenAI's client writes it.
+ */
+const CALL_PLACES = ["listed", "invalid", "mirrored", "block", "item", "raw", "echoed"] as const;
 
 interface CallEntry {
   readonly id: string;
@@ -185,10 +188,10 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
     case "system":
       return inForm(one.form, "system", fieldsOf(one));
     case "ai":
-      return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) });
+      return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) }, one.calls);
     case "recovered": {
       const message = new AIMessage({ ...fieldsOf(one), ...callFields(one.text, one.calls) });
-      return markRecovered(message, one.after);
+      return markRecovered(withRawCalls(message, one.calls), one.after);
     }
     case "result":
       return inForm(one.form, "tool", { ...fieldsOf(one), tool_call_id: one.call });
@@ -253,10 +256,25 @@ const CLASSES = {
   },
 } as const;
 
-function inForm(form: Form, type: keyof typeof CLASSES, fields: object): unknown {
+function inForm(
+  form: Form,
+  type: keyof typeof CLASSES,
+  fields: object,
+  calls: readonly CallEntry[] = [],
+): unknown {
   if (form === "role" || form === "type") return { [form]: type, ...fields };
-  if (form === "frozen") return Object.freeze(new CLASSES[type].message(fields as never));
+  if (form === "message") return withRawCalls(new CLASSES[type].message(fields as never), calls);
+  if (form === "frozen")
+    return Object.freeze(withRawCalls(new CLASSES[type].message(fields as never), calls));
   return new CLASSES[type][form](fields as never);
+}
+
+/** Set after the construction, because LangChain's constructor warns of calls that are only there. */
+function withRawCalls<T extends object>(message: T, calls: readonly CallEntry[]): T {
+  const raw = calls
+    .filter(({ place }) => place === "raw" || place === "echoed")
+    .map(({ id }) => ({ id, type: "function", function: { name: "tool", arguments: "{}" } }));
+  return raw.length === 0 ? message : Object.assign(message, { additional_kwargs: { tool_calls: raw } });
 }
 
 function callFields(text: string, calls: readonly CallEntry[]): object {
@@ -264,7 +282,7 @@ function callFields(text: string, calls: readonly CallEntry[]): object {
   const blocks = placed("mirrored", "block", "item").map(blockOfCall);
   return {
     ...(blocks.length > 0 ? { content: [{ type: "text", text }, ...blocks] } : {}),
-    tool_calls: placed("listed", "mirrored").map((one) => ({ id: one.id, name: "tool", args: {} })),
+    tool_calls: placed("listed", "mirrored", "echoed").map((one) => ({ id: one.id, name: "tool", args: {} })),
     invalid_tool_calls: placed("invalid").map((one) => ({ id: one.id, name: "tool", args: "{" })),
   };
 }

@@ -53,6 +53,13 @@ export const MADE_MODELS: readonly MadeModel[] = [
     dialect: "anthropic",
   },
   {
+    name: "google:gemini-2.5-flash",
+    key: "GOOGLE_API_KEY",
+    baseURL: "GOOGLE_BASE_URL",
+    path: "",
+    dialect: "gemini",
+  },
+  {
     name: "google-genai:gemini-2.5-flash",
     key: "GOOGLE_API_KEY",
     baseURL: "GOOGLE_BASE_URL",

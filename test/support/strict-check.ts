@@ -8,10 +8,13 @@ import { coverageOf } from "../../src/history/messages/summary.js";
 
 type Block = Record<string, unknown>;
 
-/** The ids of a message's calls in call order: those of the two lists, then those that are only in the content. */
+/**
+ * The ids of a message's calls in call order: those of the two lists, then those that are only in the content, then those
+ * that only `additional_kwargs` has, where some clients send them from if `tool_calls` is empty.
+ */
 export function callIdsOf(message: BaseMessage): string[] {
   if (message.type !== "ai") return [];
-  const { tool_calls = [], invalid_tool_calls = [], content } = message as AIMessage;
+  const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message as AIMessage;
   const listed = [...tool_calls, ...invalid_tool_calls].map((call) => call.id ?? "");
   const unmatched = [...listed];
   const blocks: Block[] = Array.isArray(content) ? content : [];
@@ -23,7 +26,14 @@ export function callIdsOf(message: BaseMessage): string[] {
     if (twin >= 0) unmatched.splice(twin, 1);
     else contentOnly.push(id);
   }
-  return [...listed, ...contentOnly];
+  const found = [...listed, ...contentOnly];
+  const others = [...found];
+  for (const { id } of tool_calls.length === 0 ? (additional_kwargs?.tool_calls ?? []) : []) {
+    const twin = others.indexOf(id);
+    if (twin >= 0) others.splice(twin, 1);
+    else found.push(id);
+  }
+  return found;
 }
 
 /** The id of a content block that is a call; undefined for any other block. */

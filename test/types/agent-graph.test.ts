@@ -96,10 +96,25 @@ describe("What a run gives", () => {
     expect(Object.keys(result)).toEqual(["messages"]);
   });
 
-  it("is also in the state, if the thread exists", async () => {
+  it("is also in the state, which has no messages if the thread does not exist", async () => {
     const { values } = await create().getState(thread);
-    expectTypeOf(values).toEqualTypeOf<{ messages?: BaseMessage[] }>();
-    expect(values).toEqual({});
+    expectTypeOf(values).toEqualTypeOf<{ messages: BaseMessage[] }>();
+    expect(values).toEqual({ messages: [] });
+  });
+
+  it("comes from `batch` as from `invoke`", async () => {
+    const agent = create();
+    const results = await agent.batch([{ messages: "hello" }], { ...thread, context: { maxIterations: 3 } });
+    expectTypeOf(results).toEqualTypeOf<{ messages: BaseMessage[] }[]>();
+    expect(results.map(Object.keys)).toEqual([["messages"]]);
+    // @ts-expect-error The key is misspelt.
+    compiles((given) => given.batch([{ message: "hi" }]));
+    // @ts-expect-error The key is misspelt.
+    compiles((given) => given.batch([input], { context: { maxIteration: 3 } }));
+    compiles(async (given) => {
+      const settled = await given.batch([input], {}, { returnExceptions: true });
+      expectTypeOf(settled).toEqualTypeOf<({ messages: BaseMessage[] } | Error)[]>();
+    });
   });
 
   it("comes as the updates of nodes, whose names are known", async () => {

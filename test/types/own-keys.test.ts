@@ -29,7 +29,7 @@ describe("Own keys of the state", () => {
     const result = await agent.invoke({ ...input, plan: "go" }, thread);
     expectTypeOf(result).toEqualTypeOf<Values>();
     const { values } = await agent.getState(thread);
-    expectTypeOf(values).toEqualTypeOf<Partial<Values>>();
+    expectTypeOf(values).toEqualTypeOf<{ messages: BaseMessage[]; plan?: string; count?: number }>();
     expect(values).toMatchObject({ plan: "go", count: 0 });
     compiles(async () => {
       for await (const chunk of await agent.stream(input, { ...thread, streamMode: "values" }))

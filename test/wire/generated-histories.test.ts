@@ -6,11 +6,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { planRepair, threadOfList } from "../../src/doctor.js";
+import { repairHistory } from "../../src/history.js";
 import { DIALECTS } from "../../src/providers/dialects/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
+import { acceptedLists } from "../support/scattered-calls.js";
 import {
   ANSWER,
   type ProviderName,
@@ -22,6 +25,8 @@ import { clientOf, PROVIDERS } from "./clients.js";
 const RAW_RUNS = 60;
 /** At least this many raw histories must be rejected. Otherwise the check proves nothing. */
 const REFUSED_AT_LEAST = 0.6;
+/** At least this many lists with calls in every place must be accepted before their repair. */
+const ACCEPTED_AT_LEAST = 0.05;
 /** Some clients send an unknown role and warn about it. */
 const UNKNOWN_ROLE = /^(?:Unknown message role|Unsupported role found .*): critic$/;
 
@@ -63,6 +68,22 @@ describe.each(PROVIDERS)("%s", (provider) => {
       }),
       runs(20),
     );
+  });
+
+  it("never rejects a repaired list that it accepted before, wherever its calls stand", async () => {
+    const lists = fc.sample(acceptedLists(provider), { ...runs(80), seed: 7 });
+    let accepted = 0;
+    for (const list of lists) {
+      // Clients throw for blocks of other providers. Such a list is not accepted.
+      const before = await streamedText(provider, list).catch(() => "");
+      if (before !== ANSWER) continue;
+      accepted += 1;
+      const plan = planRepair(threadOfList(list), { closeOpenCalls: true });
+      const stored = plan.kind === "write" ? (plan.after as BaseMessage[]) : list;
+      expect(await streamedText(provider, stored)).toBe(ANSWER);
+      expect(await streamedText(provider, repairHistory(list).messages)).toBe(ANSWER);
+    }
+    expect(accepted / lists.length).toBeGreaterThan(ACCEPTED_AT_LEAST);
   });
 
   it("often rejects the same histories unchanged", async () => {

@@ -10,6 +10,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAgentGraph, type ProviderTool } from "../../src/index.js";
+import { anthropicEvents } from "../support/anthropic-events.js";
 import { type Events, startEventServer } from "../support/event-server.js";
 import { createProbe } from "../support/probe-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -36,42 +37,6 @@ const FOUND = {
     },
   ],
 };
-
-/** A response of Anthropic with these blocks. */
-function anthropicEvents(blocks: readonly Record<string, unknown>[], stop_reason = "end_turn"): Events {
-  const message = {
-    id: "msg_1",
-    type: "message",
-    role: "assistant",
-    model: "claude-sonnet-4-5",
-    content: [],
-    stop_reason: null,
-    usage,
-  };
-  return [
-    { type: "message_start", message },
-    ...blocks.flatMap((block, index) => {
-      const start = (content_block: object) => ({ type: "content_block_start", index, content_block });
-      const delta = (value: object) => ({ type: "content_block_delta", index, delta: value });
-      const stop = { type: "content_block_stop", index };
-      if (block["type"] === "server_tool_use")
-        return [
-          start({ ...block, input: {} }),
-          delta({ type: "input_json_delta", partial_json: JSON.stringify(block["input"]) }),
-          stop,
-        ];
-      if (block["type"] !== "text") return [start(block), stop];
-      return [
-        start({ type: "text", text: "" }),
-        delta({ type: "text_delta", text: block["text"] }),
-        ...(block["citations"] === undefined ? [] : [delta({ type: "citations_delta", citation: CITATION })]),
-        stop,
-      ];
-    }),
-    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
-    { type: "message_stop" },
-  ];
-}
 
 function openAIEvents(output: readonly Record<string, unknown>[], text: string): Events {
   const response = {
@@ -250,9 +215,8 @@ describe("A tool of Anthropic", () => {
   });
 
   it("whose result is missing is not sent back, because Anthropic refuses its call alone", async () => {
-    const fetched = { ...FOUND, type: "web_fetch_tool_result" };
     const paused = anthropicEvents(
-      [{ type: "text", text: "I look. " }, SEARCH, fetched, { type: "text", text: ANSWER }],
+      [{ type: "text", text: "I look. " }, { type: "text", text: ANSWER }, SEARCH],
       "pause_turn",
     );
     const { requests } = await converse(
@@ -265,14 +229,15 @@ describe("A tool of Anthropic", () => {
     expect(sent[1]?.content.map(({ type }) => type)).toEqual(["text", "text"]);
   });
 
-  it("leaves only its text for another provider", async () => {
+  it("leaves only text for another provider: the response's, and what the tool returned", async () => {
     const { messages } = await converse("anthropic", anthropicSearch, anthropicEvents(answered));
     const events = openAIEvents([openAIMessage("Bye.", "msg_9")], "Bye.");
     const toOpenAI = JSON.stringify(await goOnWith("openai", messages, events));
     const toGemini = JSON.stringify(await goOnWith("gemini", messages, geminiEvents("Bye.")));
     for (const sent of [toOpenAI, toGemini]) {
       expect(sent).toContain(ANSWER);
-      expect(sent).not.toMatch(/server_tool_use|web_search|citations|encrypted/);
+      expect(sent).toContain("https://example.org");
+      expect(sent).not.toMatch(/server_tool_use|citations|encrypted/);
     }
   });
 });

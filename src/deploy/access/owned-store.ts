@@ -2,73 +2,116 @@
 
 import {
   BaseStore,
+  type GetOperation,
   type Item,
-  type MatchCondition,
+  type ListNamespacesOperation,
   type Operation,
   type OperationResults,
+  type PutOperation,
+  type SearchOperation,
 } from "@langchain/langgraph";
 import type { AgentGraph } from "../../graph/agent-graph.js";
+import { isUnder, searchItems } from "../../langgraph/stores.js";
+import type { UserLabels } from "./user-label.js";
+
+const PAGE_SIZE = 100;
 
 /**
  * The part of a store that belongs to one user. Whoever uses it writes and reads namespaces as usual. In the store below
- * they begin with the user's label, so nothing of another user can be reached.
+ * they begin with the user's label, so nothing of another user can be reached. What earlier versions wrote under another
+ * label is found there, until it is written again.
  */
 class OwnedStore extends BaseStore {
   readonly #store: BaseStore;
-  readonly #label: string;
+  readonly #labels: UserLabels;
 
-  constructor(store: BaseStore, label: string) {
+  constructor(store: BaseStore, labels: UserLabels) {
     super();
     this.#store = store;
-    this.#label = label;
+    this.#labels = labels;
   }
 
-  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    const results: unknown[] = await this.#store.batch(
-      operations.map((operation) => this.#inside(operation)),
-    );
-    return results.map((result) => outside(result)) as OperationResults<Op>;
+  override async batch<Op extends readonly Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const onItems = operations.filter((operation) => "namespace" in operation);
+    const own = onItems.map(({ namespace, ...rest }) => ({
+      ...rest,
+      namespace: [this.#labels.label, ...namespace],
+    }));
+    const found: unknown[] = own.length === 0 ? [] : await this.#store.batch(own);
+    const results = operations.map(async (operation) => {
+      if ("namespacePrefix" in operation) return this.#search(operation);
+      if (!("namespace" in operation)) return this.#list(operation);
+      const item = found[onItems.indexOf(operation)] ?? (await this.#readFormer(operation));
+      return outside(item as Item | null);
+    });
+    return (await Promise.all(results)) as OperationResults<Op>;
   }
 
-  #inside(operation: Operation): Operation {
-    const under = (namespace: string[]) => [this.#label, ...namespace];
-    if ("namespacePrefix" in operation)
-      return { ...operation, namespacePrefix: under(operation.namespacePrefix) };
-    if ("namespace" in operation) return { ...operation, namespace: under(operation.namespace) };
-    const { matchConditions = [], maxDepth } = operation;
-    const hasPrefix = matchConditions.some(({ matchType }) => matchType === "prefix");
-    const conditions: MatchCondition[] = matchConditions.map((condition) =>
-      condition.matchType === "prefix" ? { ...condition, path: [this.#label, ...condition.path] } : condition,
-    );
-    if (!hasPrefix) conditions.push({ matchType: "prefix", path: [this.#label] });
-    return {
-      ...operation,
-      matchConditions: conditions,
-      ...(maxDepth !== undefined && { maxDepth: maxDepth + 1 }),
+  /** What has the former label. It is deleted when it is written again, or is to be deleted. */
+  async #readFormer({ namespace, key, ...rest }: GetOperation | PutOperation): Promise<Item | null> {
+    const { former } = this.#labels;
+    if (former === undefined) return null;
+    const place = { namespace: [former, ...namespace], key };
+    // A store that refuses the label has nothing there.
+    const [item] = await this.#store.batch([place]).catch(() => [null]);
+    if (!("value" in rest)) return item ?? null;
+    if (item) await this.#store.batch([{ ...place, value: null }]);
+    return null;
+  }
+
+  async #search(operation: SearchOperation): Promise<Item[]> {
+    const { namespacePrefix, limit = 10, offset = 0, ...options } = operation;
+    const { label, former } = this.#labels;
+    const find = async (first: string) => {
+      const items: (Item & { score?: number })[] = [];
+      for await (const item of searchItems(this.#store, [first, ...namespacePrefix], options))
+        if (items.push(item) === offset + limit) break;
+      return items;
     };
+    const found = await find(label);
+    if (former !== undefined) found.push(...(await find(former).catch(() => [])));
+    const scored = found.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0));
+    return scored.slice(offset, offset + limit).flatMap((item) => outside(item) ?? []);
+  }
+
+  async #list({ matchConditions = [], maxDepth, ...range }: ListNamespacesOperation): Promise<string[][]> {
+    const { label, former } = this.#labels;
+    const find = async (first: string) => {
+      const isPrefix = ({ matchType }: { matchType: string }) => matchType === "prefix";
+      const conditions = matchConditions.map((condition) =>
+        isPrefix(condition) ? { ...condition, path: [first, ...condition.path] } : condition,
+      );
+      if (!conditions.some(isPrefix)) conditions.push({ matchType: "prefix", path: [first] });
+      const namespaces: string[][] = [];
+      for (let offset = 0; ; offset += PAGE_SIZE) {
+        const page = { matchConditions: conditions, limit: PAGE_SIZE, offset };
+        const [found = []] = await this.#store.batch([page]);
+        namespaces.push(...found.filter((namespace) => isUnder(namespace, [first])));
+        if (found.length < PAGE_SIZE) return namespaces.map((namespace) => namespace.slice(1));
+      }
+    };
+    const found = await find(label);
+    if (former !== undefined) found.push(...(await find(former).catch(() => [])));
+    const shown = found.map((namespace) => namespace.slice(0, maxDepth));
+    const unique = new Map(shown.map((namespace) => [JSON.stringify(namespace), namespace]));
+    return [...unique.values()].slice(range.offset, range.offset + range.limit);
   }
 }
 
-/** An item, a list of items or a list of namespaces, as the user of the part sees it. */
-function outside(result: unknown): unknown {
-  if (Array.isArray(result)) {
-    const isNamespace = result.length > 0 && result.every((label) => typeof label === "string");
-    return isNamespace ? result.slice(1) : result.map(outside);
-  }
-  if (typeof result !== "object" || result === null || !("namespace" in result)) return result;
-  const { namespace, ...rest } = result as Item;
-  return { ...rest, namespace: namespace.slice(1) };
+/** An item as the user of the part sees it. */
+function outside<Found extends Item>(item: Found | null): Found | null {
+  return item && { ...item, namespace: item.namespace.slice(1) };
 }
 
-/** Gives a graph the part of its store that belongs to a label. The server sets the store after the graph is made. */
-export function withOwnedStore(graph: AgentGraph, label: string): AgentGraph {
+/** Gives a graph the part of its store that belongs to a user. The server sets the store after the graph is made. */
+export function withOwnedStore(graph: AgentGraph, labels: UserLabels): AgentGraph {
   let { store } = graph;
   return Object.defineProperty(graph, "store", {
     configurable: true,
     enumerable: true,
     get: () => store,
     set: (given: BaseStore | undefined) => {
-      store = given === undefined || given === null ? undefined : new OwnedStore(given, label);
+      store = given === undefined || given === null ? undefined : new OwnedStore(given, labels);
     },
   });
 }

@@ -9,7 +9,7 @@
 import { type Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
 import type { RunOwners } from "./run-owners.js";
-import { userLabel } from "./user-label.js";
+import { userLabels } from "./user-label.js";
 
 const OWNER = "owner";
 /** The server marks the assistants that it makes for its graphs. */
@@ -80,8 +80,9 @@ export function addRights(auth: Auth, { acceptsStudio, runOwners }: Rights): voi
     return own({ user });
   });
   auth.on("store", ({ value, user }) => {
-    const label = userLabel(admit(user));
-    if (value.namespace?.[0] === label) return true;
+    const { label, former } = userLabels(admit(user));
+    const first = value.namespace?.[0];
+    if (first !== undefined && (first === label || first === former)) return true;
     throw forbidden(`Your namespaces in the store begin with \`${label}\`.`);
   });
 }

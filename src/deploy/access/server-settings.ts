@@ -2,7 +2,7 @@
  * The settings of the server around the graph: who may use it, and how much. They are read from the environment only.
  */
 
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import {
   type EnvironmentVariable,

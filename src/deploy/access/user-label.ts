@@ -1,9 +1,17 @@
-/** The label under which the store keeps what belongs to a user. */
+/** The labels under which the store keeps what belongs to a user. Two users never have the same label. */
 
-/** A run without a user has this label. No user has it, because `%` and two other characters stand for each other. */
-const NOBODY = "%nobody";
+import { formerLabel, storeLabel } from "../../langgraph/stores.js";
 
-/** A label of a namespace must not contain periods or colons. Two users never have the same label. */
-export function userLabel(user: string | undefined): string {
-  return user === undefined ? NOBODY : encodeURIComponent(user).replaceAll(".", "%2E");
+export interface UserLabels {
+  /** What is written has this label. */
+  readonly label: string;
+  /** The label of what earlier versions wrote, if it is another one. */
+  readonly former: string | undefined;
+}
+
+/** Runs without a user have these labels. No user has them: the name of a user is escaped differently. */
+const NOBODY: UserLabels = { label: "x--nobody", former: "%nobody" };
+
+export function userLabels(user: string | undefined): UserLabels {
+  return user === undefined ? NOBODY : { label: storeLabel(user), former: formerLabel(user) };
 }

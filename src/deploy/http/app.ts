@@ -15,6 +15,7 @@ import {
 } from "./guard-users.js";
 import { limitBody, limitRuns, limitWebhooks } from "./limits.js";
 import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
+import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
 import { RUN_ROUTES } from "./run-requests.js";
 
 const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
@@ -22,6 +23,10 @@ const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSetting
 export const app = new Hono();
 
 app.use(limitBody(MAX_REQUEST_BYTES));
+app.use(checkBody());
+app.get("/threads/:thread/stream/events", refuseSocket);
+for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
+  app.delete(route, refuseWhileRunning({ runOwners, serverFetch }));
 app.get(METRICS_ROUTE, serveMetrics());
 for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
 if (access.kind === "users") {

@@ -32,7 +32,7 @@ async function readForm(environment: Environment): Promise<ServedForm> {
     model === undefined ? { dialect: "strict" as const, modelId: undefined } : identityOf(model);
   const maxTokens = model && windowOf(model);
   return {
-    dialect,
+    dialect: options.dialect ?? dialect,
     systemPrompt,
     ...(modelId !== undefined && { modelId }),
     ...(maxToolCallsFromHistory !== undefined && { maxToolCallsFromHistory }),

@@ -1,9 +1,11 @@
 /** One MCP server: its connection, which is made when it is first needed, and made again when it was lost. */
 
 import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { withDeadline } from "../../nodes/run/with-deadline.js";
 import { createRedact, type Redact } from "../../providers/failure/redact.js";
 import { importOptional } from "../../providers/models/import-optional.js";
 import { isError } from "../../shared/is-error.js";
+import { guardToolList, type McpClient } from "./guard-tool-list.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 import { toolContent } from "./tool-content.js";
 
@@ -105,7 +107,11 @@ export class McpServer {
 
   async #open(): Promise<Connection> {
     try {
-      this.#connection = await withTimeout(openConnection(this.#options));
+      this.#connection = await withDeadline((signal) => openConnection(this.#options, signal), {
+        signal: undefined,
+        timeoutMs: CONNECT_TIMEOUT,
+        timeoutError: () => new Error(`it did not list its tools within ${CONNECT_TIMEOUT / 1000} seconds`),
+      });
       this.#failure = undefined;
       return this.#connection;
     } catch (error) {
@@ -123,22 +129,39 @@ export class McpServer {
   }
 }
 
-/** The MCP client of LangChain connects, and turns the tools of the server into LangChain tools. */
-async function openConnection({ name, connection }: McpServerOptions): Promise<Connection> {
-  const { MultiServerMCPClient } =
+/**
+ * The MCP client of LangChain connects, and turns the tools of the server into LangChain tools.
+ *
+ * @param signal Aborts when nobody waits for the connection any more. It is closed then.
+ */
+async function openConnection(
+  { name, connection }: McpServerOptions,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { MultiServerMCPClient, loadMcpTools } =
     await importOptional<typeof import("@langchain/mcp-adapters")>("@langchain/mcp-adapters");
   const { kind: _, ...fields } = connection;
   const pool = new MultiServerMCPClient({
     mcpServers: { [name]: JSON.parse(JSON.stringify(fields)) },
     onConnectionError: "throw",
-    throwOnLoadError: false,
-    // Otherwise resources would be artifacts, which no model sees.
-    outputHandling: "content",
   });
+  let tools: readonly DynamicStructuredTool[] | undefined;
+  // A private method of the pool: it gets the client before the client has read anything that the server says of its tools.
+  Object.assign(pool, {
+    _loadToolsForServer: async (_name: string, client: McpClient) => {
+      tools = await loadMcpTools(name, guardToolList(client, signal), {
+        throwOnLoadError: false,
+        // Otherwise resources would be artifacts, which no model sees.
+        outputHandling: "content",
+      });
+    },
+  });
+  const close = () => void pool.close().catch(() => {});
+  signal.addEventListener("abort", close, { once: true });
   try {
-    const tools = await pool.getTools();
     const client = await pool.getClient(name);
-    if (client === undefined) throw new Error("it closed the connection");
+    signal.throwIfAborted();
+    if (client === undefined || tools === undefined) throw new Error("it closed the connection");
     let isClosed = false;
     let isSessionLost = false;
     client.onclose = () => {
@@ -165,7 +188,7 @@ async function openConnection({ name, connection }: McpServerOptions): Promise<C
     };
     return {
       // Tools have the names of the server here.
-      tools: new Map(tools.map((tool) => [tool.name, tool as DynamicStructuredTool])),
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
       isClosed: () => isClosed,
       isSessionLost: () => isSessionLost,
       verify: async () => {
@@ -176,23 +199,8 @@ async function openConnection({ name, connection }: McpServerOptions): Promise<C
   } catch (error) {
     await pool.close().catch(() => {});
     throw error;
-  }
-}
-
-async function withTimeout(work: Promise<Connection>): Promise<Connection> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`it did not list its tools within ${CONNECT_TIMEOUT / 1000} seconds`);
-    timer = setTimeout(() => reject(error), CONNECT_TIMEOUT);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } catch (error) {
-    // Nobody will use a connection that is made too late.
-    void work.then((connection) => connection.close()).catch(() => {});
-    throw error;
   } finally {
-    clearTimeout(timer);
+    signal.removeEventListener("abort", close);
   }
 }
 

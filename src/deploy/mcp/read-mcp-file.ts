@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { didYouMean } from "../../shared/did-you-mean.js";
 import { isError } from "../../shared/is-error.js";

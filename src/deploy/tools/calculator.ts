@@ -1,6 +1,6 @@
 import { tool } from "@langchain/core/tools";
 import { Parser } from "expr-eval-fork";
-import { z } from "zod";
+import { z } from "zod/v4";
 
 const LONGEST_INPUT = 1000;
 /** The parser also knows lists and several expressions in one text. */

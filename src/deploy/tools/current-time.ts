@@ -1,5 +1,5 @@
 import { tool } from "@langchain/core/tools";
-import { z } from "zod";
+import { z } from "zod/v4";
 
 export interface CurrentTimeOptions {
   /** Contract: returns the current time; must not throw. @default () => new Date() */

@@ -6,12 +6,12 @@
 import { createHash } from "node:crypto";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import type { BaseStore } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
+import { escapeText, escapeValue, searchItems, unescapeValue } from "../../langgraph/stores.js";
 
 type NoteStore = Pick<BaseStore, "put" | "search">;
 
-const NAMESPACE = "notes";
-const PAGE_SIZE = 100;
+const NAMESPACE = ["notes"];
 const MAX_FOUND = 10;
 
 const noteSchema = z.object({ text: z.string() });
@@ -24,7 +24,7 @@ const searchNotesSchema = z.object({
 export function createSaveNoteTool() {
   return tool(
     async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
-      await readStore(runtime).put([NAMESPACE], deriveKey(text), { text });
+      await readStore(runtime).put(NAMESPACE, deriveKey(text), escapeValue({ text }));
       return `Saved the note: ${text}`;
     },
     {
@@ -39,9 +39,8 @@ export function createSearchNotesTool() {
   return tool(
     async ({ query }: z.infer<typeof searchNotesSchema>, runtime: ToolRuntime) => {
       const store = readStore(runtime);
-      const namespace = [NAMESPACE];
-      const ranked = await findRanked(store, namespace, query);
-      const found = ranked.length > 0 ? ranked : await findByWords(store, namespace, query);
+      const ranked = await findRanked(store, query);
+      const found = ranked.length > 0 ? ranked : await findByWords(store, query);
       if (found.length === 0) return query.trim() ? `No note matches "${query}".` : "There are no notes.";
       return found.map((text) => `- ${text}`).join("\n");
     },
@@ -57,37 +56,34 @@ export function createSearchNotesTool() {
  * Searches by meaning. A store with an index ranks its items. A store without one ignores the query and
  * returns no scores.
  */
-async function findRanked(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
-  const items = await store.search(namespace, { query, limit: MAX_FOUND });
-  return readTexts(
-    items.filter((item) => typeof item.score === "number"),
-    namespace,
-  );
+async function findRanked(store: NoteStore, query: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { text, score } of notesIn(store, query)) {
+    // Items with a score come first.
+    if (typeof score !== "number" || found.length === MAX_FOUND) break;
+    found.push(text);
+  }
+  return found;
 }
 
 /** Searches by words: every word of the query occurs in the note. */
-async function findByWords(store: NoteStore, namespace: string[], query: string): Promise<string[]> {
+async function findByWords(store: NoteStore, query: string): Promise<string[]> {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const found: string[] = [];
-  for (let offset = 0; found.length < MAX_FOUND; offset += PAGE_SIZE) {
-    const page = await store.search(namespace, { limit: PAGE_SIZE, offset });
-    const texts = readTexts(page, namespace);
-    found.push(...texts.filter((text) => words.every((word) => text.toLowerCase().includes(word))));
-    if (page.length < PAGE_SIZE) break;
+  for await (const { text } of notesIn(store)) {
+    if (found.length === MAX_FOUND) break;
+    if (words.every((word) => text.toLowerCase().includes(word))) found.push(text);
   }
-  return found.slice(0, MAX_FOUND);
+  return found;
 }
 
-interface FoundItem {
-  readonly namespace: readonly string[];
-  readonly value: unknown;
-}
-
-/** A store searches by prefix, so a search for the notes without a user also finds those of every user. */
-function readTexts(items: readonly FoundItem[], namespace: readonly string[]): string[] {
-  return items
-    .filter((item) => item.namespace.length === namespace.length)
-    .flatMap((item) => noteSchema.safeParse(item.value).data?.text ?? []);
+/** A search for the notes without a user also finds those of every user, which are below them. */
+async function* notesIn(store: NoteStore, query?: string) {
+  const options = query === undefined ? {} : { query: escapeText(query) };
+  for await (const { namespace, value, score } of searchItems(store, NAMESPACE, options)) {
+    const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
+    if (text !== undefined && namespace.length === NAMESPACE.length) yield { text, score };
+  }
 }
 
 function readStore({ store }: { readonly store: unknown }): NoteStore {
@@ -102,5 +98,5 @@ function isNoteStore(store: unknown): store is NoteStore {
 
 /** Derived from the text, so that a note that is saved twice is kept once. */
 function deriveKey(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
 }

@@ -1,7 +1,7 @@
 /** Current weather from Open-Meteo, which needs no key. */
 
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { isError } from "../../shared/is-error.js";
 import { describeWeatherCode } from "./weather-codes.js";
 

@@ -35,7 +35,13 @@ export async function writeThread(
     throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
   const nodes = candidates(head).filter((name) => known.includes(name));
   for (const node of asNode === undefined ? [undefined, ...nodes] : [asNode]) {
-    const { saver: guarded } = guardHead(withUniqueVersions(reading), threadId);
+    const { saver: guarded } = guardHead({
+      saver: withUniqueVersions(reading),
+      target: saver,
+      threadId,
+      signal: undefined,
+      messageIds: () => [],
+    });
     try {
       const written = await writeMessages(graph, guarded, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };

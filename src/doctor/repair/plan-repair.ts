@@ -2,6 +2,7 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../../history/calls/group.js";
+import { withSentCalls } from "../../history/calls/listed-calls.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -13,7 +14,6 @@ import type { StoredThread } from "../stored-thread.js";
 import { messageOf, stepsOf } from "./repair-steps.js";
 import { skipOf } from "./skip-of.js";
 import { unplacedOf } from "./unplaced-of.js";
-import { withUsableCalls } from "./usable-calls.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
@@ -39,7 +39,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const before = content.messages;
   const written = writtenHeads(found);
   const after = messages.map((message) => {
-    const usable = written.has(message) ? withUsableCalls(message) : message;
+    const usable = written.has(message) ? withSentCalls(message) : message;
     return usable === message ? storedValueOf(message, found.list) : usable;
   });
   const steps: RepairStep[] = stepsOf(found, messages);

@@ -17,6 +17,7 @@ const TIMEOUT_MS = 15_000;
 interface Pool {
   query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   on(event: "error", listener: () => void): unknown;
+  on(event: "connect", listener: (client: Pick<Pool, "on">) => void): unknown;
   end(): Promise<void>;
 }
 
@@ -45,10 +46,12 @@ export const openPostgres: OpenDatabase = async ({
       connectionString: place,
       max: concurrency + 1,
       connectionTimeoutMillis: TIMEOUT_MS,
+      keepAlive: true,
       ...settings,
     });
-    // A lost connection that nobody uses would end the process. The next query fails with the reason.
+    // A lost connection would end the process, whether it is used or not. Its next query fails with the reason.
     pool.on("error", () => {});
+    pool.on("connect", (client) => client.on("error", () => {}));
     try {
       await assertTables(pool, schema, target);
       return pool;

@@ -12,7 +12,11 @@ import { REMOVE_ALL_MESSAGES } from "../../history/messages/remove-all-messages.
 import type { Repair } from "../../history/messages/repair.js";
 import { callIdOf, isMadeUpResult, isResult } from "../../history/messages/result.js";
 import { storageDemand } from "../../history/reading/storable.js";
+import { hasMessage } from "../../history/reducer/known-history.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { AgentEvent } from "../../nodes/run/agent-event.js";
+import { type ArchiveReader, isArchived } from "../../nodes/summary/archive.js";
+import { findReturned, type Returned } from "../../nodes/summary/returned-messages.js";
 import { messagesOfCommand } from "../../nodes/tools/command-with-messages.js";
 import { isRecord } from "../../shared/is-record.js";
 import { withSoundMessages } from "../run-input.js";
@@ -33,8 +37,15 @@ export interface AdmittedInput {
   readonly events: readonly AgentEvent[];
 }
 
+/** The archive of the thread, if the graph archives what summaries cover. */
+export interface ThreadArchive {
+  readonly store: ArchiveReader;
+  readonly threadId: string;
+}
+
 /**
- * The input of a run with sound messages. Results of calls that this graph answers are left out.
+ * The input of a run with sound messages. Results of calls that this graph answers are left out, and so is what a summary
+ * has archived: a client that sends its whole list with each run would bring it back.
  *
  * @throws InvalidMessageError for a message that is malformed, and InvalidCommandError for a decision that no
  * checkpoint can store.
@@ -43,13 +54,16 @@ export async function admitInput(
   input: unknown,
   rules: ClientRules,
   readThread: ReadThread | undefined,
+  archive: ThreadArchive | undefined,
 ): Promise<AdmittedInput> {
   if (isCommand(input)) assertDecision(input);
   const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
   if (given === undefined) return { input, events: [] };
   const { messages, repairs } = readClientMessages(given, rules);
   const refused = await findRefused(messages, rules, readThread);
+  const returned = await findArchived(messages, readThread, archive);
   const events: AgentEvent[] = [
+    ...returned.events,
     ...repairs.map(({ by }) => ({ type: "role-changed" as const, messageId: by.id })),
     ...[...refused.values()].map(({ call }) => ({
       type: "result-refused" as const,
@@ -60,10 +74,30 @@ export async function admitInput(
   return {
     input: withSoundMessages(
       input,
-      messages.filter((message) => !refused.has(message)),
+      messages.filter((message) => !refused.has(message) && !returned.messages.has(message)),
     ),
     events,
   };
+}
+
+async function findArchived(
+  messages: readonly BaseMessage[],
+  readThread: ReadThread | undefined,
+  archive: ThreadArchive | undefined,
+): Promise<Returned> {
+  if (archive !== undefined && readThread !== undefined) {
+    const { store, threadId } = archive;
+    // Most clients send only new messages. The thread is not read for them.
+    const known = await Promise.all(messages.map(({ id }) => id && isArchived(store, threadId, id)));
+    if (known.includes(true)) {
+      const { values } = await readThread();
+      const removals = messages.filter(({ type }) => type === "remove");
+      const history = reduceMessages(values.messages, removals).messages;
+      const given = messages.filter(({ id = "" }) => !hasMessage(history, id));
+      return findReturned(given, history, store, threadId);
+    }
+  }
+  return { messages: new Set(), events: [] };
 }
 
 /**

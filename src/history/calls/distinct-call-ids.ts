@@ -1,5 +1,5 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { callBlockOf, callsOf } from "../messages/call.js";
+import { callBlockOf, callsOf, readCall } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 
 const NONE: ReadonlySet<string> = new Set();
@@ -24,11 +24,13 @@ export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<strin
     names.set(id, own);
     own.push(own.length === 0 && !taken.has(id) ? id : unused(id));
   }
-  const { tool_calls = [], invalid_tool_calls = [], content } = message;
+  const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
   const rename = renaming(names);
   const renameBlock = renaming(names);
+  const renameRaw = renaming(names);
   const renameEntry = <Entry extends { id?: string }>(entry: Entry): Entry =>
     entry.id === undefined ? entry : { ...entry, id: rename(entry.id) };
+  const raw = additional_kwargs.tool_calls;
   return copyMessage(message, {
     tool_calls: tool_calls.map(renameEntry),
     invalid_tool_calls: invalid_tool_calls.map(renameEntry),
@@ -39,6 +41,12 @@ export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<strin
           return { ...block, ["call_id" in block ? "call_id" : "id"]: renameBlock(id) };
         })
       : content,
+    ...(Array.isArray(raw) && {
+      additional_kwargs: {
+        ...additional_kwargs,
+        tool_calls: raw.map((entry) => ({ ...entry, id: renameRaw(readCall({ ...entry }).id) })),
+      },
+    }),
   });
 }
 

@@ -1,16 +1,17 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
+import { callsOf } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A copy of the message in which the call at `index` of `tool_calls` has other arguments. They are changed
+ * A copy of the message in which the call at `index` of `callsOf` has other arguments. They are changed
  * everywhere the call is written, because clients do not always send the list: some send the content, and the
  * client of OpenAI's Responses API sends the stored output. Data that a provider signed is not changed.
  */
 export function withArguments(message: AIMessage, index: number, args: Fields): AIMessage {
-  const calls = message.tool_calls ?? [];
+  const calls = callsOf(message);
   const call = calls[index];
   if (call === undefined) return message;
   const occurrence = calls.slice(0, index).filter(({ id }) => id === call.id).length;
@@ -30,7 +31,7 @@ export function withArguments(message: AIMessage, index: number, args: Fields): 
   const raw = additional_kwargs?.tool_calls;
   const output: unknown = response_metadata?.["output"];
   return copyMessage(message, {
-    tool_calls: calls.with(index, { ...call, args: { ...args } }),
+    tool_calls: editIn(message.tool_calls ?? [], (entry) => ({ ...entry, args: { ...args } })),
     content: Array.isArray(content) ? editIn(content, editBlock) : content,
     ...(Array.isArray(raw) && {
       additional_kwargs: { ...additional_kwargs, tool_calls: editIn(raw, editRaw) },

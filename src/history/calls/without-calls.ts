@@ -18,11 +18,11 @@ const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
 export function withoutCalls(message: AIMessage, isDropped: (index: number) => boolean): AIMessage {
   const calls = callsOf(message);
   /** Decides about the entries of one place. Each belongs to the next call with its id. */
-  const createFilter = () => {
+  const createFilter = (keepsOthers = true) => {
     const indexes = indexesById(calls);
     return ({ id }: { readonly id?: string | undefined }): boolean => {
       const index = indexes.get(id ?? "")?.pop();
-      return index === undefined || !isDropped(index);
+      return index === undefined ? keepsOthers : !isDropped(index);
     };
   };
   const isListed = createFilter();
@@ -37,7 +37,8 @@ export function withoutCalls(message: AIMessage, isDropped: (index: number) => b
     : message.content;
 
   const { tool_calls: rawCalls, reasoning, ...rest } = message.additional_kwargs;
-  const keptRaw = (rawCalls ?? []).filter(createFilter());
+  // An entry that is no call of the message would be one if `tool_calls` became empty.
+  const keptRaw = (rawCalls ?? []).filter(createFilter(false));
   const additional_kwargs = {
     ...rest,
     ...(keptRaw.length > 0 && { tool_calls: keptRaw }),

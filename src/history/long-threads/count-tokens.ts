@@ -72,7 +72,9 @@ export function countBlock(block: unknown): number {
 
 function countCallTokens(message: BaseMessage): number {
   if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
-  return countTextTokens(jsonOf(message.tool_calls) + jsonOf(message.invalid_tool_calls));
+  const { tool_calls, invalid_tool_calls, additional_kwargs } = message;
+  const raw = tool_calls?.length ? [] : (additional_kwargs?.tool_calls ?? []);
+  return countTextTokens(jsonOf(tool_calls) + jsonOf(invalid_tool_calls) + jsonOf(raw));
 }
 
 /** One of the two lists of a message is nearly always empty. */

@@ -1,6 +1,7 @@
 /** Measures the length of a model input, as far as it is known. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { soundCount } from "../../shared/sound-count.js";
 import { createFollowing, type Follower } from "../following/follow-list.js";
 import { type Place, Places } from "../following/places.js";
 import { surveyOf } from "../following/survey.js";
@@ -115,9 +116,8 @@ function usageOf(message: BaseMessage): number {
   // The numbers of a message with more calls.
   if (!isAIMessage(message) || lacksCalls(message)) return 0;
   const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
-  const { input_tokens, output_tokens } = usage;
-  if (typeof input_tokens !== "number" || input_tokens <= 0) return 0;
-  return input_tokens + (typeof output_tokens === "number" ? output_tokens : 0);
+  const input = soundCount(usage.input_tokens) ?? 0;
+  return input === 0 ? 0 : input + (soundCount(usage.output_tokens) ?? 0);
 }
 
 /** The position of the message that was last when the latest summary was made; -1 if there is no summary. */

@@ -2,8 +2,10 @@
  * The words of this library. Names, documents and errors use them without synonyms.
  *
  * - **tool call**, or **call**: one entry of `tool_calls` or `invalid_tool_calls` of an `AIMessage`, or the
- *   same call as a content block (`tool_use`, `function_call`). A call is an *occurrence*, not an id:
- *   providers repeat ids within a thread, and some repeat them within one message.
+ *   same call as a content block (`tool_use`, `function_call`). If `tool_calls` is empty, also an entry of
+ *   `additional_kwargs.tool_calls`, because some clients send these then. A call is an *occurrence*, not an id:
+ *   providers repeat ids within a thread, and some repeat them within one message. OpenAI's older field
+ *   `function_call` is not a call here: it has no id, and no provider demands its result.
  * - **response**: the `AIMessage` that a model returns to one request.
  * - **result**, or **tool result**: the `ToolMessage` of a call. It *answers* the call whose id it names.
  * - **decision**: what a human decides about a call that needs approval.
@@ -51,20 +53,21 @@ export function isAIMessage(message: BaseMessage): message is AIMessage {
 
 /**
  * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are written
- * only in the content. A content block and a list entry with the same id are one call, because some clients
- * write a call in both places; each block matches one entry. Reads malformed messages without throwing.
+ * only in the content, then those that are only in `additional_kwargs.tool_calls`. Entries of two places with the same
+ * id are one call, because some clients write a call in several places; each entry matches one of the other place.
+ * Reads malformed messages without throwing.
  */
 export function callsOf(message: BaseMessage): readonly Call[] {
   if (!isAIMessage(message)) return NO_CALLS;
-  const { tool_calls, invalid_tool_calls, content } = message;
-  const hasBlocks = Array.isArray(content) && content.some(isCallBlock);
-  if (!hasBlocks && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
+  const { tool_calls, invalid_tool_calls } = message;
+  const isWrittenElsewhere = hasCallBlocks(message) || hasRawCalls(message);
+  if (!isWrittenElsewhere && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
 
   const valid = recordsIn(tool_calls).map(readValid);
   const calls = isEmpty(invalid_tool_calls)
     ? valid
     : [...valid, ...recordsIn(invalid_tool_calls).map(readInvalid)];
-  return hasBlocks ? [...calls, ...unlistedBlocks(content, calls).map((block) => readCall(block))] : calls;
+  return isWrittenElsewhere ? [...calls, ...unlistedCalls(message, calls).map(readValid)] : calls;
 }
 
 /**
@@ -80,17 +83,17 @@ export function isListedAt(message: BaseMessage, index: number, id: string): boo
 export function countCalls(message: BaseMessage): number {
   if (!isAIMessage(message)) return 0;
   const { tool_calls, invalid_tool_calls, content } = message;
-  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls);
+  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls) && !hasRawCalls(message);
   return isPlain ? (tool_calls?.length ?? 0) : callsOf(message).length;
 }
 
 /** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
-  const { tool_calls, invalid_tool_calls, content } = message;
+  const { tool_calls, invalid_tool_calls } = message;
   const listed = [...recordsIn(tool_calls), ...recordsIn(invalid_tool_calls)];
   const calls = listed.map((entry) => readCall(entry));
-  return [...listed.map((entry) => entry["args"]), ...unlistedBlocks(content, calls).map(argumentsIn)];
+  return [...listed.map((entry) => entry["args"]), ...unlistedCalls(message, calls).map(argumentsIn)];
 }
 
 /** The call that a content block describes, or undefined if it describes none. */
@@ -98,20 +101,44 @@ export function callBlockOf(block: unknown): Call | undefined {
   return isCallBlock(block) ? readCall(block) : undefined;
 }
 
-/** The content blocks whose calls are not listed. Each listed call stands for one block with its id. */
-export function unlistedBlocks(
-  content: unknown,
+/**
+ * The calls that only the content or `additional_kwargs.tool_calls` has, each as an entry that `readCall` and
+ * `argumentsIn` read. Each listed call stands for one entry of each place with its id.
+ */
+export function unlistedCalls(
+  message: AIMessage,
   listed: readonly { readonly id: string }[],
 ): readonly Record<string, unknown>[] {
+  const blocks = unmatched(recordsIn(message.content).filter(isCallBlock), listed);
+  if (!hasRawCalls(message)) return blocks;
+  const raw = recordsIn(message.additional_kwargs.tool_calls).map(flatEntry);
+  return [...blocks, ...unmatched(raw, [...listed, ...blocks.map(readValid)])];
+}
+
+function unmatched(entries: readonly Record<string, unknown>[], listed: readonly { readonly id: string }[]) {
   const left = new Map<string, number>();
   for (const { id } of listed) left.set(id, (left.get(id) ?? 0) + 1);
-  return recordsIn(content).filter((block) => {
-    if (!isCallBlock(block)) return false;
-    const { id } = readCall(block);
+  return entries.filter((entry) => {
+    const { id } = readCall(entry);
     const count = left.get(id) ?? 0;
     left.set(id, count - 1);
     return count <= 0;
   });
+}
+
+/** A call in the form of OpenAI's chat completions: its name and arguments are one level deeper. */
+export function flatEntry(entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { function: body, id } = entry;
+  return isRecord(body) ? { ...body, id } : entry;
+}
+
+function hasCallBlocks({ content }: AIMessage): boolean {
+  return Array.isArray(content) && content.some(isCallBlock);
+}
+
+/** The clients that read this field do so only if `tool_calls` is empty. */
+function hasRawCalls({ tool_calls, additional_kwargs }: AIMessage): boolean {
+  return isEmpty(tool_calls) && !isEmpty(additional_kwargs?.tool_calls);
 }
 
 /** Reads the entry of a list of calls, or a block. */

@@ -8,12 +8,17 @@ import { deriveId } from "./message-id.js";
 type RepairDetail =
   /** A value that is not a message was dropped. */
   | { readonly kind: "value-refused"; readonly value: unknown }
-  /** A field of a message had a wrong type, or a value that no checkpoint can store. `by` has what can be read. */
+  /**
+   * A field of a message had a wrong type, or a value that no checkpoint can store: `by` has what can be read. Or a call
+   * was closed that not every client sends: `by` has all calls in `tool_calls`.
+   */
   | { readonly kind: "message-mended"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A system message of a client was stored as the user's words: see the setting `acceptSystemMessages`. */
   | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A result was dropped because no call before it has its id. */
   | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
+  /** A client sent an archived message again, with other content. It was left out, and the archive keeps what it has. */
+  | { readonly kind: "archived-refused"; readonly message: BaseMessage }
   /** A second result of a call was dropped. The first one stays. */
   | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
   /** A placeholder was dropped because its call has a real result. */

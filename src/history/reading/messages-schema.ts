@@ -4,7 +4,7 @@
  */
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidMessageError } from "../../errors.js";
 import { isKnownHistory } from "../reducer/known-history.js";
 import { coerceMessage } from "./coerce-message.js";

@@ -1,5 +1,6 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../calls/group.js";
+import { withSentCalls } from "../calls/listed-calls.js";
 import { type Call, callsOf, countCalls, isListedAt } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
@@ -60,7 +61,7 @@ function isComplete(given: readonly BaseMessage[], start: number, end: number): 
 /** Closes the calls without a result. Returns whether the results are in call order, and each answers a call. */
 function closeGroup(given: readonly BaseMessage[], start: number, end: number, closings: Closing[]): boolean {
   const head = given[start] as BaseMessage;
-  if (isResult(head)) return false;
+  if (isResult(head) || withSentCalls(head) !== head) return false;
   const calls = callsOf(head);
   let next = 0;
   for (let index = start + 1; index <= end; index += 1) {

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../calls/group.js";
+import { withSentCalls } from "../calls/listed-calls.js";
 import { callsOf } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
 import { causeInHistory, createPlaceholder } from "../messages/result.js";
@@ -18,8 +19,9 @@ export interface RepairedHistory {
 /**
  * Repairs any list of messages so that each tool call has exactly one result, directly after its message and
  * in call order. Results are moved to their calls. Orphan results and second results are dropped. A call
- * without a result is closed with a placeholder that says why, as far as that is known. Each change is
- * reported. Never throws, and does not change any message.
+ * without a result is closed with a placeholder that says why, as far as that is known. If its message has calls
+ * outside `tool_calls`, which not every client sends, a copy with all of them in `tool_calls` takes its place. Each
+ * change is reported. Never throws, and does not change any message.
  *
  * @param messages Messages or message-likes, in any order.
  * @example
@@ -48,15 +50,18 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
 
 function arranged(given: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
   const groups = arrangeMessages(given, callsOf, report);
-  return groups.flatMap((group, index) => [
-    group.head,
-    ...group.calls.map((call, place) => {
-      const result = group.results[place];
+  return groups.flatMap((group, index) => {
+    const { head, calls, results } = group;
+    const closed = calls.map((call, place) => {
+      const result = results[place];
       if (result !== undefined) return result;
       const cause = causeInHistory(call, groups[index + 1]?.head);
       const message = createPlaceholder(call, cause, placeOfCall(group, place));
       report(createRepair({ kind: "call-closed", call, message }));
       return message;
-    }),
-  ]);
+    });
+    const sent = results.includes(undefined) ? withSentCalls(head) : head;
+    if (sent !== head) report(createRepair({ kind: "message-mended", message: head, by: sent }));
+    return [sent, ...closed];
+  });
 }

@@ -29,8 +29,9 @@ export interface WatchedCheckpointer {
   readonly restart: (resumeValue?: unknown) => void;
   readonly checkpoints: WatchedCheckpoints;
   /**
-   * Contract: resolves when all writes have ended that were begun. LangGraph waits for those of a run, but not for those
-   * of its subgraphs when it is aborted, and not for the others when one has failed.
+   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
+   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
+   * others when one has failed.
    */
   readonly saved: () => Promise<void>;
   /** Use it in place of the original checkpointer. Undefined if there is none. */
@@ -62,7 +63,10 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
   };
   let isFirst = true;
   let toSave: unknown;
+  /** Why nothing more is saved. */
+  let isClosed: { readonly reason: unknown } | undefined;
   const restart = (resumeValue?: unknown): void => {
+    isClosed = undefined;
     isFirst = true;
     toSave = resumeValue;
   };
@@ -80,19 +84,28 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     return tuple;
   };
   const pending = new Set<Promise<unknown>>();
-  const track = <Result>(write: Promise<Result>): Promise<Result> => {
-    pending.add(write);
-    const end = (): void => void pending.delete(write);
-    write.then(end, end);
-    return write;
+  // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
+  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    if (isClosed !== undefined) throw isClosed.reason;
+    const writing = write();
+    pending.add(writing);
+    try {
+      return await writing;
+    } catch (reason) {
+      isClosed ??= { reason };
+      throw reason;
+    } finally {
+      pending.delete(writing);
+    }
   };
   const put: BaseCheckpointSaver["put"] = async (...given) => {
-    const config = await track(saver.put(...given));
+    const config = await save(() => saver.put(...given));
     checkpoints.saved = given[1].channel_values;
     return config;
   };
-  const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => track(saver.putWrites(...given));
+  const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => save(() => saver.putWrites(...given));
   const saved = async (): Promise<void> => {
+    isClosed ??= { reason: new Error("The run has ended, so nothing more of it is saved.") };
     while (pending.size > 0) await Promise.allSettled(pending);
   };
   return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };

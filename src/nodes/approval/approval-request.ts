@@ -4,7 +4,7 @@
  */
 
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { DECISION_TYPES, type DecisionType } from "../../settings/require-approval.js";
 import { isRecord } from "../../shared/is-record.js";
 import { listWithOr } from "../../shared/list-with-or.js";

@@ -2,7 +2,7 @@
 
 import { type JSONSchema, toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isInteropZodSchema } from "@langchain/core/utils/types";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import {
   type ApprovalOptions,

@@ -3,10 +3,10 @@
  * is a message. They cannot write to the state while a run goes on.
  */
 
+import { escapeValue, searchItems, unbatched, unescapeValue } from "../../langgraph/stores.js";
 import { hashText } from "../../shared/hash-text.js";
-import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
-import { threadNamespace } from "../run/thread-namespace.js";
+import { formerNamespace, threadNamespace } from "../run/thread-namespace.js";
 
 /** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
 interface StoredItem {
@@ -24,6 +24,7 @@ export interface InboxStore {
 }
 
 export interface InboxItem {
+  readonly namespace: readonly string[];
   readonly key: string;
   readonly value: unknown;
   /**
@@ -33,26 +34,26 @@ export interface InboxItem {
   readonly messageId: string;
 }
 
-const PAGE_SIZE = 100;
-
 /** The items, in the order in which they were put. */
 export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
-  const namespace = threadNamespace("inbox", threadId);
-  const items: StoredItem[] = [];
-  for (let offset = 0; ; offset += PAGE_SIZE) {
-    const page = await store.search(namespace, { limit: PAGE_SIZE, offset });
-    items.push(...page);
-    if (page.length < PAGE_SIZE) break;
-  }
+  const items = await itemsIn(store, threadNamespace("inbox", threadId), unescapeValue);
+  const former = formerNamespace("inbox", threadId);
+  if (former !== undefined) items.push(...(await itemsIn(unbatched(store), former).catch(() => [])));
   return items
-    .filter((item) => isRecord(item) && (item.namespace ?? namespace).length === namespace.length)
-    .map(({ key, value, createdAt }) => ({ key: String(key), value, time: timeOf(createdAt) }))
     .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
-    .map(({ key, value, time }) => ({
-      key,
-      value,
-      messageId: hashText([threadId, key, time, toJson(value)].join("\n")),
+    .map(({ time, ...item }) => ({
+      ...item,
+      messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
     }));
+}
+
+async function itemsIn(store: InboxStore, within: readonly string[], read = (value: unknown) => value) {
+  const items = [];
+  for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
+    if (namespace.length > within.length) continue;
+    items.push({ namespace, key: String(key), value: read(value), time: timeOf(createdAt) });
+  }
+  return items;
 }
 
 /** A store returns a date, or its text. */
@@ -68,19 +69,17 @@ export async function putIntoInbox(
   key: string,
   value: Record<string, unknown>,
 ): Promise<void> {
-  await store.put(threadNamespace("inbox", threadId), key, value, false);
+  await store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
 }
 
 /** Returns the items that could not be deleted. */
 export async function deleteItems(
   store: InboxStore,
-  threadId: string,
   items: readonly InboxItem[],
 ): Promise<readonly InboxItem[]> {
-  const namespace = threadNamespace("inbox", threadId);
   const isLeft = await Promise.all(
-    items.map(({ key }) =>
-      store.delete(namespace, key).then(
+    items.map(({ namespace, key }) =>
+      store.delete([...namespace], key).then(
         () => false,
         () => true,
       ),
@@ -103,7 +102,6 @@ export async function clearInbox(
   const items = await readInbox(store, threadId).catch(() => []);
   await deleteItems(
     store,
-    threadId,
     items.filter(({ messageId }) => messageIds.has(messageId)),
   );
 }

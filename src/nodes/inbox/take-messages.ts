@@ -53,6 +53,7 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
     const store: InboxStore | undefined = config.store;
     const threadId: unknown = config.configurable?.["thread_id"];
     if (!steering || store === undefined || typeof threadId !== "string") return undefined;
+    if (runInputsOf(config)?.isInTool === true) return undefined;
     if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
     const items = await readSafely(store, threadId, config);
     if (items.length === 0) return undefined;
@@ -68,7 +69,7 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
       else messages.push(message);
     }
     const done = taken.filter(isSaved);
-    const left = await deleteItems(store, threadId, [...done, ...refused]);
+    const left = await deleteItems(store, [...done, ...refused]);
     const kept = taken.filter((item) => left.includes(item) || !isSaved(item));
     const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
     for (const id of steered) runRecordOf(config)?.steered.add(id);

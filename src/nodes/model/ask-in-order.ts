@@ -8,6 +8,8 @@ import type { ModelChain } from "../run/model-chain.js";
 
 export interface ModelAttempt {
   readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
   /** Whether another model is asked if this one fails. */
   readonly hasNext: boolean;
 }
@@ -35,7 +37,7 @@ export async function askInOrder<Answer>(
   for (let { position } = chain; ; position += 1) {
     const hasNext = position < chain.last;
     try {
-      return { answer: await ask({ model, hasNext }), model, position };
+      return { answer: await ask({ model, position, hasNext }), model, position };
     } catch (error) {
       if (!hasNext || isFinal() || config.signal?.aborted === true || !failsForGood(error)) throw error;
       const next = await chain.at(position + 1);

@@ -79,7 +79,7 @@ async function askWithMiddleware(
   const { models, history } = request;
   const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
   let model = await models.at(models.position);
-  const first = formFor(model, request.toolTokens);
+  const first = formFor(model, request.toolTokens, models.dialectAt(models.position));
   const input = prepare(first);
   reportChanges(input, first, "window", config);
   const mayBeServed = middleware.function.length > 0;
@@ -177,6 +177,7 @@ function beginningWith(given: BaseChatModel | string, models: ModelChain): Model
       if (!isFirst(position)) return models.at(position);
       return typeof given === "string" ? models.named(given) : given;
     },
+    dialectAt: (position) => (isFirst(position) ? undefined : models.dialectAt(position)),
     nameOf: (model, position) => {
       if (!isFirst(position)) return models.nameOf(model, position);
       return typeof given === "string" ? given : models.nameOf(model);

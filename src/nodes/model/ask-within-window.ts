@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../../errors.js";
-import { identityOf, type ModelIdentity } from "../../providers/dialects/dialect-of.js";
+import { identityOf, innermost, type ModelIdentity } from "../../providers/dialects/dialect-of.js";
 import type { DialectName } from "../../providers/dialects/dialects.js";
 import { validateHistory } from "../../providers/dialects/validate-history.js";
 import { namesKnownRule } from "../../providers/failure/explain-refusal.js";
@@ -11,7 +11,7 @@ import { isModelError } from "../../providers/failure/fails-for-good.js";
 import { learnWindow, windowOf } from "../../providers/failure/input-window.js";
 import { lowerBound, MOST_OVERFLOWS } from "../../providers/failure/lower-bound.js";
 import { type Overflow, readOverflow } from "../../providers/failure/overflow.js";
-import { providerTextOf } from "../../providers/failure/plain-error.js";
+import { NO_REASON, providerTextOf } from "../../providers/failure/plain-error.js";
 import type { FittedInput } from "../../providers/input/bounds/fit-input.js";
 import { isError } from "../../shared/is-error.js";
 import { emitEvent } from "../run/agent-event.js";
@@ -28,6 +28,8 @@ export interface WindowRequest<Answer> {
   readonly toolTokens: number;
   /** How many tokens the messages may have, whatever the window of the model is. */
   readonly maxTokens?: number | undefined;
+  /** The dialect that the user names. Undefined: that of the model. */
+  readonly dialect?: DialectName | undefined;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
   /** `size` is the tokens of the messages, by our estimate. */
@@ -37,11 +39,12 @@ export interface WindowRequest<Answer> {
 /** Models that refused their own dialect in this process. */
 const strictModels = new WeakSet<object>();
 
-/** The form of a model's next input. */
-export function formFor(model: object, toolTokens: number): InputForm {
+/** The form of a model's next input. @param given The dialect that the user names. */
+export function formFor(model: object, toolTokens: number, given?: DialectName): InputForm {
   const { dialect, modelId } = identityOf(model);
   const maxTokens = boundFor(windowOf(model), toolTokens);
-  return { dialect: strictModels.has(model) ? "strict" : dialect, modelId, maxTokens };
+  const isStrict = strictModels.has(innermost(model));
+  return { dialect: isStrict ? "strict" : (given ?? dialect), modelId, maxTokens };
 }
 
 function boundFor(window: number | undefined, toolTokens: number): number | undefined {
@@ -64,7 +67,7 @@ export async function askWithinWindow<Answer>(
     ...form,
     maxTokens: leastOf(form.maxTokens, request.maxTokens),
   });
-  let form = within(formFor(model, toolTokens));
+  let form = within(formFor(model, toolTokens, request.dialect));
   let window = windowOf(model);
   let refused: { readonly size: number; readonly error: unknown } | undefined;
   for (let overflows = 0; ; ) {
@@ -75,7 +78,7 @@ export async function askWithinWindow<Answer>(
     try {
       const answer = await send(input.messages as BaseMessage[], input.size);
       if (overflows > 0 && window !== undefined) learnWindow(model, window);
-      if (form.dialect === "strict") strictModels.add(model);
+      if (form.dialect === "strict") strictModels.add(innermost(model));
       return answer;
     } catch (error) {
       if (config.signal?.aborted === true) throw error;
@@ -118,9 +121,16 @@ function isRefusedBySurprise(
     isModelError(error) &&
     REFUSED.has(error.status) &&
     isError(error.cause) &&
-    namesKnownRule(providerTextOf(error.cause)) &&
+    namesRule(providerTextOf(error.cause), messages, dialect) &&
     validateHistory(messages, dialect).length === 0
   );
+}
+
+/** OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do. */
+function namesRule(text: string, messages: readonly BaseMessage[], dialect: DialectName): boolean {
+  if (dialect === "openai-compatible" && text === NO_REASON)
+    return validateHistory(messages, "strict").length > 0;
+  return namesKnownRule(text);
 }
 
 /** Tells clients what the model does not get because of its window. */

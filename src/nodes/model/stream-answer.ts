@@ -58,7 +58,7 @@ export async function streamAnswer(
   const { prepare, tools, toolTokens, toolChoice, settle } = request;
   let hasSettled = false;
   let isAsked = false;
-  const ask = async ({ model, hasNext }: ModelAttempt): Promise<AIMessage> => {
+  const ask = async ({ model, position, hasNext }: ModelAttempt): Promise<AIMessage> => {
     isAsked = false;
     const plain: Offer = { tools, toolChoice };
     const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
@@ -87,7 +87,10 @@ export async function streamAnswer(
         }),
       );
     };
-    const answer = coerceMessage(await askWithinWindow({ model, toolTokens, prepare, send }, config));
+    const dialect = request.models.dialectAt(position);
+    const answer = coerceMessage(
+      await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config),
+    );
     const isAnswer = answer !== undefined && isAIMessage(answer);
     if (isAnswer && (callsOf(answer).length > 0 || !isBlankMessage(answer))) {
       if (settle === undefined) usage.addResponse(answer);

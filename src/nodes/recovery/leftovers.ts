@@ -24,6 +24,7 @@ import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
 import { type AskedCall, askedCalls } from "../approval/approval-request.js";
 import type { RunInputs } from "../run/run-inputs.js";
+import { readTokens } from "../run/run-tally.js";
 import { addUsage, isUsed, NO_USAGE, type ThreadUsage, threadUsageSchema } from "../run/thread-usage.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
@@ -107,7 +108,8 @@ export async function findLeftovers(
       };
       const isOwn = leftovers.written.some(isNoResult) || isUsed(leftovers.usage);
       const isFork = isOwn && (await isForked(checkpoint, child, checkpoints));
-      const results = leftovers.written.filter(isResult);
+      const called = new Set(own.history.flatMap(callsOf).map(({ id }) => id));
+      const results = leftovers.written.filter(isResult).filter((result) => called.has(callIdOf(result)));
       found.unshift(isFork ? { ...leftovers, written: results, values: [], usage: NO_USAGE } : leftovers);
     }
     const { parentConfig }: CheckpointTuple = checkpoint;
@@ -184,6 +186,9 @@ export function readLeftovers(
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
   const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
+  // The run ended before it had read its own input.
+  if (fate === "discarded" && tasks.length === 0 && hasNewInput(checkpoint))
+    tasks.push(unreadInput(checkpoint, keys));
   return {
     history,
     written: tasks.flatMap(({ messages }) => messages),
@@ -206,10 +211,8 @@ function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
 
 /** What the messages of a run tell of its usage, where LangGraph has saved nothing else of it. */
 function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
-  const tokensOf = (message: BaseMessage): number => {
-    const usage: { total_tokens?: number } = isAIMessage(message) ? (message.usage_metadata ?? {}) : {};
-    return usage.total_tokens ?? 0;
-  };
+  const tokensOf = (message: BaseMessage): number =>
+    (isAIMessage(message) ? readTokens(message.usage_metadata)?.total_tokens : undefined) ?? 0;
   return {
     tokens: messages.reduce((sum, message) => sum + tokensOf(message), 0),
     toolCalls: messages.filter((message) => isResult(message) && !isPlaceholder(message)).length,
@@ -227,15 +230,19 @@ function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): Finish
   }));
 }
 
+function unreadInput({ checkpoint }: CheckpointTuple, keys: readonly string[]): FinishedTask {
+  const input: unknown = checkpoint.channel_values[START];
+  if (!isRecord(input)) return { messages: [], values: [] };
+  const values = keysIn(input, keys).map((key) => [key, input[key]] as const);
+  return { messages: toMessages([input["messages"]]), values };
+}
+
 const toMessages = (values: readonly unknown[]): BaseMessage[] =>
   values.flat().flatMap((value) => coerceMessage(value) ?? []);
 
 /** Tasks of one batch finish in any order. */
-function inCallOrder(
-  tasks: readonly FinishedTask[],
-  history: readonly BaseMessage[],
-): readonly FinishedTask[] {
-  if (tasks.length < 2) return tasks;
+function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessage[]): FinishedTask[] {
+  if (tasks.length < 2) return [...tasks];
   const head = history.findLast((message) => !isResult(message));
   const ids = head === undefined ? [] : callsOf(head).map(({ id }) => id);
   const place = ({ messages }: FinishedTask) => ids.indexOf(messages.filter(isResult).map(callIdOf)[0] ?? "");

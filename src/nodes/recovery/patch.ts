@@ -38,7 +38,7 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
     const { messages } = state;
     const inputs = runInputsOf(config);
     const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
-    const recovered = recoverMessages(messages, leftovers);
+    const recovered = recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
     for (const { id = "" } of recovered.filter(isAIMessage))
       emitEvent(config, { type: "response-recovered", messageId: id });

@@ -1,10 +1,15 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isSameMessage } from "../../history/messages/clone-message.js";
 import { markRecovered, recoveredAfter } from "../../history/messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../../history/messages/remove-all-messages.js";
-import { isResult } from "../../history/messages/result.js";
+import type { Repair } from "../../history/messages/repair.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coverageOf } from "../../history/messages/summary.js";
+import { toPlain } from "../../history/messages/to-plain.js";
+import { publishRepairs } from "../../history/reducer/paired-messages-reducer.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { emitEvent } from "../run/agent-event.js";
 import type { Leftovers } from "./leftovers.js";
 
 /**
@@ -14,17 +19,23 @@ import type { Leftovers } from "./leftovers.js";
  * - A new message is placed where the reader saw it: after the message that it followed.
  * - A message that replaced another one does so again, unless the other one has changed since.
  * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
+ *
+ * With the durability `exit`, a killed run can have saved a result and not its call. Such a result has no place in any
+ * thread, so it is dropped, and an event and a repair have it.
  */
 export function recoverMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
+  config: LangGraphRunnableConfig,
 ): BaseMessage[] {
   const update: BaseMessage[] = [];
   let current = messages;
   for (const { history, written, removed } of leftovers) {
     let shown: readonly BaseMessage[] = reduce(history, update);
     for (const message of written) {
-      const next = reduce(shown, [message]);
+      const { messages: next, repairs } = reduceMessages(shown, [message]);
+      for (const repair of repairs)
+        if (repair.kind === "orphan-refused" && !isPlaceholder(message)) tellDropped(repair, config);
       const changes = isResult(message)
         ? []
         : changesOf(message, shown, next, current).filter(isWanted(removed));
@@ -34,6 +45,12 @@ export function recoverMessages(
     }
   }
   return update;
+}
+
+function tellDropped(repair: Extract<Repair, { kind: "orphan-refused" }>, config: LangGraphRunnableConfig) {
+  const { message } = repair;
+  publishRepairs([repair]);
+  emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
 }
 
 /** Whether no later input removed the message. A removal of one that is gone changes nothing. */

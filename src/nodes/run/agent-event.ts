@@ -56,6 +56,26 @@ export type AgentEvent =
       readonly callId: string;
     }
   /**
+   * A killed run had saved a tool result, and not its call, so the result has no place in the thread. Emitted at the start
+   * of a run.
+   */
+  | {
+      readonly type: "result-dropped";
+      /** The id of the tool call. */
+      readonly callId: string;
+      /** The complete result, as a plain object. */
+      readonly message: Readonly<Record<string, unknown>>;
+    }
+  /**
+   * The input had a message that a summary has archived, with other content. It was left out, and the archive keeps what
+   * it has. Emitted at the start of a run.
+   */
+  | {
+      readonly type: "message-refused";
+      /** The id of the message. */
+      readonly messageId: string;
+    }
+  /**
    * A system or developer message of the input was stored as the user's words, because the graph does not accept such
    * messages from clients. Emitted at the start of a run.
    */
@@ -195,6 +215,15 @@ export type AgentEvent =
       readonly to: DialectName;
       /** The error of the provider, without keys. */
       readonly reason: string;
+    }
+  /**
+   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not find
+   * what its tools had returned. Emitted at the first such run of a graph in this process.
+   */
+  | {
+      readonly type: "memory-missing";
+      /** The option that gives the agent a memory: `checkpointer: true`. */
+      readonly remedy: string;
     }
   /**
    * An MCP server of the served graph cannot be used, so the model does not have its tools. Emitted at the start of a

@@ -2,7 +2,7 @@
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { withLangGraph } from "@langchain/langgraph/zod";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { isUserMessage } from "../../history/messages/summary.js";
 import {
   type MessagesUpdate,

@@ -4,6 +4,7 @@ import { countTokens } from "../../history/long-threads/count-tokens.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { identityOf } from "../../providers/dialects/dialect-of.js";
 import { runRecordOf } from "./run-handle.js";
+import { readTokens } from "./run-tally.js";
 
 /** Counts the tokens of the requests to one model for its run. */
 export interface UsageCounter {
@@ -16,7 +17,7 @@ export interface UsageCounter {
 }
 
 /**
- * The numbers are the provider's. If it reports none, they are our estimate.
+ * The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
  *
  * @param toolTokens The tokens of the tools' schemas, which are part of each request.
  */
@@ -24,7 +25,8 @@ export function createUsageCounter(model: object, toolTokens: number, config: Ru
   const tally = runRecordOf(config)?.tally;
   const name = nameOf(model);
   let sent = 0;
-  const add = (usage: UsageMetadata | undefined, response: number): void => {
+  const add = (reported: unknown, response: number): void => {
+    const usage = readTokens(reported);
     if (usage !== undefined) tally?.addUsage(name, usage);
     else tally?.addEstimate(sent + toolTokens + response);
   };

@@ -2,6 +2,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { identityOf } from "../../providers/dialects/dialect-of.js";
+import type { DialectName } from "../../providers/dialects/dialects.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { Turn } from "./agent-state.js";
 
@@ -14,6 +15,8 @@ export interface ModelChainOptions {
   /** The name that the options or the run give to a model. Undefined for a model that is given as an object. */
   readonly nameOfModel: (name: string | undefined, position: number) => string | undefined;
   readonly fallbackCount: number;
+  /** The dialect of the models that are not fallback models. Undefined: each has its own. */
+  readonly dialect: DialectName | undefined;
 }
 
 export interface ModelChain {
@@ -23,12 +26,14 @@ export interface ModelChain {
   readonly last: number;
   readonly at: (position: number) => Promise<BaseChatModel>;
   readonly named: (name: string) => Promise<BaseChatModel>;
+  /** The dialect that the options give to a model. Undefined: its own. */
+  readonly dialectAt: (position: number) => DialectName | undefined;
   /** A name for clients. */
   readonly nameOf: (model: BaseChatModel, position?: number) => string;
 }
 
 export function modelChain(
-  { resolveModel, nameOfModel, fallbackCount }: ModelChainOptions,
+  { resolveModel, nameOfModel, fallbackCount, dialect }: ModelChainOptions,
   turn: Turn,
   { model: name }: RunContext,
 ): ModelChain {
@@ -37,6 +42,7 @@ export function modelChain(
     last: fallbackCount,
     at: (position) => resolveModel(name, position),
     named: (other) => resolveModel(other),
+    dialectAt: (position) => (position === 0 ? dialect : undefined),
     nameOf: (model, position) =>
       (position === undefined ? undefined : nameOfModel(name, position)) ?? nameOf(model),
   };

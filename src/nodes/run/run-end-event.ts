@@ -6,7 +6,7 @@ export interface TokenUsage {
   readonly input_tokens: number;
   /** Tokens of the responses, reasoning included. */
   readonly output_tokens: number;
-  /** The total that the provider reports, in tokens. */
+  /** The total that the provider reports, in tokens, and at least the sum of the two. */
   readonly total_tokens: number;
   readonly input_token_details: {
     /** Input tokens that the provider read from its cache. */

@@ -21,6 +21,8 @@ export interface RunInputs {
   readonly structuredResponse?: unknown;
   /** How many tool calls can run at once; Infinity: all of them. */
   readonly maxConcurrency: number;
+  /** Whether a tool or a middleware of another agent started the run. The inbox of the thread is that agent's. */
+  readonly isInTool: boolean;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
   /** The empty value that the caller resumed the run with; undefined if there was none. */

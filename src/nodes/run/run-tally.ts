@@ -1,7 +1,9 @@
 /** Counts of one run, for its `run-end` event and for the budgets of its turn and its thread. */
 
-import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
 import { callsOf } from "../../history/messages/call.js";
+import { isRecord } from "../../shared/is-record.js";
+import { soundCount } from "../../shared/sound-count.js";
 import type { RunEndEvent, TokenUsage } from "./run-end-event.js";
 
 const NO_TOKENS: TokenUsage = {
@@ -38,8 +40,8 @@ export class RunTally {
   }
 
   /** Counts the tokens of a response, stored or not. */
-  addUsage(model: string, usage: UsageMetadata): void {
-    this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, read(usage)));
+  addUsage(model: string, usage: TokenUsage): void {
+    this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, usage));
   }
 
   /** Counts the tokens of a request and a response without usage numbers. `run-end` does not contain estimates. */
@@ -63,18 +65,31 @@ export class RunTally {
   }
 }
 
-/** Some clients leave out the total. */
-function read(usage: UsageMetadata): TokenUsage {
-  const { input_tokens = 0, output_tokens = 0, input_token_details, output_token_details } = usage;
+/**
+ * What a provider reports of a request and its response. Undefined if it reports nothing, or a number of tokens that
+ * cannot be: a budget must not grow by what it counts.
+ */
+export function readTokens(usage: unknown): TokenUsage | undefined {
+  if (!isRecord(usage)) return undefined;
+  const { input_token_details: input, output_token_details: output } = usage;
+  const [input_tokens, output_tokens, total] = ["input_tokens", "output_tokens", "total_tokens"].map((name) =>
+    soundCount(usage[name] ?? 0),
+  );
+  if (input_tokens === undefined || output_tokens === undefined || total === undefined) return undefined;
+  // Some clients leave out the total.
+  const total_tokens = Math.max(total, input_tokens + output_tokens);
+  if (total_tokens === 0) return undefined;
+  const detail = (details: unknown, name: string): number =>
+    (isRecord(details) ? soundCount(details[name]) : undefined) ?? 0;
   return {
     input_tokens,
     output_tokens,
-    total_tokens: usage.total_tokens || input_tokens + output_tokens,
+    total_tokens,
     input_token_details: {
-      cache_read: input_token_details?.cache_read ?? 0,
-      cache_creation: input_token_details?.cache_creation ?? 0,
+      cache_read: detail(input, "cache_read"),
+      cache_creation: detail(input, "cache_creation"),
     },
-    output_token_details: { reasoning: output_token_details?.reasoning ?? 0 },
+    output_token_details: { reasoning: detail(output, "reasoning") },
   };
 }
 

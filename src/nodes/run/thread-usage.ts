@@ -5,7 +5,7 @@
  */
 
 import { withLangGraph } from "@langchain/langgraph/zod";
-import { z } from "zod";
+import { z } from "zod/v4";
 
 export const threadUsageSchema = z.object({
   /** Tokens of all responses and summaries, input included. */

@@ -3,8 +3,9 @@
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { escapeText, escapeValue, unbatched, unescapeValue } from "../../langgraph/stores.js";
 import { isRecord } from "../../shared/is-record.js";
-import { threadNamespace } from "../run/thread-namespace.js";
+import { formerNamespace, threadNamespace } from "../run/thread-namespace.js";
 
 /**
  * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
@@ -39,13 +40,31 @@ export async function archiveMessages(
   const namespace = archiveNamespace(threadId);
   const stored = mapChatMessagesToStoredMessages([...messages]);
   await Promise.all(
-    stored.map((value, index) => store.put(namespace, messages[index]?.id ?? "", { ...value })),
+    stored.map((value, index) => {
+      const key = escapeText(messages[index]?.id ?? "");
+      return store.put(namespace, key, escapeValue({ ...value }));
+    }),
   );
+}
+
+/** The value that is stored for a message. Earlier versions escaped nothing, and wrote to another namespace. */
+async function readValue(store: ArchiveReader, threadId: string, id: string): Promise<unknown> {
+  const namespace = archiveNamespace(threadId);
+  const key = escapeText(id);
+  const item = await store.get(namespace, key);
+  if (item !== undefined && item !== null) return unescapeValue(item.value);
+  const former = formerNamespace("archive", threadId);
+  if (former === undefined && key === id) return undefined;
+  // Many stores refuse such a place, and then have nothing there.
+  const found = await unbatched(store)
+    .get(former ?? namespace, id)
+    .catch(() => undefined);
+  return found?.value;
 }
 
 /** Whether a message with this id is archived. If so, no other message can have the id. */
 export async function isArchived(store: ArchiveReader, threadId: string, id: string): Promise<boolean> {
-  return isStoredMessage((await store.get(archiveNamespace(threadId), id))?.value);
+  return isStoredMessage(await readValue(store, threadId, id));
 }
 
 /** A message that a summary names and that cannot be read. */
@@ -62,9 +81,9 @@ export async function readArchived(
   id: string,
 ): Promise<BaseMessage | MissingMessage> {
   try {
-    const item = await store?.get(archiveNamespace(threadId), id);
-    if (item === undefined || item === null) return { id, reason: "missing" };
-    const message = isStoredMessage(item.value) ? coerceMessage(item.value) : undefined;
+    const value = store && (await readValue(store, threadId, id));
+    if (value === undefined) return { id, reason: "missing" };
+    const message = isStoredMessage(value) ? coerceMessage(value) : undefined;
     if (message === undefined || message.type === "remove") return { id, reason: "unreadable" };
     return message.id === id ? message : copyMessage(message, { id });
   } catch {

@@ -4,6 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../history/messages/call.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { MARKS } from "../../history/messages/marks.js";
+import { HIDDEN_ID_PREFIX } from "../../history/messages/result.js";
 import { type Coverage, coverageOf } from "../../history/messages/summary.js";
 import type { MissingMessage } from "./archive.js";
 
@@ -30,6 +31,24 @@ export async function loadArchived(
     for (const one of found) if ("reason" in one) missing.set(one.id, one);
   }
   return { known, missing };
+}
+
+/** The ids of all messages that the summaries of the history have archived, and those that they have archived. */
+export async function archivedIds(
+  history: readonly BaseMessage[],
+  read: (id: string) => Promise<BaseMessage | MissingMessage>,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  let unread = history;
+  while (unread.length > 0) {
+    const named = unread
+      .flatMap((message) => archivedBy(message)?.messages ?? [])
+      .filter((id) => !ids.has(id));
+    for (const id of named) ids.add(id);
+    const found = await Promise.all(named.filter((id) => id.startsWith(HIDDEN_ID_PREFIX)).map(read));
+    unread = found.filter((one) => "content" in one);
+  }
+  return ids;
 }
 
 /** The owner of a message that belongs to the thread's own list, not to a summary's. */

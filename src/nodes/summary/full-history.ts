@@ -85,7 +85,7 @@ const PAGE_RULES = {
  * }
  * const { values } = await agent.getState(config);
  * const whole = await readFullHistory(store, "1", values);
- * console.log(`${values.messages?.length} of ${whole.length}`); // 4 of 6
+ * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
  * ```
  */
 export async function readFullHistory(
@@ -144,7 +144,7 @@ export async function readFullHistory(
  * const { values } = await agent.getState(config);
  * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
  * const restored = await agent.getState(config);
- * console.log(`${values.messages?.length}, then ${restored.values.messages?.length}`); // 4, then 6
+ * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
  * ```
  */
 export async function restoreCovered(

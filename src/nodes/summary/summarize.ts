@@ -13,7 +13,7 @@ import {
 } from "../../history/long-threads/plan-summary.js";
 import { type Coverage, createSummary } from "../../history/messages/summary.js";
 import { toPlain } from "../../history/messages/to-plain.js";
-import { statedBudgetOf, withinLearned } from "../../settings/input-budget.js";
+import { budgetOf } from "../../settings/input-budget.js";
 import type { RunContext } from "../../settings/run-context.js";
 import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
 import { isError } from "../../shared/is-error.js";
@@ -112,8 +112,7 @@ const LEAST_TOKENS_PER_STEP = 400;
 /** The summariser may have a smaller window than the model of the run. */
 function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
   const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
-  const window = statedBudgetOf(model) ?? Number.POSITIVE_INFINITY;
-  return Math.max(withinLearned(Math.min(wanted, window), model), LEAST_TOKENS_PER_STEP);
+  return Math.max(Math.min(wanted, budgetOf(model) ?? wanted), LEAST_TOKENS_PER_STEP);
 }
 
 /** The plan for the oldest messages. The next summary covers the others. */

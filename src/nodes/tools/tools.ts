@@ -1,5 +1,6 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { withOwnMemory } from "../../langgraph/checkpoints/own-memory.js";
 import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
@@ -80,12 +81,14 @@ async function answerCall(
     return finish(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
   }
   const ownState = ownStateOf(config);
+  // Each tool has a memory of its own, and one more for each other call of it in the same response.
+  const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
   const wanted = { id: call.id, name: call.name, args };
   const execute = async (given: WantedCall["args"]): Promise<CallOutcome> =>
     checkCommand(
       tool === undefined
         ? unknown
-        : await callTool(tool, { ...wanted, args: given }, { toolTimeoutMs }, config),
+        : await callTool(tool, { ...wanted, args: given }, { toolTimeoutMs }, withOwnMemory(config, memory)),
       ownState,
     );
   const layers = runInputsOf(config)?.middleware.function ?? [];

@@ -10,8 +10,9 @@ import {
 } from "../../langgraph/streaming-methods.js";
 import { withModelErrors } from "../failure/model-failure.js";
 import { catchGeminiResponse } from "../models/clients/catch-gemini-response.js";
+import { sendToGoogle } from "../models/clients/google-model.js";
 import { sendReasoning } from "../models/clients/send-reasoning.js";
-import { keepServerToolInput } from "../models/clients/server-tool-input.js";
+import { keepServerTools } from "../models/clients/server-tools.js";
 import { sendToDashScope } from "../models/clients/tongyi-model.js";
 import { isChatModel } from "../models/model-view.js";
 import { withParameters } from "../models/with-parameters.js";
@@ -46,7 +47,7 @@ export async function guardModel(
 
 /** @param made The model as it was made. The provider of a view cannot be recognised. */
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
-  const asked = keepServerToolInput(catchGeminiResponse(sendReasoning(sendToDashScope(model))));
+  const asked = keepServerTools(sendToGoogle(catchGeminiResponse(sendReasoning(sendToDashScope(model)))));
   const chunks = (
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],

@@ -2,7 +2,10 @@
 
 import { COMMON, confirmed, type Dialect, PLAIN_NAME } from "./rule.js";
 
-/** Blocks that only Anthropic's models can read, and that are sent back as they are. */
+/**
+ * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out the
+ * results of `code_execution`, `web_fetch`, `advisor` and MCP servers.
+ */
 const STATE_BLOCKS = [
   "thinking",
   "redacted_thinking",
@@ -10,6 +13,8 @@ const STATE_BLOCKS = [
   "server_tool_use",
   "web_search_tool_result",
   "tool_search_tool_result",
+  "tool_search_tool_bm25_tool_result",
+  "tool_search_tool_regex_tool_result",
   "bash_code_execution_tool_result",
   "text_editor_code_execution_tool_result",
 ] as const;
@@ -35,6 +40,14 @@ export const anthropic = {
     "duplicate-result": confirmed(
       "messages.{index}: Too many `tool_result` blocks found: 2, expected 1.",
       "langchain-ai/langgraph/issues/4397",
+    ),
+    "server-call-without-result": confirmed(
+      "`{name}` tool use with id `{id}` was found without a corresponding `{name}_tool_result` block",
+      "vercel/ai/issues/13040",
+    ),
+    "server-result-without-call": confirmed(
+      `${BLOCK}: unexpected \`tool_use_id\` found in \`{name}\` blocks: {id}.`,
+      "anthropics/claude-code/issues/64383",
     ),
     "call-id": confirmed(
       `${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,

@@ -37,5 +37,6 @@ export const deepseek = {
   },
   blocksIn: [],
   media: "none",
-  makers: ["deepseek"],
+  // OpenAI's client names itself, whichever host has answered.
+  makers: ["deepseek", "openai"],
 } as const satisfies Dialect;

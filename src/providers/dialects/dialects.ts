@@ -1,5 +1,6 @@
 import { InvalidSettingError } from "../../errors.js";
 import { anthropic } from "./anthropic.js";
+import { anthropicOpenAI, geminiOpenAI, mistralOpenAI, openaiCompatible } from "./compatible.js";
 import { dashscope, dashscopeNative } from "./dashscope.js";
 import { deepseek } from "./deepseek.js";
 import { gemini } from "./gemini.js";
@@ -18,6 +19,10 @@ export const DIALECTS = {
   anthropic,
   gemini,
   mistral,
+  "openai-compatible": openaiCompatible,
+  "anthropic-openai": anthropicOpenAI,
+  "gemini-openai": geminiOpenAI,
+  "mistral-openai": mistralOpenAI,
   strict,
 } as const satisfies Readonly<Record<string, Dialect>>;
 

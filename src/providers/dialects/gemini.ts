@@ -1,6 +1,7 @@
 /** The rules of Google's Gemini. */
 
 import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME } from "./rule.js";
+import { ORIGINAL_TEXT } from "./thought-signature.js";
 
 const UNEQUAL =
   "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
@@ -60,6 +61,7 @@ export const gemini = {
   stateFields: [
     { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },
     { place: "additional_kwargs", name: "signatures" },
+    { place: "additional_kwargs", name: ORIGINAL_TEXT },
   ],
   blocksIn: ["human", "ai"],
   media: "gemini",

@@ -88,6 +88,10 @@ export const openaiResponses = {
     ),
     "foreign-state": confirmed("Item with id '{id}' not found.", "vercel/ai/issues/7543"),
     "item-id": confirmed("Duplicate item found with id {id}.", "openai/openai-agents-python/issues/1789"),
+    "reasoning-alone": confirmed(
+      "Item '{id}' of type 'reasoning' was provided without its required following item.",
+      "openai/openai-node/issues/1567",
+    ),
     ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],

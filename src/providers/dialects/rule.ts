@@ -8,6 +8,9 @@ export const RULES = {
   "duplicate-result": "A call has two results.",
   "result-order": "The results are not in call order.",
   "call-id": "The id of a call or of its result has the wrong form.",
+  "server-call-without-result": "A call of a tool that the provider runs has no result in its message.",
+  "server-result-without-call":
+    "A result of a tool that the provider runs has no call before it in its message.",
   "repeated-call-id": "Two calls of the history have the same id.",
   "tool-name": "The name of a called tool has the wrong form.",
   "message-name": "The name of a message has the wrong form.",
@@ -30,6 +33,7 @@ export const RULES = {
   "call-position": "A message with calls follows an assistant message.",
   "foreign-state": "A message carries signed or stored state that another model made.",
   "item-id": "The ids of stored items do not fit the calls or the messages that carry them.",
+  "reasoning-alone": "Stored reasoning is sent without the item that followed it.",
   "missing-reasoning": "An assistant message lacks the reasoning that must be passed back.",
 } as const;
 

@@ -29,6 +29,12 @@ export function storedOutput(message: BaseMessage): readonly unknown[] | undefin
   return Array.isArray(output) && output.length > 0 ? output : undefined;
 }
 
+/** The id of reasoning that is the last of these items. The API demands the item that followed it. */
+export function trailingReasoning(output: readonly unknown[] = []): string | undefined {
+  const last = output.at(-1);
+  return read(last, "type") === "reasoning" ? (read(last, "id") ?? "") : undefined;
+}
+
 /** The item id of each call, by the id of the call. */
 export function functionItemIds(message: BaseMessage): ReadonlyMap<string, string> | undefined {
   const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];

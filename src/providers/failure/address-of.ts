@@ -3,7 +3,7 @@ import { innermost } from "../dialects/dialect-of.js";
 
 /** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */
 const HOLDERS = ["clientConfig", "_defaultConfig"] as const;
-const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL"] as const;
+const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL", "endpoint"] as const;
 
 /**
  * The address of a model, without credentials. Undefined for the provider's default address, which the client keeps.

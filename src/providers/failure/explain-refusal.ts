@@ -63,9 +63,21 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
   );
 }
 
+/** The same rules in the words of servers of open models. Many come from the chat template of the model. */
+const OTHER_WORDS: readonly RegExp[] = [
+  // vLLM, llama.cpp and others, such as "After the optional system message, conversation roles must alternate
+  // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037)
+  /conversation roles must alternate/,
+  // Perplexity (perplexityai/api-discussion#265)
+  /roles should be alternating|should alternate with assistant message/,
+  // Mistral's template: "Tool call IDs should be alphanumeric strings with length 9!" (vllm-project/vllm#5649)
+  /tool call ids should be alphanumeric strings with length/,
+];
+
 /** Whether the text has the words of a rule of any provider. The rules that nobody has stated have no such words. */
 export function namesKnownRule(text: string): boolean {
   const answered = comparable(text);
+  if (OTHER_WORDS.some((words) => words.test(answered))) return true;
   return Object.values<Dialect>(DIALECTS).some(({ rules }) =>
     Object.values(rules).some((rule) => rule.grade !== "inferred" && patternOf(rule.text).test(answered)),
   );
@@ -79,7 +91,7 @@ function patternOf(text: string): RegExp {
   return new RegExp(parts.join(".*?"));
 }
 
-/** Providers count positions differently, so numbers are ignored. */
+/** Providers count positions differently, so numbers are ignored. Their sentences can be longer than we quote them. */
 function comparable(text: string): string {
-  return text.replace(/\d+/g, "#").replace(/\s+/g, " ").toLowerCase();
+  return text.replace(/\d+/g, "#").replace(/\s+/g, " ").replace(/\.$/, "").toLowerCase();
 }

@@ -11,6 +11,8 @@ const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
 /** The text of OpenAI's client for a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
+/** What {@link providerTextOf} says in its place. */
+export const NO_REASON = "no reason given";
 
 /** A copy of an error and of its causes: name, texts and codes without keys, and stack. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
@@ -48,7 +50,7 @@ export function providerTextOf(error: Error): string {
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
   const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
-  const own = words === NO_BODY ? "no reason given" : words;
+  const own = words === NO_BODY ? NO_REASON : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
   return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);

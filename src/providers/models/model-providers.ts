@@ -77,6 +77,13 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     baseURLField: "anthropicApiUrl",
     dialect: "anthropic",
   }),
+  google: byLangChain("google", {
+    package: "@langchain/google",
+    keys: ["GOOGLE_API_KEY"],
+    baseURL: "GOOGLE_BASE_URL",
+    baseURLField: "endpoint",
+    dialect: "gemini",
+  }),
   "google-genai": byLangChain("google-genai", {
     package: "@langchain/google-genai",
     keys: ["GOOGLE_API_KEY"],
@@ -91,8 +98,16 @@ export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
     dialect: "mistral",
     create: createMistralModel,
   },
-  groq: byLangChain("groq", { package: "@langchain/groq", keys: ["GROQ_API_KEY"] }),
-  xai: byLangChain("xai", { package: "@langchain/xai", keys: ["XAI_API_KEY"] }),
+  groq: byLangChain("groq", {
+    package: "@langchain/groq",
+    keys: ["GROQ_API_KEY"],
+    dialect: "openai-compatible",
+  }),
+  xai: byLangChain("xai", {
+    package: "@langchain/xai",
+    keys: ["XAI_API_KEY"],
+    dialect: "openai-compatible",
+  }),
   // These clients find their credentials and hosts themselves.
   ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
   bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),

@@ -47,9 +47,18 @@ function makerOf({ type }: ProviderTool): Maker | undefined {
   return OPENAI_TYPE.test(type) ? "OpenAI" : undefined;
 }
 
+/** Dialects of hosts that may pass a tool on to any provider. */
+const UNKNOWN: ReadonlySet<DialectName> = new Set<DialectName>([
+  "strict",
+  "openai-compatible",
+  "anthropic-openai",
+  "gemini-openai",
+  "mistral-openai",
+]);
+
 /** @throws InvalidToolError for a tool of another provider. A provider that is not known takes every tool. */
 function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
-  if (dialect === "strict") return;
+  if (UNKNOWN.has(dialect)) return;
   for (const tool of tools) {
     const maker = makerOf(tool);
     if (maker === undefined || DIALECTS[maker].includes(dialect)) continue;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { isRecord } from "../../shared/is-record.js";
 import type { Rule } from "../rule.js";

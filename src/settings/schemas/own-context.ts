@@ -1,7 +1,7 @@
 /** The own keys that a user adds to the `context` of a run. */
 
 import { getInteropZodObjectShape } from "@langchain/core/utils/types";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { runContextSchema } from "../run-context.js";
 import type { OwnContextSchema } from "./schema-types.js";

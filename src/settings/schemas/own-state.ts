@@ -10,7 +10,7 @@ import {
   UntrackedValueChannel,
 } from "@langchain/langgraph";
 import { schemaMetaRegistry } from "@langchain/langgraph/zod";
-import type { z } from "zod";
+import type { z } from "zod/v4";
 import { InvalidSettingError, InvalidStateError } from "../../errors.js";
 import { storageDemand } from "../../history/reading/storable.js";
 import { FoldChannel } from "../../langgraph/channels/fold-channel.js";

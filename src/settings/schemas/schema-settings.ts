@@ -2,7 +2,7 @@
 
 import { isInteropZodObject } from "@langchain/core/utils/types";
 import { StateSchema } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { hintAtClass } from "../hint-at-class.js";
 import type { SettingsTable } from "../setting.js";
 import type { OwnContextSchema, OwnStateSchema } from "./schema-types.js";

@@ -3,7 +3,7 @@
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isInteropZodSchema } from "@langchain/core/utils/types";
 import { getJsonSchemaFromSchema, isStandardSchema } from "@langchain/langgraph";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/is-record.js";
 import { safely } from "../../shared/safely.js";

@@ -4,6 +4,7 @@ import { InMemoryStore, MessagesAnnotation, START, StateGraph } from "@langchain
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { describe, expect, it } from "vitest";
 import { createSaveNoteTool, createSearchNotesTool } from "../../../src/deploy/tools/notes.js";
+import { StrictStore } from "../../support/strict-store.js";
 
 const save = createSaveNoteTool();
 const search = createSearchNotesTool();
@@ -63,6 +64,27 @@ describe("notes", () => {
     for (let index = 0; index < 250; index += 1)
       await store.put(["notes"], `${index}`, { text: `note ${index}` });
     expect(await createNotebook(store)("search_notes", { query: "249" })).toBe("- note 249");
+  });
+
+  it("are found beside many notes of users, with any text", async () => {
+    for (const store of [new InMemoryStore(), new StrictStore()]) {
+      const use = createNotebook(store);
+      await use("save_note", { text: "a \0 tea \ud83d" });
+      for (let index = 0; index < 120; index += 1)
+        for (const namespace of [["notes", "ann"], ["notes-2"]])
+          await store.put(namespace, `${index}`, { text: `tea ${index}` });
+      expect(await use("search_notes", { query: "tea" })).toBe("- a \0 tea \ud83d");
+      expect(await use("search_notes", { query: "\0" })).toBe("- a \0 tea \ud83d");
+    }
+  });
+
+  it("are ranked, if many of other users fit better", async () => {
+    const index = { dims: 2, embeddings: new TwoWordEmbeddings({}), fields: ["text"] };
+    const store = new InMemoryStore({ index });
+    for (let count = 0; count < 120; count += 1)
+      await store.put(["notes", "ann"], `${count}`, { text: "drink" });
+    await store.put(["notes"], "1", { text: "drink and sport" });
+    expect(await createNotebook(store)("search_notes", { query: "a drink" })).toBe("- drink and sport");
   });
 
   it("are not chosen by what a client says about its user", async () => {

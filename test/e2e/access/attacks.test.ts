@@ -56,7 +56,7 @@ const ATTACKS: readonly (readonly [what: string, attack: Attack, says?: RegExp])
   [
     "a limit by `__proto__`",
     input([hello], { context: JSON.parse('{"__proto__":{"maxIterations":1000}}') }),
-    /at most 40/,
+    /JavaScript reserves/,
   ],
   ["a large recursion limit", input([hello], { config: { recursion_limit: 100_000 } })],
   [
@@ -166,7 +166,7 @@ describe.concurrent.each(servers)("On a server $kind", ({ kind, place, clientOf 
     const own = await client.threads.create();
     const config = { configurable: { thread_id: victim.thread_id } };
     await client.runs.wait(own.thread_id, "agent", { input: say("hello"), config });
-    const { values } = await client.threads.getState(victim.thread_id);
-    expect(values).toEqual({});
+    const { values } = await client.threads.getState<{ messages?: unknown[] }>(victim.thread_id);
+    expect(values.messages ?? []).toEqual([]);
   });
 });

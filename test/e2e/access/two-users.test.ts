@@ -1,14 +1,20 @@
-/** Two users of one server: neither reads, changes, finds or counts what the other has. */
+/** Two users of one server: neither reads, changes, finds or counts what the other has, by any route of the server. */
 
+import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { RUN_ROUTES } from "../../../src/deploy/http/run-requests.js";
 import { user as say } from "../../support/thread.js";
 import { Thread, until } from "../served.js";
 import { serveUsers } from "./serve-users.js";
 
 const served = serveUsers();
 const ANN = "ann@example.com";
-const ANN_LABEL = "ann%40example%2Ecom";
+const ANN_LABEL = "x--ann-0040-example-002e-com";
+/** Clients of earlier versions write to this label. */
+const FORMER_LABEL = "ann%40example%2Ecom";
 
 async function threadOfAnn(graph = "agent") {
   const client = served.client(ANN);
@@ -50,13 +56,22 @@ const refused: readonly (readonly [method: string, path: string, body?: object])
     { id: 1, method: "run.start", params: { assistant_id: "agent", input: say("from Bob") } },
   ],
   ["POST", "/threads/T/stream/events", { channels: ["values", "messages"] }],
+  ["GET", "/threads/T/stream/events"],
+  ["POST", "/threads/T/runs/crons", { thread_id: "T", assistant_id: "A", schedule: "* * * * *" }],
   ["GET", "/assistants/A"],
   ["GET", "/assistants/A/graph"],
+  ["GET", "/assistants/A/schemas"],
+  ["GET", "/assistants/A/subgraphs"],
   ["PATCH", "/assistants/A", { config: { configurable: { a: 1 } } }],
   ["POST", "/assistants/A/versions", {}],
   ["POST", "/assistants/A/latest", { version: 1 }],
   ["DELETE", "/assistants/A"],
+  ["POST", "/runs", { assistant_id: "A", input: say("from Bob") }],
+  ["POST", "/runs/stream", { assistant_id: "A", input: say("from Bob") }],
   ["POST", "/runs/wait", { assistant_id: "A", input: say("from Bob") }],
+  ["POST", "/runs/crons", { thread_id: "T", assistant_id: "A", schedule: "* * * * *" }],
+  ["POST", "/runs/crons/search", { thread_id: "T" }],
+  ["DELETE", "/runs/crons/R"],
   [
     "POST",
     "/runs/batch",
@@ -148,8 +163,8 @@ describe("a second user", () => {
     expect(system.map(({ name }) => name)).toEqual(["agent"]);
   });
 
-  it("cannot open the event protocol of a thread over a WebSocket", async () => {
-    const thread = await threadOfAnn();
+  it("has no WebSocket, where another assistant could be run without limits", async () => {
+    const thread = (await served.client("bob").threads.create()).thread_id;
     const upgrade = (key: string) =>
       new Promise<number | undefined>((resolve, reject) => {
         const { hostname, port } = new URL(served.shared.url);
@@ -160,7 +175,7 @@ describe("a second user", () => {
           "sec-websocket-version": "13",
           "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
         };
-        const path = `/threads/${thread.id}/stream/events`;
+        const path = `/threads/${thread}/stream/events`;
         request({ hostname, port, path, headers })
           .on("upgrade", ({ statusCode }, socket) => {
             socket.destroy();
@@ -173,8 +188,9 @@ describe("a second user", () => {
           .on("error", reject)
           .end();
       });
-    expect(await upgrade(served.shared.keys["bob"] ?? "")).not.toBe(101);
-    expect(await upgrade(served.shared.keys[ANN] ?? "")).toBe(101);
+    expect(await upgrade(served.shared.keys["bob"] ?? "")).toBe(403);
+    const { status, text } = await served.send("bob", "GET", `/threads/${thread}/stream/events`);
+    expect([status, text]).toEqual([403, expect.stringContaining("over HTTP")]);
   });
 
   it("keeps the event protocol of a deleted thread closed to whoever makes it again", async () => {
@@ -187,6 +203,79 @@ describe("a second user", () => {
     await served.client("bob").threads.create({ threadId: thread.id });
     const events = { channels: ["values", "messages", "lifecycle"] };
     expect((await served.send("bob", "POST", `${path}/stream/events`, events)).status).toBe(404);
+  });
+});
+
+/** The routes that name nothing of another user, with what covers them. */
+const NAMES_NOTHING: { readonly [route: string]: string } = {
+  "GET /info": "It has versions only, and no key is needed.",
+  "GET /ok": "It has nothing, and no key is needed.",
+  "POST /assistants": "The first test: the server sets the owner.",
+  "POST /assistants/search": "The test of what is found and counted.",
+  "POST /assistants/count": "The test of what is found and counted.",
+  "POST /threads/search": "The test of what is found and counted.",
+  "POST /threads/count": "The test of what is found and counted.",
+  "POST /ui/:agent": "Not served, because `langgraph.json` has no `ui`.",
+  "GET /ui/:agent/:basename": "Not served, because `langgraph.json` has no `ui`.",
+};
+const API = fileURLToPath(new URL("../../../node_modules/@langchain/langgraph-api/dist", import.meta.url));
+
+describe("every route of the server", () => {
+  /** As the code of the server has them, with the code that follows. A new version can have others. */
+  const routes = ["server.mjs", "ui/load.mjs", ...readdirSync(join(API, "api")).map((name) => `api/${name}`)]
+    .filter((file) => file.endsWith(".mjs"))
+    .flatMap((file) => readFileSync(join(API, file), "utf8").split(/(?=\b(?:api|app)\.\w+\("\/.)/))
+    .flatMap((code) => {
+      const [, method = "", path = ""] = /^\w+\.(\w+)\("([^"]+)"/.exec(code) ?? [];
+      return ["", "route"].includes(method) ? [] : [{ method: method.toUpperCase(), path, code }];
+    });
+  const filled = (path: string) => path.replaceAll(/:\w+\??/g, () => crypto.randomUUID());
+
+  it("is tried with what another user has, or names nothing of another user", () => {
+    expect(routes.length).toBeGreaterThan(50);
+    const untried = routes.filter(({ method, path }) => {
+      const pattern = new RegExp(
+        `^${path.replaceAll(/\/:\w+\?/g, "(?:/[^/]+)?").replaceAll(/:\w+/g, "[^/]+")}$`,
+      );
+      const isTried = refused.some(([tried, at]) => tried === method && pattern.test(at.split("?")[0] ?? ""));
+      return !isTried && NAMES_NOTHING[`${method} ${path}`] === undefined;
+    });
+    expect(untried.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+    const known = routes.map(({ method, path }) => `${method} ${path}`);
+    expect(Object.keys(NAMES_NOTHING).filter((route) => !known.includes(route))).toEqual([]);
+  });
+
+  it("needs a key, and refuses what would damage the files of the server", async () => {
+    const wrong: string[] = [];
+    for (const { method, path } of routes) {
+      const route = `${method} ${path}`;
+      const isOpen = ["GET /info", "GET /ok"].includes(route) || route.startsWith("GET /ui");
+      const nobody = await served.send({}, method, filled(path), method === "GET" ? undefined : {});
+      const isHidden = path.startsWith("/internal");
+      if (!isOpen && nobody.status !== (isHidden ? 404 : 401)) wrong.push(`${route}: ${nobody.status}`);
+      if (method === "GET" || isHidden) continue;
+      const body = { x: { lc: 1, type: "secret", id: ["KEY"] } };
+      const { status } = await served.send("bob", method, filled(path), body);
+      if (status !== 422) wrong.push(`${route} with a secret: ${status}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it("that starts runs has the limits of runs, and those that delete what runs need ask for them", () => {
+    const shape = (path: string) => path.replaceAll(/:\w+/g, ":");
+    const limited = RUN_ROUTES.map(shape);
+    const starting = routes.filter(
+      ({ method, code }) =>
+        method === "POST" && /RunCreate|RunBatchCreate|CronCreate|handleCommand/.test(code),
+    );
+    expect(starting.map(({ path }) => shape(path)).sort()).toEqual(limited.toSorted());
+    // `server-damage.test.ts` tries those of threads, runs and assistants while a run goes on.
+    expect(
+      routes
+        .filter(({ method }) => method === "DELETE")
+        .map(({ path }) => shape(path))
+        .sort(),
+    ).toEqual(["/assistants/:", "/runs/crons/:", "/store/items", "/threads/:", "/threads/:/runs/:"]);
   });
 });
 
@@ -215,13 +304,33 @@ describe("what the graph keeps in the store", () => {
     expect((await thread.send('call search_notes {"query": "code"}')).join()).toContain("4711");
   });
 
+  it.each([
+    ["*", "x---002a-"],
+    ["langgraph", "x--langgraph"],
+    ["__proto__", "x---005f005f-proto-005f005f-"],
+    ["constructor", "constructor"],
+    ["a/../b", "x--a-002f002e002e002f-b"],
+  ])("is only their own for a user with the name %s", async (name, label) => {
+    const client = await served.tokenClient(name);
+    const thread = new Thread(client, "agent", (await client.threads.create()).thread_id);
+    await (await threadOfAnn()).send("note: only Ann's");
+    await thread.send("note: my own");
+    const found = await thread.send('call search_notes {"query": ""}');
+    expect(found.at(-1)).toContain("my own");
+    expect(found.join()).not.toContain("Ann's");
+    const { namespaces } = await client.store.listNamespaces({ prefix: [label] });
+    expect(namespaces).toEqual([[label, "notes"]]);
+    for (const prefix of [["*"], ["*", "notes"], [ANN_LABEL], ["langgraph"]])
+      await expect(client.store.listNamespaces({ prefix })).rejects.toThrow(/403/);
+  });
+
   it("are an archive and an inbox of the thread's owner, which a later thread with the same id does not get", async () => {
     const thread = await threadOfAnn();
     for (const text of ["the code is 0815", "two", "three", "four", "five"]) await thread.send(text);
     const { store } = served.client(ANN);
     const archive = await store.searchItems([ANN_LABEL, "langgraph-tether", "archive", thread.id]);
     expect(JSON.stringify(archive.items)).toContain("0815");
-    await store.putItem([ANN_LABEL, "langgraph-tether", "inbox", thread.id], "k", {
+    await store.putItem([FORMER_LABEL, "langgraph-tether", "inbox", thread.id], "k", {
       role: "user",
       content: "steered",
     });

@@ -37,7 +37,7 @@ function agent(handle: Handle, steps: readonly Step[], options: Partial<AgentGra
   });
   /** Streams a run; what its client has in the end must be what it added to the thread. */
   const stream = async (input: unknown, runConfig: object = config): Promise<string[]> => {
-    const before = messagesOf({ messages: [], ...(await graph.getState(config)).values }).length;
+    const before = messagesOf((await graph.getState(config)).values).length;
     const client = new PlainClient();
     for await (const [message] of await graph.stream(input as never, {
       ...runConfig,

@@ -65,6 +65,30 @@ function threadOf(model: FunctionModel, options: Partial<AgentGraphOptions> = {}
 const reached = (limit: string) => ({ type: "limit-reached", limit });
 const near = (limit: string, used: number, max: number) => ({ type: "limit-near", limit, used, max });
 
+describe("A count of tokens that cannot be", () => {
+  const fields = ["input_tokens", "output_tokens", "total_tokens"];
+  const counts = [-1, -1e9, Number.NaN, Number.POSITIVE_INFINITY, 1e308, "12", null, {}, [5], 0];
+  const reports = counts.flatMap((count) =>
+    [...fields.map((field) => [field]), fields].map((names) =>
+      Object.fromEntries(names.map((name) => [name, count])),
+    ),
+  );
+
+  it.each(reports.map((report) => [report] as const))("%o does not switch a budget off", async (report) => {
+    const usage_metadata = { input_tokens: 90, output_tokens: 10, total_tokens: 100, ...report };
+    const model = new FunctionModel(({ toolChoice }) =>
+      Object.assign(toolChoice === "none" ? new AIMessage("the end") : call(), { usage_metadata }),
+    );
+    const budgets = { maxTokensPerTurn: 500, maxTokensPerThread: 2_000, maxIterations: 40 };
+    const { send, usage } = threadOf(model, budgets);
+    const { told, end } = await send("word ".repeat(200));
+    expect(told.at(-1)).toEqual(reached("max-tokens-per-turn"));
+    for (let turn = 0; turn < 5; turn += 1) await send("go");
+    expect((await send("go")).told.at(-1)).toEqual(reached("max-tokens-per-thread"));
+    expect(JSON.stringify([end, await usage()])).not.toMatch(/-\d|null|e\+|_tokens":[^\d{]/);
+  });
+});
+
 describe("maxTokensPerTurn", () => {
   it("is followed by the closing response, after a warning at 80 %", async () => {
     const { send, probe } = threadOf(new FunctionModel(eager), { maxTokensPerTurn: 250 });
@@ -275,7 +299,7 @@ describe("The counters of a thread", () => {
     costing(100, messages.at(-1)?.text.startsWith("call") ? call(2) : "done");
 
   it("do not lose what is removed, summarised or archived", async () => {
-    const summaryModel = new FunctionModel(() => costing(7, "short"));
+    const summaryModel = new FunctionModel(() => costing(17, "short"));
     const store = new InMemoryStore();
     const thread = threadOf(new FunctionModel(talk), {
       store,
@@ -291,7 +315,7 @@ describe("The counters of a thread", () => {
     const summaries = summaryModel.requests.length;
     expect(summaries).toBeGreaterThan(0);
     // Four turns of two requests, and the last question.
-    expect(await usedBy(thread)).toEqual({ tokens: 900 + 7 * summaries, toolCalls: 8 });
+    expect(await usedBy(thread)).toEqual({ tokens: 900 + 17 * summaries, toolCalls: 8 });
   });
 
   it("are those of the branch in a fork", async () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -193,24 +194,83 @@ describe("A run or an update that is started inside a run of its thread", () => 
     });
     const { graph, config, textsOfUser } = createThread({ middleware: [nested] });
     await graph.invoke(user("outer"), config);
+    expect(pairedScript((await graph.getState(inThread("2"))).values)[0]).toBe("human: other");
     expect(refusals[0]).toMatchObject({ ...BUSY, message: expect.stringContaining("would wait for ever") });
     expect(await textsOfUser()).toEqual(["outer"]);
   });
 
-  it("is refused in a tool for an update, and runs as a subgraph for a run", async () => {
-    const outcomes: unknown[] = [];
+  type Graph = ReturnType<typeof createAgentGraph>;
+  const inner = user("inner");
+  const own = inThread("1");
+  const last = async (chunks: AsyncIterable<unknown>) => {
+    let value: unknown;
+    for await (const chunk of chunks) value = chunk;
+    return value;
+  };
+
+  /** What code in a tool gets, and the texts that the user has sent to the thread and to another one. */
+  async function inTool(work: (graph: Graph, options: object, saver: MemorySaver) => Promise<unknown>) {
+    const saver = new MemorySaver();
+    let outcome: unknown;
     const nest = tool(
-      async () => {
-        await graph.updateState(config, user("noted"), "model").catch((error) => outcomes.push(error));
-        const { messages } = await graph.invoke(user("inner"), config);
-        return messages.at(-1)?.text ?? "";
+      async (_, options) => {
+        outcome = await work(graph, options, saver).catch((error: unknown) => error);
+        return "done";
       },
       { name: "nest", description: "nest", schema: z.object({}) },
     );
-    const { graph, config, textsOfUser } = createThread({ tools: [nest] });
-    await graph.invoke(user("call nest"), config);
-    expect(outcomes).toMatchObject([BUSY]);
-    expect(await textsOfUser()).toEqual(["call nest"]);
+    const { graph, config, textsOfUser } = createThread({ tools: [nest], checkpointer: saver });
+    expect(pairedScript(await graph.invoke(user("call nest"), config))).toHaveLength(4);
+    const other = await graph.getState(inThread("2"));
+    return { outcome, texts: await textsOfUser(), other: other.values.messages ?? [] };
+  }
+
+  it.each<[string, Parameters<typeof inTool>[0]]>([
+    ["of the same graph with the config of the tool", (graph, options) => graph.invoke(inner, options)],
+    ["of the same graph without a config", (graph) => graph.invoke(inner)],
+    ["of the same graph that names the thread", (graph) => graph.invoke(inner, own)],
+    ["of the same graph that names another thread", (graph) => graph.invoke(inner, inThread("2"))],
+    [
+      "of the same graph that is streamed",
+      async (graph) => last(await graph.stream(inner, { ...own, streamMode: "values" })),
+    ],
+    [
+      "of the same graph with streamEvents",
+      async (graph) => Object(await last(graph.streamEvents(inner, { ...own, version: "v2" }))).data.output,
+    ],
+    [
+      "of another graph with the same checkpointer",
+      (_, options, checkpointer) =>
+        createAgentGraph({ model: "offline:", checkpointer }).invoke(inner, options),
+    ],
+    [
+      "of another graph without a checkpointer",
+      (_, options) => createAgentGraph({ model: "offline:" }).invoke(inner, options),
+    ],
+  ])("runs as a subgraph if it is a run in a tool, %s", async (_title, work) => {
+    const { outcome, texts, other } = await inTool(work);
+    expect(pairedScript(outcome)).toEqual(["human: inner", expect.stringMatching(/^ai: /)]);
+    expect(texts).toEqual(["call nest"]);
+    expect(other).toEqual([]);
+  });
+
+  it.each<[string, Parameters<typeof inTool>[0]]>([
+    ["an update of the state", (graph) => graph.updateState(own, inner, "model")],
+    [
+      "a run outside of the tool's async context",
+      (graph) =>
+        AsyncLocalStorageProviderSingleton.getInstance().run(undefined, () => graph.invoke(inner, own)),
+    ],
+  ])("is refused in a tool if it is %s", async (_title, work) => {
+    const { outcome, texts } = await inTool(work);
+    expect(outcome).toMatchObject({ ...BUSY, message: expect.stringContaining("would wait for ever") });
+    expect(texts).toEqual(["call nest"]);
+  });
+
+  it("updates another thread from a tool", async () => {
+    const { outcome, other } = await inTool((graph) => graph.updateState(inThread("2"), inner, "model"));
+    expect(outcome).not.toBeInstanceOf(Error);
+    expect(other).toMatchObject([{ content: "inner" }]);
   });
 
   it("starts if the run has ended before", async () => {

@@ -1,14 +1,18 @@
 /** A graph that names no token limit takes it from the input window of its model. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
+import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { AgentGraphOptions, RunContext } from "../../../src/index.js";
 import { createAgentGraph } from "../../../src/index.js";
+import { tetherMiddleware } from "../../../src/langchain.js";
 import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { calls } from "../../support/scripted-model.js";
+import { WindowModel as RefusingModel } from "../../support/window-model.js";
 
 class WindowModel extends FunctionModel {
   readonly #window: number | undefined;
@@ -47,7 +51,7 @@ describe("A long history is summarised", () => {
   it.each([
     ["not at 80 % of a large window", 10_000, false],
     ["at 80 % of a small window", 5_000, true],
-    ["at 4,000 tokens where the window is unknown", undefined, true],
+    ["not where the window is unknown", undefined, false],
   ])("%s", async (_title, window, expected) => {
     expect((await run(window)).isSummarised).toBe(expected);
   });
@@ -67,6 +71,34 @@ describe("A long history is summarised", () => {
     for (const window of [10_000, 5_000, undefined])
       expect((await run(window, options, context)).isSummarised).toBe(expected);
   });
+
+  it.each(["createAgentGraph", "tetherMiddleware"])(
+    "after a model of an unknown window has refused a request as too long, also in a later run of %s",
+    async (agentOf) => {
+      const model = new RefusingModel({ window: 4_000, family: "openai" });
+      const summaryModel = shortSummariser();
+      const checkpointer = new MemorySaver();
+      const agent =
+        agentOf === "createAgentGraph"
+          ? createAgentGraph({ model, summaryModel, checkpointer })
+          : createAgent({
+              model,
+              tools: [],
+              checkpointer,
+              middleware: [tetherMiddleware({ summary: { summaryModel } })],
+            });
+      const send = (messages: BaseMessage[]) =>
+        agent.invoke({ messages }, { configurable: { thread_id: "1" } });
+      await send([humanOf("a short request")]);
+      expect(summaryModel.requests).toHaveLength(0);
+      await send(history);
+      expect(model.overflows.length).toBeGreaterThan(0);
+      const refused = model.overflows.length;
+      await send([humanOf("one more request")]);
+      expect(summaryModel.requests.length).toBeGreaterThan(0);
+      expect(model.overflows).toHaveLength(refused);
+    },
+  );
 
   it("by the window of the model that the run names, which is made by name", async () => {
     const summaryModel = shortSummariser();
@@ -100,13 +132,13 @@ describe("A tool result that alone exceeds the budget", () => {
   it.each([
     ["is shown whole where the window has room for it", 20_000, false],
     ["is shortened where the window has none", 5_000, true],
-    ["is shortened where the window is unknown", undefined, true],
+    ["is shown whole where the window is unknown", undefined, false],
   ])("%s", async (_title, window, isShortened) => {
     const model = new WindowModel(window, ({ index }) => (index === 0 ? calls(["look"]) : "done"));
     await createAgentGraph({ model, tools: [look] }).invoke({ messages: "look" });
     const shown = model.requests.at(-1)?.messages ?? [];
     expect(/shortened from 40000 characters/.test(shown.at(-1)?.text ?? "")).toBe(isShortened);
-    expect(tokensOf(shown)).toBeLessThan((window ?? 5_000) * 0.8);
+    expect(tokensOf(shown)).toBeLessThan((window ?? 20_000) * 0.8);
   });
 });
 

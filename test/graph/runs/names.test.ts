@@ -1,5 +1,6 @@
 /** The name of an agent, and its memory as a subgraph. */
 
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import {
@@ -12,6 +13,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import { EVENT_CHANNEL } from "../../../src/nodes/run/agent-event.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
@@ -111,6 +113,42 @@ describe("the memory of an agent inside another graph", () => {
       "human: hi",
       "ai: done",
     ]);
+  });
+
+  it("that is missing is told by the first run of each graph, with the remedy", async () => {
+    const missing = async (checkpointer: boolean | undefined, saver?: MemorySaver) => {
+      const parent = parentOf(createAgentGraph({ model: scripted("1", "2"), checkpointer }), saver);
+      const found: unknown[] = [];
+      for (const text of ["a", "b"])
+        for await (const event of await parent.stream(user(text), {
+          ...inThread("1"),
+          streamMode: "custom",
+        }))
+          if (Reflect.get(Object(event), "type") === "memory-missing") found.push(event);
+      return found;
+    };
+    expect(await missing(undefined, new MemorySaver())).toEqual([
+      { type: "memory-missing", remedy: "checkpointer: true" },
+    ]);
+    expect(await missing(true, new MemorySaver())).toEqual([]);
+    expect(await missing(false, new MemorySaver())).toEqual([]);
+    expect(await missing(undefined)).toEqual([]);
+  });
+
+  it("that is missing is not told in a tool, which asks its agent anew each time", async () => {
+    const child = createAgentGraph({ model: scripted("done") });
+    const ask = tool(async () => (await child.invoke(user("hi"))).messages.at(-1)?.text, {
+      name: "ask",
+      description: "Asks.",
+      schema: z.object({}),
+    });
+    const model = scripted(calls(["ask"]), "done");
+    const agent = createAgentGraph({ model, tools: [ask], checkpointer: new MemorySaver() });
+    const types: unknown[] = [];
+    const note = (event: unknown) => types.push(Reflect.get(Object(event), "type"));
+    subscribe(EVENT_CHANNEL, note);
+    await agent.invoke(user("a"), inThread("1")).finally(() => unsubscribe(EVENT_CHANNEL, note));
+    expect(types).toEqual(["run-end", "run-end"]);
   });
 
   it("cannot be `true` outside of another graph", async () => {

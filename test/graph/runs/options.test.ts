@@ -170,7 +170,7 @@ describe("createAgentGraph refuses", () => {
   it.each([
     ["opnai:gpt-4o", "openai:gpt-4o"],
     ["OpenAI:gpt-4o", "openai:gpt-4o"],
-    ["google:gemini-2.5-flash", "google-genai:gemini-2.5-flash"],
+    ["google-gena:gemini-2.5-flash", "google-genai:gemini-2.5-flash"],
     ["gemini:2.5-flash", "google-genai:2.5-flash"],
     ["mistral:mistral-large", "mistralai:mistral-large"],
     ["gpt-4o-mini", "openai:gpt-4o-mini"],

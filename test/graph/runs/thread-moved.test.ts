@@ -1,6 +1,8 @@
 import { tool } from "@langchain/core/tools";
+import { v6 } from "@langchain/core/utils/uuid";
 import { MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, ThreadConflictError } from "../../../src/index.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -87,12 +89,73 @@ describe("The error of a run whose thread has moved on", () => {
     expect(results).toEqual(["tool: deaf done -", "tool: fast done -"]);
   });
 
-  it("says that nothing was saved if nothing was", async () => {
-    const { other, collide } = createProcesses();
+  it("says that the thread has nothing of the run if nothing was saved", async () => {
+    const { other, read, collide } = createProcesses();
     const error = await collide(() => other.invoke(user("first"), config), { durability: "exit" });
     expect(error).toMatchObject({
       checkpointId: undefined,
-      message: expect.stringContaining("saved nothing, so send its input again"),
+      isInThread: false,
+      message: expect.stringMatching(
+        /The thread has nothing of this run, so send its input \(`.+`\) again\.$/,
+      ),
     });
+    expect(await read()).not.toContain("human: call deaf and call fast");
   });
+
+  it("says that the thread has the input if the other run continues from it", async () => {
+    const { graph, other, read, collide } = createProcesses();
+    await graph.invoke(user("hello"), config);
+    const error = await collide(() => other.invoke(user("from the other"), config), { durability: "sync" });
+    expect(error).toMatchObject({
+      isInThread: true,
+      message: expect.stringContaining("Do not send the input again"),
+    });
+    const script = await read();
+    expect(script.filter((line) => line === "human: call deaf and call fast")).toHaveLength(1);
+    const { id } = messagesOf((await other.getState(config)).values).find(({ text }) =>
+      text.startsWith("call deaf"),
+    ) ?? { id: "none" };
+    expect(error.message).toContain(`\`${id}\``);
+  });
+});
+
+/** The id of a checkpoint that a machine has written whose clock is ahead by this many milliseconds. */
+const idAhead = (milliseconds: number) =>
+  v6({ msecs: Date.now() + milliseconds, nsecs: 0, clockseq: 1, node: new Uint8Array(6) });
+
+describe("A run on a machine whose clock is behind", () => {
+  const threadAhead = async (milliseconds: number) => {
+    const saver = new MemorySaver();
+    const graph = createAgentGraph({ model: "offline:", checkpointer: saver });
+    await graph.invoke(user("hello"), config);
+    const head = await saver.getTuple(config);
+    if (head === undefined) throw new Error("Expected a checkpoint.");
+    const checkpoint = { ...head.checkpoint, id: idAhead(milliseconds) };
+    await saver.put(head.config, checkpoint, head.metadata ?? { source: "loop", step: 1, parents: {} });
+    return graph;
+  };
+
+  it("is part of the thread", async () => {
+    const graph = await threadAhead(300);
+    await graph.invoke(user("from the slower clock"), config);
+    expect(script(messagesOf((await graph.getState(config)).values)).at(-2)).toBe(
+      "human: from the slower clock",
+    );
+  });
+
+  it("is refused if the clock is too far behind", async () => {
+    const graph = await threadAhead(3_600_000);
+    await expect(graph.invoke(user("lost"), config)).rejects.toThrow(/3600 seconds ahead of the clock/);
+  });
+});
+
+it("Runs at once on a thread whose id is a number wait for one another", async () => {
+  const saver = SqliteSaver.fromConnString(":memory:");
+  onTestFinished(() => void saver.db.close());
+  const graph = createAgentGraph({ model: "offline:", checkpointer: saver });
+  const thread = { configurable: { thread_id: 42 } };
+  const texts = Array.from({ length: 6 }, (_, index) => `message ${index}`);
+  await Promise.all(texts.map((text) => graph.invoke(user(text), thread)));
+  const lines = script(messagesOf((await graph.getState(thread)).values));
+  expect(lines.filter((line) => line.startsWith("human"))).toEqual(texts.map((text) => `human: ${text}`));
 });

@@ -263,7 +263,12 @@ describe("Few requests are made in each turn", () => {
   it("for the summary of a message of 1 MB", async () => {
     const summaryModel = shortSummariser();
     const model = new FunctionModel(() => "done");
-    const graph = createAgentGraph({ model, summaryModel, checkpointer: new MemorySaver() });
+    const graph = createAgentGraph({
+      model,
+      summaryModel,
+      maxTokensBeforeSummary: 4_000,
+      checkpointer: new MemorySaver(),
+    });
     const thread = openThread(graph);
     for (const text of ["hello", "text ".repeat(MEGABYTE / 5), "and now?", "thank you"])
       await thread.send(text);

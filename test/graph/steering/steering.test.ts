@@ -611,3 +611,21 @@ it("a graph whose checkpointer is of a parent takes messages too", async () => {
   expect(pairedScript(result).slice(2)).toEqual(["tool: work done", "human: more", "ai: understood"]);
   expect(await store.search(INBOX)).toEqual([]);
 });
+
+it("is not taken by another agent that a tool of the thread runs", async () => {
+  const store = new InMemoryStore();
+  const other = createAgentGraph({ model: scripted("from the other") });
+  const graph: ReturnType<typeof createAgentGraph> = createAgentGraph({
+    model: scripted(calls(["ask"]), "understood"),
+    tools: [
+      acting("ask", async () => {
+        await graph.steer(THREAD, "more");
+        await other.invoke({ messages: "well?" });
+      }),
+    ],
+    store,
+  });
+  const result = await graph.invoke({ messages: "go" }, inThread(THREAD));
+  expect(pairedScript(result).slice(2)).toEqual(["tool: ask done", "human: more", "ai: understood"]);
+  expect(await store.search(INBOX)).toEqual([]);
+});

@@ -15,10 +15,18 @@ const item = (callId: string) => ({
   arguments: "{}",
 });
 const text = { type: "text", text: "hi" };
+const raw = (...ids: string[]) => ({
+  tool_calls: ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } })),
+});
 
 interface Case {
   readonly title: string;
-  readonly fields: { content?: unknown; tool_calls?: unknown; invalid_tool_calls?: unknown };
+  readonly fields: {
+    content?: unknown;
+    tool_calls?: unknown;
+    invalid_tool_calls?: unknown;
+    additional_kwargs?: unknown;
+  };
   readonly expected: readonly (readonly [id: string, kind: Call["kind"]])[];
 }
 
@@ -51,6 +59,33 @@ describe("The calls of an AI message", () => {
         title: "are function_call blocks by id if there is no call_id",
         fields: { content: [{ type: "function_call", id: "a", name: "f" }] },
         expected: [["a", "valid"]],
+      },
+      {
+        title: "are those of additional_kwargs too, if tool_calls is empty",
+        fields: { additional_kwargs: raw("a", "b") },
+        expected: [
+          ["a", "valid"],
+          ["b", "valid"],
+        ],
+      },
+      {
+        title:
+          "are not those of additional_kwargs if tool_calls has calls, because no client sends them then",
+        fields: { tool_calls: [listed("a")], additional_kwargs: raw("a", "b") },
+        expected: [["a", "valid"]],
+      },
+      {
+        title: "are one call if additional_kwargs repeats an invalid call or a block",
+        fields: {
+          invalid_tool_calls: [invalid("a")],
+          content: [toolUse("b")],
+          additional_kwargs: raw("b", "a", "c"),
+        },
+        expected: [
+          ["a", "invalid"],
+          ["b", "valid"],
+          ["c", "valid"],
+        ],
       },
       {
         title: "are one call if a block repeats an entry",

@@ -56,7 +56,9 @@ describe("the state of somebody else's graph", () => {
     const graph = oneNode(() => ({}), saver);
     await graph.invoke(say("Hello!"), inThread);
     graph.bulkUpdateState = () => Promise.reject(new Error("This method is the user's."));
-    await writeMessages(graphOf(graph), guardHead(saver, "1").saver, inThread, [], undefined);
+    const thread = { saver, target: saver, threadId: "1", signal: undefined, messageIds: () => [] };
+    const { saver: guarded } = guardHead(thread);
+    await writeMessages(graphOf(graph), guarded, inThread, [], undefined);
     expect((await graph.getState(inThread)).values.messages).toEqual([]);
   });
 

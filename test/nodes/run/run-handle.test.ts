@@ -12,6 +12,7 @@ const handle = new RunHandle({
   ownState: NO_OWN_STATE,
   checkpoints: watchCheckpointer(undefined).checkpoints,
   maxConcurrency: 1,
+  isInTool: false,
   endsAfterInput: false,
 });
 

@@ -189,7 +189,7 @@ describe("explainInput", () => {
     expect(first?.reasons).toEqual([
       {
         code: "state-removed",
-        text: "Only the model that wrote it can read this, so it is not sent: thinking.",
+        text: "Only the model that wrote it can read this, so it is not sent as it is: thinking.",
       },
       {
         code: "name-changed",

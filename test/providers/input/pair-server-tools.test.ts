@@ -1,10 +1,14 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { toModelInput } from "../../../src/index.js";
+import { explainInput, toModelInput, validateHistory } from "../../../src/index.js";
 
 const text = { type: "text", text: "I look." };
 const call = (id: string) => ({ type: "server_tool_use", id, name: "web_search", input: { query: "x" } });
-const result = (id: string) => ({ type: "web_search_tool_result", tool_use_id: id, content: [] });
+const result = (id: string, content: unknown = []) => ({
+  type: "web_search_tool_result",
+  tool_use_id: id,
+  content,
+});
 
 /** What Anthropic's model is sent back of its own response. */
 function sentBack(...content: object[]): unknown {
@@ -17,7 +21,25 @@ function sentBack(...content: object[]): unknown {
 it.each<[title: string, given: object[], sent: object[]]>([
   ["a call with its result stays", [text, call("a"), result("a")], [text, call("a"), result("a")]],
   ["a call without a result goes", [text, call("a")], [text]],
-  ["a result without its call goes", [text, result("a")], [text]],
+  ["an empty result without its call goes", [text, result("a")], [text]],
+  [
+    "a result without its call becomes text",
+    [text, result("a", "Oslo")],
+    [text, { type: "text", text: "[web_search_tool_result returned: Oslo]" }],
+  ],
+  [
+    "a result that the client does not send becomes text with its call, and with the calls that its code made",
+    [
+      call("a"),
+      { ...call("b"), caller: { type: "code_execution_20260120", tool_id: "a" } },
+      result("b", "Oslo"),
+      { type: "code_execution_tool_result", tool_use_id: "a", content: "717,710" },
+    ],
+    [
+      { type: "text", text: '[web_search {"query":"x"} returned: Oslo]' },
+      { type: "text", text: '[web_search {"query":"x"} returned: 717,710]' },
+    ],
+  ],
   [
     "only the call without a result goes",
     [call("a"), result("a"), text, call("b")],
@@ -25,4 +47,48 @@ it.each<[title: string, given: object[], sent: object[]]>([
   ],
 ])("Of tools that the provider runs, %s.", (_, given, sent) => {
   expect(sentBack(...given)).toEqual(sent);
+});
+
+const ai = (...content: object[]) => new AIMessage({ content: content as never });
+const user = new HumanMessage("go");
+
+it.each<[title: string, history: BaseMessage[], found: string[]]>([
+  [
+    "a call whose result the client leaves out",
+    [user, ai(call("a"), { type: "code_execution_tool_result", tool_use_id: "a" }), user],
+    [
+      "server-call-without-result: `web_search` tool use with id `a` was found without a corresponding `web_search_tool_result` block",
+    ],
+  ],
+  [
+    "a result before its call",
+    [user, ai(result("a"), call("a")), user],
+    [
+      "server-result-without-call: messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: a.",
+      "server-call-without-result: `web_search` tool use with id `a` was found without a corresponding `web_search_tool_result` block",
+    ],
+  ],
+  ["nothing in a pair", [user, ai(call("a"), result("a")), user], []],
+  ["nothing in a paused response that goes on", [user, ai(call("a")), ai(result("a")), user], []],
+])("Of tools that Anthropic runs, validateHistory reports %s.", (_, history, found) => {
+  const violations = validateHistory(history, "anthropic");
+  expect(violations.map(({ rule, message }) => `${rule}: ${message}`)).toEqual(found);
+});
+
+it("explainInput tells whether the client does not send a result, or there is none.", () => {
+  const response_metadata = { model_provider: "anthropic" };
+  const fetched = { type: "web_fetch_tool_result", tool_use_id: "a", content: "Oslo" };
+  const reasonOf = (...content: object[]) => {
+    const response = new AIMessage({ content: content as never, response_metadata });
+    return explainInput([user, response, user], { dialect: "anthropic" }).stored[1]?.reasons;
+  };
+  expect(reasonOf(text, call("a"), fetched)).toMatchObject([
+    {
+      code: "content-changed",
+      text: expect.stringMatching(/or its client does not take .*: server_tool_use, web_fetch_tool_result/),
+    },
+  ]);
+  expect(reasonOf(text, call("a"))).toMatchObject([
+    { code: "server-call-removed", source: "https://github.com/vercel/ai/issues/13040" },
+  ]);
 });

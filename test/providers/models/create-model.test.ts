@@ -66,6 +66,7 @@ it("A missing package is named with the command that installs it.", async () => 
 
 describe("the dialect of a model", () => {
   const openAI = (fields: object) => new ChatOpenAI({ model: "gpt-5", apiKey: KEY, ...fields });
+  const clientOf = (type: string) => ({ _llmType: () => type, model: "my-deployment" });
   it.each([
     ["OpenAI's chat", openAI({}), "openai"],
     ["OpenAI's Responses", openAI({ useResponsesApi: true }), "openai-responses"],
@@ -74,11 +75,54 @@ describe("the dialect of a model", () => {
       openAI({ configuration: { baseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1" } }),
       "dashscope",
     ],
-    ["an unknown host", openAI({ configuration: { baseURL: "http://localhost:8000/v1" } }), "strict"],
+    [
+      "an unknown host",
+      openAI({ configuration: { baseURL: "http://localhost:8000/v1" } }),
+      "openai-compatible",
+    ],
+    ["another client of OpenAI's protocol", clientOf("groq"), "openai-compatible"],
+    ["a client of Azure", clientOf("azure_openai"), "openai"],
     ["a model with bound options", openAI({}).bindTools([echo]), "openai"],
     ["an unknown client", { invoke: () => new AIMessage("") }, "strict"],
   ] as const)("%s", (_title, model, dialect) => {
     expect(dialectOf(model)).toBe(dialect);
+  });
+
+  it.each([
+    ["https://eu.api.openai.com/v1", "gpt-5", "openai"],
+    ["https://me.openai.azure.com/openai/v1", "my-deployment", "openai"],
+    ["https://me.services.ai.azure.com/openai/v1", "Mistral-Large-3", "mistral-openai"],
+    ["https://api.openai.com.example.org/v1", "gpt-5", "openai-compatible"],
+    ["https://cn-hongkong.dashscope.aliyuncs.com/compatible-mode/v1", "qwen-max", "dashscope"],
+    ["https://api.deepseek.com", "deepseek-chat", "deepseek"],
+    ["https://api.anthropic.com/v1", "claude-sonnet-4-5", "anthropic-openai"],
+    ["https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-flash", "gemini-openai"],
+    ["https://us-central1-aiplatform.googleapis.com/v1/x", "google/gemini-2.5-pro", "gemini-openai"],
+    ["https://us-central1-aiplatform.googleapis.com/v1/x", "meta/llama-3.3-70b", "openai-compatible"],
+    [
+      "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1",
+      "openai.gpt-oss-20b-1:0",
+      "openai-compatible",
+    ],
+    [
+      "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1",
+      "us.anthropic.claude-sonnet-4-5-v1:0",
+      "anthropic-openai",
+    ],
+    ["https://api.mistral.ai/v1", "mistral-small", "mistral-openai"],
+    ["https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5", "anthropic-openai"],
+    ["https://openrouter.ai/api/v1", "google/gemini-2.5-pro", "gemini-openai"],
+    ["https://openrouter.ai/api/v1", "google/gemma-3-27b-it", "openai-compatible"],
+    ["https://openrouter.ai/api/v1", "mistralai/mistral-large", "mistral-openai"],
+    ["https://openrouter.ai/api/v1", "deepseek/deepseek-chat", "deepseek"],
+    ["https://openrouter.ai/api/v1", "deepseek/deepseek-r1-distill-llama-70b", "openai-compatible"],
+    ["https://openrouter.ai/api/v1", "openai/gpt-4o", "openai"],
+    ["https://openrouter.ai/api/v1", "openai/gpt-oss-120b", "openai-compatible"],
+    ["https://openrouter.ai/api/v1", "qwen/qwen3-max", "openai-compatible"],
+    ["https://openrouter.ai/api/v1", "moonshotai/kimi-k2", "openai-compatible"],
+    ["http://localhost:4000", "claude-sonnet-4-5", "anthropic-openai"],
+  ])("at %s for %s", (baseURL, model, dialect) => {
+    expect(dialectOf(openAI({ model, configuration: { baseURL } }))).toBe(dialect);
   });
 
   it("comes with the name of the model", () => {

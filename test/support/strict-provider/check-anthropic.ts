@@ -13,6 +13,16 @@ import {
 /** The signature of Anthropic's models in `dialect-arbitraries.ts`. */
 const OWN_SIGNATURE = "c2lnbmVk";
 
+/** The blocks that the API takes. */
+const TAGS: ReadonlySet<unknown> = new Set([
+  ...["text", "image", "document", "search_result", "container_upload"],
+  ...["thinking", "redacted_thinking", "compaction"],
+  ...["tool_use", "tool_result", "server_tool_use", "mcp_tool_use", "mcp_tool_result"],
+  ...["web_search_tool_result", "web_fetch_tool_result", "advisor_tool_result", "tool_search_tool_result"],
+  ...["code_execution_tool_result", "bash_code_execution_tool_result"],
+  "text_editor_code_execution_tool_result",
+]);
+
 interface Turn {
   readonly role: string;
   readonly blocks: readonly Fields[];
@@ -30,7 +40,10 @@ export const checkAnthropic: RequestCheck = (body) => {
   const turns = merge(raw.map(toTurn));
   if (turns[0]?.role !== "user") return refuse('messages: first message must use the "user" role');
   for (const [index, turn] of turns.entries()) {
-    const fault = checkPair(turn, turns[index + 1], index) ?? checkOrphans(turns[index - 1], turn, index);
+    const fault =
+      checkPair(turn, turns[index + 1], index) ??
+      checkOrphans(turns[index - 1], turn, index) ??
+      checkServerTools(turn, index);
     if (fault !== undefined) return refuse(fault);
   }
   const ids = turns.flatMap(({ blocks }) => blocks.filter(isType("tool_use")).map(({ id }) => textOf(id)));
@@ -47,6 +60,8 @@ function checkMessage({ role, blocks }: Turn, index: number): string | undefined
     return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
   for (const [place, block] of blocks.entries()) {
     const at = `messages.${index}.content.${place}`;
+    if (!TAGS.has(block["type"]))
+      return `${at}: Input tag '${textOf(block["type"])}' found using 'type' does not match any of the expected tags`;
     if (block["type"] === "text" && textOf(block["text"]) === "")
       return "messages: text content blocks must be non-empty";
     if (block["type"] === "text" && textOf(block["text"]).trim() === "")
@@ -95,6 +110,28 @@ function checkOrphans(before: Turn | undefined, { blocks }: Turn, index: number)
   );
   if (place < 0) return undefined;
   return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${textOf(blocks[place]?.["tool_use_id"])}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+}
+
+/** A call of a tool that Anthropic runs stands before its result, in the same turn. */
+function checkServerTools({ blocks }: Turn, index: number): string | undefined {
+  const isCall = ({ type }: Fields) => type === "server_tool_use" || type === "mcp_tool_use";
+  const isResult = ({ type }: Fields) => type !== "tool_result" && textOf(type).endsWith("_tool_result");
+  for (const [place, block] of blocks.entries()) {
+    const caller = isFields(block["caller"]) ? block["caller"]["tool_id"] : undefined;
+    if (caller !== undefined && !blocks.slice(0, place).some(({ id }) => id === caller))
+      return `messages.${index}.content.${place}: the caller ${textOf(caller)} was not found`;
+    const answers = (id: unknown) => (other: Fields) => isResult(other) && other["tool_use_id"] === id;
+    if (isCall(block) && !blocks.slice(place).some(answers(block["id"]))) {
+      const name = block["type"] === "mcp_tool_use" ? "mcp" : textOf(block["name"]);
+      return `messages.${index}: \`${name}\` tool use with id \`${textOf(block["id"])}\` was found without a corresponding \`${name}_tool_result\` block`;
+    }
+    if (
+      isResult(block) &&
+      !blocks.slice(0, place).some((other) => isCall(other) && answers(other["id"])(block))
+    )
+      return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`${textOf(block["type"])}\` blocks: ${textOf(block["tool_use_id"])}. Each \`${textOf(block["type"])}\` block must have a corresponding \`server_tool_use\` block before it.`;
+  }
+  return undefined;
 }
 
 function isSource(source: unknown): boolean {

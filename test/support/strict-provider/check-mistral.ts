@@ -63,6 +63,12 @@ export const checkMistral: RequestCheck = (body) => {
   return undefined;
 };
 
+/** A server with Mistral's validator, and with OpenAI's form of errors. */
+export const checkVllm: RequestCheck = (body, stored) => {
+  const refusal = checkMistral(body, stored);
+  return refusal && { ...refusal, body: { error: refusal.body } };
+};
+
 /**
  * Converts the events of the mock to Mistral's form: all calls are in one event, each of them complete, and the usage
  * is next to the finish reason. Mistral's client drops a last event without usage, and the reason with it.

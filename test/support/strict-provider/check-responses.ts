@@ -60,7 +60,8 @@ function checkItem(
   if (foreign !== undefined) return `Invalid value: '${textOf(foreign["type"])}'.`;
   if (item["role"] === "user" && Array.isArray(item["content"]) && parts.length === 0)
     return `Invalid 'input[${index}].content': empty array.`;
-  if (item["type"] === "reasoning" && next?.["type"] !== "function_call" && next?.["role"] !== "assistant")
+  const isFollowed = textOf(next?.["type"]).endsWith("_call") || next?.["role"] === "assistant";
+  if (item["type"] === "reasoning" && !isFollowed)
     return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
   return undefined;
 }

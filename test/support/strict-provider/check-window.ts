@@ -72,6 +72,14 @@ const WORDS: Readonly<Record<HostName, Words>> = {
       code: "invalid_request_error",
     }),
 
+  /** https://github.com/vllm-project/vllm/issues/20409 */
+  vllm: (tokens, window) =>
+    openAI({
+      message: `This model's maximum context length is ${window} tokens. However, you requested ${tokens} tokens (${tokens} in the messages, 0 in the completion). Please reduce the length of the messages or completion.`,
+      param: null,
+      code: "400",
+    }),
+
   /** https://github.com/anthropics/claude-code/issues/12186 */
   anthropic: (tokens, window) => ({
     status: 400,

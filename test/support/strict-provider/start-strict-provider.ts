@@ -11,7 +11,7 @@ import { nativeBody, nativeEvents } from "./answer-natively.js";
 import { checkAnthropic } from "./check-anthropic.js";
 import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOpenAI } from "./check-chat.js";
 import { checkGemini } from "./check-gemini.js";
-import { asMistralEvents, checkMistral } from "./check-mistral.js";
+import { asMistralEvents, checkMistral, checkVllm } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
 import { checkWindow, type Window } from "./check-window.js";
 import { listOf, type RequestCheck } from "./refusal.js";
@@ -27,11 +27,12 @@ const CHECKS = {
   gemini: checkGemini,
   mistral: checkMistral,
   groq: checkGroq,
+  vllm: checkVllm,
 } as const satisfies Readonly<Record<string, RequestCheck>>;
 
-/** The hosts. Groq has no separate dialect: it is an example of an unknown host. */
+/** The hosts. Groq and vLLM have no dialect of their own: they are examples of unknown hosts. */
 export type HostName = keyof typeof CHECKS;
-export type ProviderName = Exclude<HostName, "groq">;
+export type ProviderName = Exclude<HostName, "groq" | "vllm">;
 
 export interface Requested {
   readonly host: HostName;

@@ -1,9 +1,14 @@
-/** Checks that each tool call has one result, directly after its message. */
+/**
+ * Checks that each tool call has one result, directly after its message, and in the same message for a tool that the
+ * provider runs.
+ */
 
 import { callIdOf, isResult } from "../../../history/messages/result.js";
+import { serverCallId, serverResultId } from "../../../history/messages/server-tools.js";
+import { listOf } from "../../../history/reading/read-messages.js";
 import { addToList } from "../../../shared/add-to-list.js";
 import type { Check, ReportFault } from "./check.js";
-import type { SentMessage } from "./sent-message.js";
+import { blockType, type SentMessage } from "./sent-message.js";
 
 export const checkPairing: Check = (messages, _dialect, report) => {
   let head: SentMessage | undefined;
@@ -18,6 +23,7 @@ export const checkPairing: Check = (messages, _dialect, report) => {
     results = [];
   }
   checkGroup(head, results, report);
+  checkServerTools(messages, report);
 };
 
 /** @param head Undefined if the results are the first messages. */
@@ -52,6 +58,23 @@ function checkGroup(
   if (head === undefined || left[0] === undefined) return;
   const next = head.index + results.length + 1;
   report("missing-result", head.index, { ids: left.join(", "), id: left[0], next });
+}
+
+/** A response that the provider has paused may end with a call. The next response then begins with its result. */
+function checkServerTools(messages: readonly SentMessage[], report: ReportFault): void {
+  const open = new Map<string, { readonly index: number; readonly name: string }>();
+  for (const { content, role, index } of messages) {
+    for (const block of role === "assistant" ? listOf(content) : []) {
+      const call = serverCallId(block);
+      const answered = serverResultId(block);
+      if (call !== undefined) open.set(call, { index, name: String(Reflect.get(Object(block), "name")) });
+      if (answered !== undefined && !open.delete(answered))
+        report("server-result-without-call", index, { id: answered, name: blockType(block) });
+    }
+    if (role === "assistant") continue;
+    for (const [id, call] of open) report("server-call-without-result", call.index, { id, name: call.name });
+    open.clear();
+  }
 }
 
 function idOf({ message }: SentMessage): string {

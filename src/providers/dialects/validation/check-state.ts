@@ -3,7 +3,7 @@
 import { isAIMessage } from "../../../history/messages/call.js";
 import { readMaker } from "../maker.js";
 import { reasoningOf } from "../reasoning-field.js";
-import { storedItemIds } from "../stored-items.js";
+import { storedItemIds, storedOutput, trailingReasoning } from "../stored-items.js";
 import type { Check } from "./check.js";
 import { blockType } from "./sent-message.js";
 
@@ -15,6 +15,8 @@ export const checkState: Check = (messages, { stateFields, stateBlocks, makers }
       items.add(id);
     }
     if (!isAIMessage(message)) continue;
+    const reasoning = trailingReasoning(storedOutput(message));
+    if (reasoning !== undefined) report("reasoning-alone", index, { id: reasoning });
     const { provider } = readMaker(message);
     const isForeign = makers.length === 0 || (provider !== undefined && !makers.includes(provider));
     const field = stateFields.find(({ place, name }) => message[place]?.[name] !== undefined);

@@ -1,7 +1,7 @@
 /** A message as a provider's client would send it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { argumentsIn, isAIMessage, readCall } from "../../../history/messages/call.js";
+import { argumentsIn, flatEntry, isAIMessage, readCall } from "../../../history/messages/call.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { parseJson } from "../../../shared/parse-json.js";
 import { recordsIn } from "../../../shared/records-in.js";
@@ -85,8 +85,7 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
 }
 
 function readSentCall(entry: Readonly<Record<string, unknown>>): SentCall {
-  const { function: body, id } = entry;
-  const fields = isRecord(body) ? { ...body, id } : entry;
+  const fields = flatEntry(entry);
   const args = argumentsIn(fields);
   return { ...readCall(fields), args: typeof args === "string" ? parseJson(args) : args };
 }

@@ -2,13 +2,14 @@
  * Turns content into a text, or into a list of blocks that the provider accepts.
  *
  * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
- * text description if it says something, and is dropped otherwise. A list is joined into one text where the client
+ * text description if it says something, and is dropped otherwise. So does the result of a tool that the provider ran if
+ * LangChain's client does not send it; the text then tells the call too. A list is joined into one text where the client
  * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls beside an empty
  * list.
  */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { contentText } from "../../../history/messages/content-text.js";
+import { contentText, withTextFor } from "../../../history/messages/content-text.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { isRecord } from "../../../shared/is-record.js";
 import { MEDIA_FORMS } from "../../dialects/media/media-forms.js";
@@ -29,8 +30,7 @@ function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent 
   if (typeof content === "string") return content === "" || content.trim() !== "" ? content : "";
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
-  const isTaken = (block: Block): boolean => isTakenFrom(message, block, dialect);
-  const blocks = content.flatMap((block: Block) => (isTaken(block) ? [block] : textBlock(block)));
+  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, dialect));
   if (blocks.length === 0) return "";
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
@@ -58,11 +58,6 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
-function textBlock(block: Block): Block[] {
-  const text = contentText({ content: [block] } as BaseMessage);
-  return text.trim() === "" ? [] : [{ type: "text", text }];
-}
-
 export const whyCleanContent: StepReason = ({ before, after }) => {
   const content: unknown = before.content;
   if (!Array.isArray(content)) {
@@ -80,7 +75,7 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
     };
   return {
     code: "content-changed",
-    text: `The provider does not accept these blocks here, so a text describes them if they say something: ${types}.`,
+    text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${types}.`,
     rules: ["foreign-block", "content-form"],
   };
 };

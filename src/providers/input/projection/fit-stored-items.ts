@@ -16,6 +16,7 @@ import {
   functionItemIds,
   storedItemIds,
   storedOutput,
+  trailingReasoning,
 } from "../../dialects/stored-items.js";
 import { addNoted } from "./journal.js";
 import type { Step, StepReason } from "./step.js";
@@ -33,7 +34,7 @@ export const fitStoredItems: Step = ({ dialect }, journal) => {
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
     for (const id of ids) addNoted(used, id, journal);
     if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
-    if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsItsCalls(message)) return message;
+    if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
     return withForeignId(withoutItems(message));
   };
 };
@@ -50,10 +51,11 @@ function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
   return provider !== undefined && makers.includes(provider);
 }
 
-function fitsItsCalls(message: AIMessage): boolean {
+function fitsMessage(message: AIMessage): boolean {
   const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
   const output = storedOutput(message);
   if (output !== undefined && callIdsOfOutput(output).join("\n") !== calls.join("\n")) return false;
+  if (trailingReasoning(output) !== undefined) return false;
   const named = functionItemIds(message);
   return named === undefined || calls.every((id) => named.has(id));
 }
@@ -73,5 +75,5 @@ function withForeignId<T extends BaseMessage>(message: T): T {
 export const whyFitStoredItems: StepReason = () => ({
   code: "stored-items-removed",
   text: "It does not refer to items that the provider stores, because they do not fit the message.",
-  rules: ["item-id", "foreign-state"],
+  rules: ["item-id", "reasoning-alone", "foreign-state"],
 });

@@ -7,6 +7,7 @@
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/messages/call.js";
+import { withTextFor } from "../../../history/messages/content-text.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { STATE_BLOCKS } from "../../dialects/dialects.js";
 import type { Rules } from "../../dialects/rule.js";
@@ -43,7 +44,7 @@ function contentOf({ content }: BaseMessage): MessageContent {
 
 function withoutState(content: MessageContent): MessageContent {
   if (typeof content === "string") return content;
-  const rest = content.filter((block) => !STATE_BLOCKS.has(block?.type));
+  const rest = withTextFor(content, (block) => !STATE_BLOCKS.has(block?.type));
   return rest.length === 0 ? "" : rest;
 }
 

@@ -1,48 +1,34 @@
 /**
- * Drops calls of tools that the provider runs if their result is missing, and results without their call.
+ * Drops calls of tools that the provider runs if their result is missing. A result without its call becomes text.
  *
- * Both are blocks of one message, and Anthropic refuses one without the other. A result can be missing because the
- * response ended before it, or because LangChain's client does not know its type.
+ * Both are blocks of one message, and Anthropic refuses one without the other. A result is missing if the response ended
+ * before it.
  */
 
 import { isAIMessage } from "../../../history/messages/call.js";
+import { withTextFor } from "../../../history/messages/content-text.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
-import { isRecord } from "../../../shared/is-record.js";
+import { serverCallId, serverResultId } from "../../../history/messages/server-tools.js";
 import type { Step, StepReason } from "./step.js";
 
 export const pairServerTools: Step = () => (message) => {
   const { content } = message;
   if (!isAIMessage(message) || !Array.isArray(content)) return message;
-  const called = idsOf(content, callIdOf);
-  const answered = idsOf(content, answeredIdOf);
+  const called = new Set(content.flatMap((block) => serverCallId(block) ?? []));
+  const answered = new Set(content.flatMap((block) => serverResultId(block) ?? []));
   if (called.size === 0 && answered.size === 0) return message;
-  const paired = content.filter((block) => {
-    const call = callIdOf(block);
-    const answer = answeredIdOf(block);
+  const paired = withTextFor(content, (block) => {
+    const call = serverCallId(block);
+    const answer = serverResultId(block);
     return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
   });
-  return paired.length === content.length ? message : copyMessage(message, { content: paired });
+  if (paired.length === content.length && paired.every((block, index) => block === content[index]))
+    return message;
+  return copyMessage(message, { content: paired.length === 0 ? "" : paired });
 };
-
-function idsOf(
-  blocks: readonly unknown[],
-  read: (block: unknown) => string | undefined,
-): ReadonlySet<string> {
-  return new Set(blocks.flatMap((block) => read(block) ?? []));
-}
-
-function callIdOf(block: unknown): string | undefined {
-  return isRecord(block) && block["type"] === "server_tool_use" ? String(block["id"]) : undefined;
-}
-
-/** A `tool_result` answers a call of the caller, and never stands in a message of the model. */
-function answeredIdOf(block: unknown): string | undefined {
-  if (!isRecord(block) || block["type"] === "tool_result") return undefined;
-  const isAnswer = typeof block["type"] === "string" && block["type"].endsWith("_tool_result");
-  return isAnswer ? String(block["tool_use_id"]) : undefined;
-}
 
 export const whyPairServerTools: StepReason = () => ({
   code: "server-call-removed",
   text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
+  rules: ["server-call-without-result", "server-result-without-call"],
 });

@@ -2,8 +2,8 @@
  * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
  *
  * DeepSeek's thinking mode demands the reasoning of earlier responses. It accepts empty reasoning where it is lost,
- * or where another model wrote the message. Without thinking it ignores the field. For an unknown host, its client
- * decides whether the field is sent: see `clients/send-reasoning.ts`.
+ * or where another model wrote the message. Without thinking it ignores the field. A host that only has OpenAI's protocol
+ * gets what its model wrote. Its client decides whether the field is sent: see `clients/send-reasoning.ts`.
  */
 
 import type { AIMessage } from "@langchain/core/messages";
@@ -14,13 +14,16 @@ import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js"
 import type { Step, StepReason } from "./step.js";
 
 export const passReasoning: Step = (target) => {
-  const isDemanded = target.dialect.rules["missing-reasoning"] !== undefined;
+  const { rules, stateFields } = target.dialect;
+  const isDemanded = rules["missing-reasoning"] !== undefined;
+  const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
   return (message) => {
     if (!isAIMessage(message)) return message;
     const written: unknown = message.additional_kwargs?.[REASONING_FIELD];
-    if (!isDemanded) return written === undefined ? message : withoutReasoning(message);
     const own = reasoningOf(message) ?? "";
-    const reasoning = own !== "" && mayHaveWritten(message, target) ? own : "";
+    const isOwn = own !== "" && mayHaveWritten(message, target);
+    if (!isDemanded) return written === undefined || (isTaken && isOwn) ? message : withoutReasoning(message);
+    const reasoning = isOwn ? own : "";
     if (written === reasoning) return message;
     return copyMessage(message, {
       additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: reasoning },
@@ -37,7 +40,7 @@ export const whyPassReasoning: StepReason = ({ after, target }) => {
   if (target.dialect.rules["missing-reasoning"] === undefined)
     return {
       code: "reasoning-changed",
-      text: "The provider does not take reasoning back, so it is not sent.",
+      text: "The provider does not take this reasoning back, so it is not sent.",
     };
   const isEmpty = after === undefined || reasoningOf(after) === "";
   return {

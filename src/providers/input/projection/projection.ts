@@ -23,9 +23,10 @@ import type { Change, Step } from "./step.js";
 const FORM_STEPS = {
   listCalls,
   keepOwnState,
-  pairServerTools,
   carryMedia,
   cleanContent,
+  // After the steps that take blocks out.
+  pairServerTools,
   nameTools,
   fillBlanks,
   renameCalls,

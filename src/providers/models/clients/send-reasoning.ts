@@ -6,6 +6,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/messages/call.js";
 import { copyMessage } from "../../../history/messages/copy-message.js";
 import { identityOf } from "../../dialects/dialect-of.js";
 import { REASONING_FIELD, reasoningOf } from "../../dialects/reasoning-field.js";
@@ -17,29 +18,34 @@ import { isChatModel, viewOf } from "../model-view.js";
  *
  * DeepSeek always gets the reasoning. An unknown host only tells us that it has OpenAI's protocol. Some such hosts
  * serve DeepSeek's thinking mode and demand the field (https://github.com/danny-avila/LibreChat/issues/13366). Others
- * reject it (https://github.com/janhq/jan/issues/8136). An unknown host gets the field if its model is DeepSeek's or
- * Kimi's by name, or wrote reasoning in this thread.
+ * reject it (https://github.com/janhq/jan/issues/8136). An unknown host gets the field if its model is Kimi's by
+ * name, or wrote reasoning in this thread. Then each response has the field, possibly empty.
  */
 export function sendReasoning(model: BaseChatModel): BaseChatModel {
   const { dialect, modelId = "" } = identityOf(model);
-  if (dialect !== "deepseek" && (dialect !== "strict" || model._llmType() !== "openai")) return model;
+  const isUnknown = dialect === "openai-compatible" && model._llmType() === "openai";
+  if (dialect !== "deepseek" && !isUnknown) return model;
   const isDemanded = dialect === "deepseek" || DEMANDING_MODELS.test(modelId);
-  return withReasoning(model, (messages) => isDemanded || messages.some((message) => !!reasoningOf(message)));
+  const isSent: IsSent = (messages) => isDemanded || messages.some((message) => !!reasoningOf(message));
+  // For DeepSeek, the model input has an empty reasoning where it is lost.
+  return withReasoning(model, isSent, isUnknown ? "" : undefined);
 }
 
-/** Excludes small models of other providers that were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`. */
-const DEMANDING_MODELS = /^(?!.*distill).*\b(?:deepseek|kimi)/i;
+const DEMANDING_MODELS = /\bkimi/i;
 
 type IsSent = (messages: readonly BaseMessage[]) => boolean;
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 
-function withReasoning(model: BaseChatModel, isSent: IsSent): BaseChatModel {
+/** @param missing What a response without reasoning gets. Undefined: nothing. */
+function withReasoning(model: BaseChatModel, isSent: IsSent, missing: string | undefined): BaseChatModel {
   // `ChatOpenAI` delegates to one of two models. The other one is for the Responses API.
   const completions: unknown = Reflect.get(model, "completions");
-  if (isChatModel(completions)) return viewOf(model, { completions: withReasoning(completions, isSent) });
+  if (isChatModel(completions))
+    return viewOf(model, { completions: withReasoning(completions, isSent, missing) });
   const complete: unknown = Reflect.get(model, "completionWithRetry");
   if (typeof complete !== "function") return model;
-  const carried = (messages: BaseMessage[]) => (isSent(messages) ? messages.map(carryReasoning) : messages);
+  const carried = (messages: BaseMessage[]) =>
+    isSent(messages) ? messages.map((message) => carryReasoning(message, missing)) : messages;
   return viewOf(model, {
     _generate(this: BaseChatModel, ...[messages, ...rest]: Ask) {
       return model._generate.call(this, carried(messages), ...rest);
@@ -71,8 +77,8 @@ interface Carrier {
 }
 
 /** Puts the reasoning before the content. */
-function carryReasoning(message: BaseMessage): BaseMessage {
-  const reasoning = reasoningOf(message);
+function carryReasoning(message: BaseMessage, missing: string | undefined): BaseMessage {
+  const reasoning = reasoningOf(message) ?? (isAIMessage(message) ? missing : undefined);
   if (reasoning === undefined) return message;
   const { content } = message;
   const isText = typeof content === "string";

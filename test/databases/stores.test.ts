@@ -1,0 +1,182 @@
+/** What this library keeps in a store stays apart for each thread, and comes back as it was, whatever the store. */
+
+import { mapChatMessagesToStoredMessages, ToolMessage } from "@langchain/core/messages";
+import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { withOwnedStore } from "../../src/deploy/access/owned-store.js";
+import { userLabels } from "../../src/deploy/access/user-label.js";
+import { createAgentGraph, readFullHistory } from "../../src/index.js";
+import { formerLabel, storeLabel } from "../../src/langgraph/stores.js";
+import { readInbox } from "../../src/nodes/inbox/inbox.js";
+import { archiveMessages, readArchived } from "../../src/nodes/summary/archive.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { runs } from "../support/law-runs.js";
+import { human } from "../support/make-messages.js";
+import { DATABASE_URL } from "../support/savers.js";
+import { StrictStore } from "../support/strict-store.js";
+import { inThread, user } from "../support/thread.js";
+
+const opened: PostgresStore[] = [];
+afterAll(() => Promise.all(opened.map((store) => store.stop())));
+
+async function openPostgres(): Promise<BaseStore> {
+  const schema = `tether_stores_${process.pid}_${opened.length}`;
+  const store = PostgresStore.fromConnString(DATABASE_URL ?? "", { schema });
+  opened.push(store);
+  await store.setup();
+  return store;
+}
+
+const STORES: readonly { title: string; isThere?: boolean; open: () => Promise<BaseStore> }[] = [
+  { title: "InMemoryStore", open: async () => new InMemoryStore() },
+  { title: "a store with the limits of PostgresStore", open: async () => new StrictStore() },
+  { title: "PostgresStore", isThere: DATABASE_URL !== undefined, open: openPostgres },
+];
+
+const ODD_IDS = [
+  "user_1",
+  "100%",
+  "ann@example.com",
+  "a:b",
+  "back\\slash",
+  "langgraph",
+  "*",
+  "线程",
+  "x--a",
+  "\ud800",
+];
+const ODD_TEXT = "a \0 binary \ud83d file \u001a0000";
+
+const graphWith = (store: BaseStore, options: object = {}) =>
+  createAgentGraph({
+    model: new FunctionModel(({ text }) => `answer to ${text}`),
+    checkpointer: new MemorySaver(),
+    store,
+    ...options,
+  });
+
+const textsOf = ({ messages = [] }: { messages?: readonly { text: string }[] }) =>
+  messages.map(({ text }) => text);
+
+describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ open }) => {
+  it('a message for thread "10" does not reach thread "1"', async () => {
+    const graph = graphWith(await open());
+    await graph.steer("10", "the secret of thread 10");
+    expect(textsOf(await graph.invoke(user("hello"), inThread("1")))).toEqual(["hello", "answer to hello"]);
+    const other = await graph.invoke(user("hello"), inThread("10"));
+    expect(textsOf(other)).toContain("the secret of thread 10");
+  });
+
+  it("messages for other threads do not hide those of the thread", async () => {
+    const store = await open();
+    const graph = graphWith(store);
+    await graph.steer("1", "mine");
+    await Promise.all(Array.from({ length: 120 }, (_, index) => graph.steer(`1${index}`, `theirs ${index}`)));
+    expect((await readInbox(store, "1")).map(({ value }) => value)).toMatchObject([{ content: "mine" }]);
+    expect(textsOf(await graph.invoke(user("hello"), inThread("1")))).toContain("mine");
+  });
+
+  it.each(ODD_IDS)("the thread %j has an inbox and an archive", async (id) => {
+    const store = await open();
+    const graph = graphWith(store, {
+      summaryModel: shortSummariser(),
+      coveredMessages: "archive",
+      maxMessagesBeforeSummary: 4,
+      messagesToKeep: 2,
+    });
+    await graph.steer(id, `steered ${ODD_TEXT}`);
+    const long = "Tell me a long story. ".repeat(50);
+    for (let turn = 0; turn < 4; turn += 1)
+      await graph.invoke(user(`${long} ${ODD_TEXT} ${turn}`), inThread(id));
+    const { values } = await graph.getState(inThread(id));
+    const whole = textsOf({ messages: await readFullHistory(store, id, values) });
+    expect(textsOf(values).length).toBeLessThan(whole.length);
+    expect(whole.filter((text) => text.startsWith("steered"))).toEqual([`steered ${ODD_TEXT}`]);
+    expect(whole.filter((text) => text.startsWith("Tell"))).toEqual(
+      [0, 1, 2, 3].map((turn) => `${long} ${ODD_TEXT} ${turn}`),
+    );
+  });
+
+  it.each(["1", "ann@example.com", "*", undefined])(
+    "the part of user %j has its own items alone",
+    async (name) => {
+      const store = await open();
+      const partOf = (user: string | undefined) => {
+        const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), userLabels(user));
+        graph.store = store;
+        if (graph.store === undefined) throw new Error("Expected a store.");
+        return graph.store;
+      };
+      const [own, other] = [partOf(name), partOf(`${name}0`)];
+      await own.put(["notes"], "k", { text: "mine" });
+      for (let index = 0; index < 110; index += 1) await other.put(["notes"], `${index}`, {});
+      expect((await own.search([])).map(({ value }) => value)).toEqual([{ text: "mine" }]);
+      expect(await own.get(["notes"], "k")).toMatchObject({ namespace: ["notes"], value: { text: "mine" } });
+      expect(await own.listNamespaces({ maxDepth: 1 })).toEqual([["notes"]]);
+      await own.delete(["notes"], "k");
+      expect(await own.search([])).toEqual([]);
+      expect(await other.search(["notes"], { limit: 5, offset: 108 })).toHaveLength(2);
+    },
+  );
+
+  it("any message of any thread comes back from the archive as it was", async () => {
+    const store = await open();
+    const text = fc.string({
+      unit: fc.oneof(fc.string({ unit: "binary", maxLength: 1 }), unit, fc.constant("\u001a")),
+    });
+    // LangChain's own `toJSON` of a message drops this key.
+    const key = text.filter((name) => name !== "__proto__");
+    const artifact = fc.dictionary(key, fc.oneof(text, fc.array(text), fc.dictionary(key, text)));
+    const law = fc.asyncProperty(text, text, text, artifact, async (threadId, other, content, artifact) => {
+      const id = `id ${content}`;
+      const result = new ToolMessage({ id, content, tool_call_id: "c", name: content, artifact });
+      await archiveMessages(store, threadId, [result]);
+      if (other !== threadId) await archiveMessages(store, other, [human(id, "of another thread")]);
+      expect(await readArchived(store, threadId, id)).toEqual(result);
+    });
+    await fc.assert(law, runs(200));
+  });
+});
+
+describe("A thread of an earlier version", () => {
+  it.each([
+    ["ann@example.com", "ann%40example%2Ecom"],
+    ["user_1", "user_1"],
+    ["x--a_b", "x--a_b"],
+  ])("finds its archive and its inbox (%s)", async (id, label) => {
+    const store = new InMemoryStore();
+    const archived = human("h\0", ODD_TEXT);
+    const [stored] = mapChatMessagesToStoredMessages([archived]);
+    await store.put(["langgraph-tether", "archive", label], "h\0", { ...stored });
+    await store.put(["langgraph-tether", "inbox", label], "k", { role: "user", content: ODD_TEXT });
+    expect(await readArchived(store, id, "h\0")).toEqual(archived);
+    const graph = graphWith(store);
+    await graph.steer(id, "of this version");
+    const steered = textsOf(await graph.invoke(user("hello"), inThread(id)));
+    expect(steered.slice(1, 3)).toEqual([ODD_TEXT, "of this version"]);
+    expect(await readInbox(store, id)).toEqual([]);
+  });
+});
+
+describe("The label of a text", () => {
+  const text = fc.string({ unit: "binary" }).map((whole) => whole.slice(1));
+  const like = fc.string({ unit: fc.constantFrom("x--", "x", "-", "0", "005f", "-005f-", "_", "%5F", ".") });
+  const texts = fc.oneof(text, like);
+
+  it("has only letters, digits and hyphens, and belongs to no other text", () => {
+    const law = fc.property(texts, texts, (one, other) => {
+      expect(storeLabel(one)).toMatch(/^[A-Za-z0-9-]+$/);
+      expect(storeLabel(one) === storeLabel(other)).toBe(one === other);
+      expect(formerLabel(one)).not.toBe(storeLabel(other));
+    });
+    fc.assert(law, runs(2000));
+  });
+});
+
+/** A code unit: also NUL, and one half of a pair. */
+const unit = fc.oneof(
+  fc.constantFrom("\0", "\ud800", "\udc00", "_", "%", ".", "-", "x--"),
+  fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+);

@@ -1,0 +1,149 @@
+/** Clients such as those of AG-UI send the whole list of messages with each run, also what a summary has archived. */
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentEvent,
+  createAgentGraph,
+  REPAIR_CHANNEL,
+  type Repair,
+  readFullHistory,
+  restoreCovered,
+} from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { archiveMessages } from "../../src/nodes/summary/archive.js";
+import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import type { AnyAgent } from "../support/open-agent-thread.js";
+import { createProbe } from "../support/probe-tools.js";
+import { calls } from "../support/scripted-model.js";
+import { inThread } from "../support/thread.js";
+
+const SUMMARIES = {
+  coveredMessages: "archive",
+  maxTokensBeforeSummary: 0,
+  maxMessagesBeforeSummary: 8,
+  messagesToKeep: 4,
+} as const;
+
+const answering = () =>
+  new FunctionModel(({ messages, index }) =>
+    messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast", {}, `f${index}`]),
+  );
+
+const AGENTS: readonly { title: string; create: (store: BaseStore) => AnyAgent }[] = [
+  {
+    title: "createAgentGraph",
+    create: (store) => {
+      const summaryModel = shortSummariser();
+      const tools = [createProbe().fast];
+      const checkpointer = new MemorySaver();
+      return {
+        graph: createAgentGraph({
+          model: answering(),
+          tools,
+          checkpointer,
+          store,
+          summaryModel,
+          ...SUMMARIES,
+        }),
+      } as unknown as AnyAgent;
+    },
+  },
+  {
+    title: "tetherMiddleware",
+    create: (store) =>
+      createAgent({
+        model: answering(),
+        tools: [createProbe().fast],
+        checkpointer: new MemorySaver(),
+        store,
+        middleware: [
+          tetherMiddleware({ summary: { ...SUMMARIES, summaryModel: shortSummariser() } }),
+        ] as never,
+      }) as unknown as AnyAgent,
+  },
+];
+
+/** What a client has of a message: no metadata, and the text as one string. */
+const asClient = (message: BaseMessage) => ({
+  id: message.id,
+  type: message.type,
+  content: message.text,
+  ...("tool_calls" in message && { tool_calls: message.tool_calls }),
+  ...("tool_call_id" in message && { tool_call_id: message.tool_call_id }),
+});
+
+function open(create: (store: BaseStore) => AnyAgent) {
+  const store = new InMemoryStore();
+  const { graph } = create(store);
+  const config = inThread("1");
+  const events: AgentEvent[] = [];
+  const state = async () => (await graph.getState(config)).values as { messages: BaseMessage[] };
+  const send = async (messages: readonly object[]): Promise<readonly BaseMessage[]> => {
+    for await (const event of await graph.stream({ messages }, { ...config, streamMode: "custom" }))
+      events.push(event as AgentEvent);
+    return (await state()).messages;
+  };
+  const whole = async () => readFullHistory(store, "1", await state());
+  return { store, graph, config, events, state, send, whole };
+}
+
+const questions = (messages: readonly BaseMessage[]) =>
+  messages.flatMap(({ type, text }) => (type === "human" ? (/^Question \d+/.exec(text) ?? []) : []));
+const question = (turn: number) => ({ id: `q${turn}`, type: "human", content: `Question ${turn}` });
+
+describe.each(AGENTS)("With $title", ({ create }) => {
+  it("archived messages that a client sends again stay archived", async () => {
+    const { send, whole, events } = open(create);
+    let shown: readonly object[] = [];
+    for (let turn = 0; turn < 12; turn += 1) {
+      const messages = await send([...shown, question(turn)]);
+      expect(messages.length).toBeLessThanOrEqual(11);
+      const history = await whole();
+      expect(questions(history)).toEqual(Array.from({ length: turn + 1 }, (_, index) => `Question ${index}`));
+      expect(new Set(history.map(({ id }) => id)).size).toBe(history.length);
+      expect(history).toHaveLength(4 * (turn + 1));
+      shown = [...history, ...messages.filter(({ id = "" }) => id.startsWith("do-not-render"))].map(asClient);
+    }
+    expect(events.filter(({ type }) => type === "summary-made").length).toBeGreaterThan(2);
+    expect(events.filter(({ type }) => type === "message-refused")).toEqual([]);
+  });
+
+  it("an archived message that a client has edited is refused, and told with the complete message", async () => {
+    const { send, whole, events } = open(create);
+    for (let turn = 0; turn < 8; turn += 1) await send([question(turn)]);
+    const before = await whole();
+    const repairs: Repair[] = [];
+    const note = (repair: unknown) => void repairs.push(repair as Repair);
+    subscribe(REPAIR_CHANNEL, note);
+    const messages = await send([{ ...question(0), content: "Question 99" }, question(8)]);
+    unsubscribe(REPAIR_CHANNEL, note);
+    expect(questions(messages)).not.toContain("Question 99");
+    expect(questions(await whole())).toEqual([...questions(before), "Question 8"]);
+    const [refused, ...others] = repairs.filter(({ kind }) => kind === "archived-refused");
+    expect(others).toEqual([]);
+    expect(refused).toMatchObject({ message: { id: "q0", content: "Question 99" } });
+    expect(events).toContainEqual({ type: "message-refused", messageId: "q0" });
+  });
+
+  it("a message that another branch of the thread has archived enters this one", async () => {
+    const { send, store, whole } = open(create);
+    for (let turn = 0; turn < 4; turn += 1) await send([question(turn)]);
+    await archiveMessages(store, "1", [new HumanMessage({ id: "q9", content: "Question 9" })]);
+    await send([question(9)]);
+    expect(questions(await whole()).at(-1)).toBe("Question 9");
+  });
+
+  it("messages that are restored stay in the state, and can be edited", async () => {
+    const { graph, config, store, send, state } = open(create);
+    for (let turn = 0; turn < 3; turn += 1) await send([question(turn)]);
+    expect((await state()).messages.length).toBeLessThan(12);
+    await graph.updateState(config, { messages: await restoreCovered(store, "1", await state()) });
+    expect((await state()).messages).toHaveLength(12);
+    await graph.updateState(config, { messages: [{ ...question(0), content: "Question 99" }] });
+    expect(questions((await state()).messages)).toEqual(["Question 99", "Question 1", "Question 2"]);
+  });
+});

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { answered } from "../../src/shared/answered.js";
+
+const never = () => new Promise<never>(() => {});
+
+describe("A wait for a database", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("ends with the answer, and leaves no timer", async () => {
+    const { signal } = new AbortController();
+    await expect(answered(Promise.resolve("a"), { what: "The store", signal })).resolves.toBe("a");
+    await expect(answered(Promise.reject(new Error("b")), { what: "The store" })).rejects.toThrow("b");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ends after 30 seconds without an answer", async () => {
+    const giveUp = vi.fn();
+    const waiting = answered(never(), { what: "The store", giveUp }).catch(String);
+    await vi.advanceTimersByTimeAsync(29_900);
+    expect(giveUp).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await waiting).toBe(
+      "Error: The store has not answered in time. What it was given to write can still arrive.",
+    );
+    expect(giveUp).toHaveBeenCalledTimes(1);
+  });
+
+  it.each(["before", "while"])("ends five seconds after the abort of its run (%s it waits)", async (when) => {
+    const run = new AbortController();
+    if (when === "before") run.abort();
+    const waiting = answered(never(), { what: "The store", signal: run.signal }).catch(() => "given up");
+    await vi.advanceTimersByTimeAsync(1_000);
+    run.abort();
+    await vi.advanceTimersByTimeAsync(5_100);
+    expect(await waiting).toBe("given up");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("takes an answer that was there while other work held the process up", async () => {
+    const waiting = answered(new Promise((resolve) => setTimeout(resolve, 29_500, "late")), { what: "It" });
+    await vi.advanceTimersByTimeAsync(31_000);
+    expect(await waiting).toBe("late");
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * Hosts with OpenAI's protocol that are not OpenAI, through `ChatOpenAI` over HTTP: a sound history is sent as it is
+ * stored, and only a host that has refused it gets the strict form.
+ */
+
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import { createAgent } from "langchain";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createAgentGraph, type DialectName } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { createLook } from "../support/chain-script.js";
+import {
+  ANSWER,
+  type HostName,
+  type StrictProvider,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+
+let strict: StrictProvider;
+let served = 0;
+beforeAll(async () => {
+  strict = await startStrictProvider();
+});
+beforeEach(() => {
+  strict.failNext();
+  served = strict.requests.length;
+});
+afterAll(() => strict.stop());
+
+const modelAt = (host: HostName, model: string) =>
+  new ChatOpenAI({
+    model,
+    apiKey: "test-key",
+    maxRetries: 0,
+    configuration: { baseURL: `${strict.url(host)}/v1` },
+  });
+
+const tools = [createLook().look];
+interface Options {
+  readonly dialect?: DialectName;
+}
+type Agent = (messages: BaseMessage[]) => AsyncGenerator<unknown>;
+
+/** Both ways to an agent. Each run is a thread of its own, and yields its events. */
+const AGENTS: readonly (readonly [name: string, open: (model: ChatOpenAI, options?: Options) => Agent])[] = [
+  [
+    "createAgentGraph",
+    (model, options) => {
+      const graph = createAgentGraph({ model, tools, ...options });
+      return async function* (messages) {
+        yield* await graph.stream({ messages }, { streamMode: "custom" });
+      };
+    },
+  ],
+  [
+    "tetherMiddleware",
+    (model, options) => {
+      const middleware = [tetherMiddleware(options)];
+      const agent = createAgent({ model, tools, middleware, checkpointer: new MemorySaver() });
+      let thread = 0;
+      return async function* (messages) {
+        thread += 1;
+        const config = { configurable: { thread_id: String(thread) }, streamMode: "custom" } as const;
+        yield* await agent.stream({ messages }, config);
+      };
+    },
+  ],
+];
+
+/** Ids of any form, messages of one role in a row, and a message of the user after a result. */
+const history = (id = "functions.look:0"): BaseMessage[] => [
+  new HumanMessage("How is the sky over Oslo?"),
+  new AIMessage({ content: "", tool_calls: [{ id, name: "look", args: { city: "Oslo" } }] }),
+  new ToolMessage({ content: "clear", tool_call_id: id, name: "look" }),
+  new HumanMessage("Stop."),
+  new HumanMessage("And over Rome?"),
+];
+
+async function eventsOf(run: AsyncGenerator<unknown>): Promise<unknown[]> {
+  const types: unknown[] = [];
+  for await (const event of run) types.push(Reflect.get(Object(event), "type"));
+  return types.filter((type) => type !== "run-end");
+}
+
+const requests = () => strict.requests.slice(served);
+const refused = () => requests().map(({ refusal }) => refusal !== undefined);
+const sent = () => Reflect.get(Object(strict.lastRequest()), "messages") as { role: string }[];
+const sentRoles = () => sent().map(({ role }) => role);
+
+/** The messages as the client sends them without this library. */
+async function sentByTheClient(model: ChatOpenAI, messages: BaseMessage[]): Promise<unknown> {
+  for await (const _ of await model.stream(messages));
+  served = strict.requests.length;
+  return sent();
+}
+
+describe.each(AGENTS)("with %s", (_name, open) => {
+  it.each(["meta-llama/llama-3.3-70b-instruct", "qwen/qwen3-max", "openai/gpt-4o", "my-model"])(
+    "a host that nobody knows gets a sound history as it is stored, for %s",
+    async (name) => {
+      const model = modelAt("openai", name);
+      const stored = history(name.startsWith("openai/") ? "call_1" : undefined);
+      const plain = await sentByTheClient(model, stored);
+      expect(await eventsOf(open(model)(stored))).toEqual([]);
+      expect(sent()).toEqual(plain);
+      expect(refused()).toEqual([false]);
+    },
+  );
+
+  it.each<readonly [title: string, host: HostName, id: string | undefined]>([
+    ["in OpenAI's form", "vllm", undefined],
+    ["in a form that OpenAI's client drops", "mistral", undefined],
+    ["in a sentence that goes on", "openai", `call_${"x".repeat(60)}`],
+  ])("a host that refuses it by a rule, %s, gets the strict form from then on", async (_, host, id) => {
+    const ask = open(modelAt(host, "my-model"));
+    expect(await eventsOf(ask(history(id)))).toEqual(["dialect-changed"]);
+    expect(refused()).toEqual([true, false]);
+    expect(sentRoles()).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(await eventsOf(ask(history(id)))).toEqual([]);
+    expect(refused()).toEqual([true, false, false]);
+  });
+
+  it.each([
+    "Conversation roles must alternate user/assistant/user/assistant/...",
+    "After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.",
+    "After the (optional) system message(s), user and assistant roles should be alternating.",
+    "Tool call IDs should be alphanumeric strings with length 9!",
+  ])("a server of open models that says %j gets the strict form", async (message) => {
+    strict.failNext({ status: 400, body: { error: { message } } });
+    expect(await eventsOf(open(modelAt("mistral", "my-model"))(history()))).toEqual(["dialect-changed"]);
+    expect(refused()).toEqual([false]);
+    expect(strict.statuses).toEqual([400, 200]);
+  });
+
+  it("a refusal for another reason is not asked again", async () => {
+    strict.failNext({ status: 400, body: { error: { message: "Unknown model." } } });
+    await expect(eventsOf(open(modelAt("openai", "my-model"))(history()))).rejects.toThrow("Unknown model.");
+    expect(strict.statuses).toEqual([400]);
+  });
+
+  it("a gateway gets the form of the provider that the model's name tells", async () => {
+    const ask = open(modelAt("mistral", "mistralai/mistral-large"));
+    expect(await eventsOf(ask(history()))).toEqual([]);
+    expect(refused()).toEqual([false]);
+  });
+
+  it.each(["anthropic/claude-sonnet-4.5", "deepseek/deepseek-chat"])(
+    "a gateway for %s gets ids and messages as they are stored",
+    async (name) => {
+      const stored = history("call_abc123");
+      await eventsOf(open(modelAt("openai", name))(stored));
+      expect(sentRoles()).toEqual(["user", "assistant", "tool", "user", "user"]);
+      expect(JSON.stringify(sent())).toContain('"tool_call_id":"call_abc123"');
+    },
+  );
+
+  it("a dialect that the user names is kept, until the host refuses it", async () => {
+    const named = open(modelAt("mistral", "my-model"), { dialect: "mistral-openai" });
+    expect(await eventsOf(named(history()))).toEqual([]);
+    expect(refused()).toEqual([false]);
+    const wrong = open(modelAt("vllm", "mistral-small"), { dialect: "openai" });
+    expect(await eventsOf(wrong(history()))).toEqual(["dialect-changed"]);
+    expect(refused()).toEqual([false, true, false]);
+  });
+});
+
+it("A fallback model keeps its own dialect", async () => {
+  strict.failNext({ status: 500 });
+  const fallback = modelAt("mistral", "mistral-small");
+  const model = modelAt("openai", "my-model");
+  const graph = createAgentGraph({ model, dialect: "openai", tools, fallbackModels: [fallback] });
+  const { messages } = await graph.invoke({ messages: history() });
+  expect(messages.at(-1)?.text).toBe(ANSWER);
+  expect(strict.statuses).toEqual([500, 200]);
+});
