@@ -4,7 +4,7 @@ import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { coverageOf } from "../../src/history/messages/summary.js";
 import { coerceMessage } from "../../src/history/reading/coerce-message.js";
 import { type ReducedMessages, reduceMessages } from "../../src/history/reducer/reduce-messages.js";
@@ -59,6 +59,9 @@ describe("An update is a left fold over its messages", () => {
   });
 
   it("so saving and reading the state in between makes no difference", () => {
+    // LangChain warns when it reads calls that stand only in `additional_kwargs`.
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    onTestFinished(() => void vi.restoreAllMocks());
     const serializer = new JsonPlusSerializer();
     const law = fc.asyncProperty(entries(12), entries(12), async (first, second) => {
       const state = reduce([], build(first));

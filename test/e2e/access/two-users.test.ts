@@ -320,7 +320,7 @@ describe("what the graph keeps in the store", () => {
     expect(found.join()).not.toContain("Ann's");
     const { namespaces } = await client.store.listNamespaces({ prefix: [label] });
     expect(namespaces).toEqual([[label, "notes"]]);
-    for (const prefix of [["*"], ["*", "notes"], [ANN_LABEL], ["langgraph"]])
+    for (const prefix of [["*"], ["*", "notes"], [ANN_LABEL], ["bob"]])
       await expect(client.store.listNamespaces({ prefix })).rejects.toThrow(/403/);
   });
 
