@@ -9,9 +9,13 @@ import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
 import { boundedStore } from "../langgraph/bounded.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
 import { type RelayedAbort, relayAbort } from "../langgraph/relay-abort.js";
-import { runDirectly } from "../langgraph/run-directly.js";
 import { isSubgraphRun, withoutForgedKeys, withPlainCheckpoint } from "../langgraph/run-host.js";
-import { type RunChunksOf, type RunConfigOf, showOnly } from "../langgraph/wrappable-graph.js";
+import {
+  type RunChunksOf,
+  type RunConfigOf,
+  showOnly,
+  withoutWriteCheck,
+} from "../langgraph/wrappable-graph.js";
 import { joinMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { NoKeys } from "../settings/schemas/schema-types.js";
 import { BaseGraph, type Drawn } from "./base-graph.js";
@@ -82,7 +86,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     defaults: RunDefaults,
   ): AgentGraph<Own, Update, Context> {
     const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
-    const fields = showOnly(runDirectly(compiled), ["messages", ...defaults.ownState.keys, ...ofFormat]);
+    const fields = showOnly(withoutWriteCheck(compiled), [
+      "messages",
+      ...defaults.ownState.keys,
+      ...ofFormat,
+    ]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields, defaults);
   }
@@ -96,9 +104,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
-    // Agent middleware gets the signal of the run, which LangGraph's `invoke` makes.
-    const isWatched = this.#start?.middleware.agent.length !== 0;
-    return isWatched ? super.invoke(input, options) : this.runToEnd<AgentResult<Own>>(input, options);
+    return super.invoke(input, options);
   }
 
   override async stream<

@@ -3,7 +3,6 @@ import { z } from "zod/v4";
 import { withHistoryChannel } from "../langgraph/channels/history-channel.js";
 import { withQuietChannels } from "../langgraph/channels/quiet-channels.js";
 import { withValueUntilNextStep } from "../langgraph/channels/response-channel.js";
-import { keepPartialSchema } from "../langgraph/partial-schema.js";
 import { route } from "../langgraph/route.js";
 import { type ApproveNodeOptions, createApproveNode } from "../nodes/approval/approve.js";
 import { createModelNode, type ModelNodeOptions } from "../nodes/model/model.js";
@@ -80,7 +79,7 @@ function graphWith({
 }: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
   const keys = publicStateWith(ownState);
   const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
-  const graph = new StateGraph({ state: keepPartialSchema(state), context: ownContext.graphSchema });
+  const graph = new StateGraph({ state, context: ownContext.graphSchema });
   return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
 }
 

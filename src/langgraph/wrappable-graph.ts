@@ -1,8 +1,6 @@
-import { ensureConfig, pickRunnableConfigKeys } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
-import { CompiledStateGraph, INTERRUPT, isInterrupted, type StateDefinition } from "@langchain/langgraph";
-import { isRecord } from "../shared/is-record.js";
+import { CompiledStateGraph, type StateDefinition } from "@langchain/langgraph";
 import { isSubgraphRun, withoutForgedKeys } from "./run-host.js";
 
 /** The options that LangGraph passes to a run. */
@@ -82,29 +80,6 @@ export abstract class WrappableGraph<
   }
 
   /**
-   * Runs the graph to its end, and returns the last state. LangGraph's `invoke` reads two streams around the run, so
-   * that it can be aborted. They are left out if there is nothing that can abort it, and no run around it.
-   */
-  protected async runToEnd<Result>(
-    input: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_streamIterator"]>[0],
-    options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
-  ): Promise<Result> {
-    const { streamMode = "values", signal, timeout, outputKeys = this.outputChannels } = options;
-    const isInside = AsyncLocalStorageProviderSingleton.getRunnableConfig() !== undefined;
-    if (streamMode !== "values" || signal !== undefined || timeout !== undefined || isInside)
-      return super.invoke(input as never, options) as Promise<Result>;
-    const { recursionLimit } = { ...this.config, ...options };
-    const given = { ...options, recursionLimit, outputKeys, streamMode, encoding: undefined };
-    const config = ensureConfig(given as typeof options);
-    const run = () => lastState(this._streamIterator(input, config));
-    return AsyncLocalStorageProviderSingleton.runWithConfig(
-      pickRunnableConfigKeys(config),
-      run,
-      true,
-    ) as Promise<Result>;
-  }
-
-  /**
    * Streams a run of the graph without the wrapper.
    *
    * @param isChecked Whether the input and the context were checked. LangGraph then does not check them again with the
@@ -150,6 +125,18 @@ export function showOnly<Fields extends object>(fields: Fields, channels: readon
   return { ...fields, streamChannels: [...channels] };
 }
 
+/**
+ * The fields of a compiled graph whose nodes write without a check by the schema of the state, for which LangGraph makes
+ * two copies of the schema for each write: a fifth of a short run. Use it for nodes that write what they have checked.
+ * The compiled graph itself must not be run.
+ */
+export function withoutWriteCheck<Fields extends { builder: object }>(compiled: Fields): Fields {
+  const fields = { ...compiled };
+  // The writers look up the schema in the graph that was compiled. If the name changes, they check again.
+  compiled.builder = Object.create(compiled.builder, { _schemaRuntimeDefinition: { value: undefined } });
+  return fields;
+}
+
 /** LangGraph adds the config of the async context to the options when a run begins, and a client's keys can be in it. */
 function withoutForgedContext<Chunks extends AsyncGenerator>(chunks: Chunks): Chunks {
   const context = AsyncLocalStorageProviderSingleton.getRunnableConfig();
@@ -158,16 +145,4 @@ function withoutForgedContext<Chunks extends AsyncGenerator>(chunks: Chunks): Ch
   const next = chunks.next.bind(chunks);
   chunks.next = () => AsyncLocalStorageProviderSingleton.runWithConfig(own, next, true);
   return chunks;
-}
-
-/** The last state of a run, with its interrupts. */
-async function lastState(chunks: AsyncIterable<unknown>): Promise<unknown> {
-  const interrupts: unknown[] = [];
-  let state: unknown;
-  for await (const chunk of chunks) {
-    if (isInterrupted(chunk)) interrupts.push(...chunk[INTERRUPT]);
-    else state = chunk;
-  }
-  if (interrupts.length === 0) return state;
-  return { ...(isRecord(state) && state), [INTERRUPT]: interrupts };
 }

@@ -1,10 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { RunnableLambda } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import {
   Annotation,
   type BaseChannel,
-  interrupt,
   MemorySaver,
   MessagesAnnotation,
   START,
@@ -37,10 +35,6 @@ class Watched extends WrappableGraph<Values, Partial<Values>, Channels, unknown,
   }
 
   isTrusted = false;
-
-  ended(input: unknown, options: RunConfigOf<Watched> = {}): Promise<unknown> {
-    return this.runToEnd(input as never, options);
-  }
 
   copied(): this {
     return this.copy();
@@ -119,31 +113,6 @@ describe("a channel that is not shown", () => {
   });
 });
 
-describe("a run to its end", () => {
-  const ask = () => new Watched(oneNode(() => interrupt("sure?"), new MemorySaver()) as never);
-
-  it("returns what LangGraph's `invoke` returns", async () => {
-    const textsOf = (state: unknown) => (state as Values).messages.map(({ text }) => text);
-    const given = say("hi") as never;
-    expect(textsOf(await build().ended(given))).toEqual(textsOf(await build().invoke(given)));
-    const asked = await ask().ended(given, inThread);
-    expect(asked).toMatchObject({ __interrupt__: [{ value: "sure?" }] });
-    expect(Object.keys(Object(asked))).toEqual(Object.keys(Object(await ask().invoke(given, inThread))));
-  });
-
-  it("reads no stream, unless something can abort it or another run is around it", async () => {
-    const graph = build();
-    const stream = vi.spyOn(graph, "stream");
-    const given = say("hi");
-    await graph.ended(given);
-    expect(stream).not.toHaveBeenCalled();
-    await graph.ended(given, { signal: new AbortController().signal });
-    await graph.ended(given, { timeout: 10_000 });
-    await RunnableLambda.from(() => graph.ended(given).then(() => "done")).invoke("");
-    expect(stream).toHaveBeenCalledTimes(3);
-  });
-});
-
 it("the input of a run that was checked is not checked again", async () => {
   const check = vi.spyOn(StateSchema.prototype, "validateInput");
   const compiled = new StateGraph(new StateSchema({ count: z.number() }))
@@ -151,9 +120,9 @@ it("the input of a run that was checked is not checked again", async () => {
     .addEdge(START, "node")
     .compile();
   const graph = new Watched(compiled as never);
-  await graph.ended({ count: 1 });
+  await graph.invoke({ count: 1 } as never);
   const before = check.mock.calls.length;
   graph.isTrusted = true;
-  await graph.ended({ count: 1 });
+  await graph.invoke({ count: 1 } as never);
   expect(check.mock.calls.length - before).toBe(before - 1);
 });

@@ -1,7 +1,6 @@
 /** The classes of messages that `messageSerializer` reads and writes by itself, and the fields that they have. */
 
 import { isPlainObject } from "../../shared/is-plain-object.js";
-import { type CreateUsual, learnUsual } from "./usual-messages.js";
 
 /** What LangGraph stores of an object of LangChain: the name of its class, and the arguments of its constructor. */
 export interface MessageRecord {
@@ -13,8 +12,6 @@ export interface MessageRecord {
 
 export interface MessageClass {
   readonly create: new (fields: Record<string, unknown>) => object;
-  /** Makes the same message in less time. */
-  readonly createUsual: CreateUsual;
   /** The method that LangGraph's serializer would call. A message with another one is written by LangGraph. */
   readonly toJSON: unknown;
   /** The stored JSON of a message up to its first field. */
@@ -115,7 +112,6 @@ export function learnClasses(messages: readonly unknown[], snapshot: unknown): M
     const create = constructorOf<MessageClass["create"]>(message);
     const messageClass = {
       create,
-      createUsual: learnUsual(name, create, message.lc_kwargs),
       toJSON: message.toJSON,
       head: `{"lc":1,"type":"constructor","id":${JSON.stringify(id)},"kwargs":{`,
       ...namesOf(Object.keys({ ...FIELDS[name], ...BLOCKS }), RENAMED_IN[name] ?? RENAMED),

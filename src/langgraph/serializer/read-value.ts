@@ -78,7 +78,7 @@ function readMessage(record: Record<string, unknown>, classes: MessageClasses): 
   const messageClass = classes.byName.get(id[2]);
   if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
   const fields = readKwargs(kwargs, messageClass);
-  return fields && (messageClass.createUsual(fields) ?? new messageClass.create(fields));
+  return fields && new messageClass.create(fields);
 }
 
 /** The fields of a message. Most have them under their stored names, and then no other object is made. */

@@ -3,11 +3,7 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
-import {
-  isStreamedByLangChain,
-  STREAMING_METHODS,
-  streamPlainly,
-} from "../../langgraph/streaming-methods.js";
+import { STREAMING_METHODS } from "../../langgraph/streaming-methods.js";
 import { withModelErrors } from "../failure/model-failure.js";
 import { catchGeminiResponse } from "../models/clients/catch-gemini-response.js";
 import { sendToGoogle } from "../models/clients/google-model.js";
@@ -63,7 +59,6 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
       if (name === "_streamResponseChunks") return chunks;
       // The guard also handles a model that does not stream.
       if (name === "disableStreaming") return false;
-      if (name === "stream" && isStreamedByLangChain(target)) return streamPlainly;
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;
     },
