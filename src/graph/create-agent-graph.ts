@@ -4,6 +4,7 @@ import { createCallPolicy } from "../nodes/approval/call-policy.js";
 import { formatTools } from "../nodes/format/format-request.js";
 import { createTakeMessages } from "../nodes/inbox/take-messages.js";
 import { recursionLimitFor } from "../nodes/run/superstep-budget.js";
+import { createSummaryPolicy } from "../nodes/summary/summarize.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/provider-tools.js";
 import { checkTools, returnsDirectly, toolName } from "../settings/check-tools.js";
@@ -21,7 +22,6 @@ import type {
   StateUpdateOf,
 } from "../settings/schemas/schema-types.js";
 import type { SettingsOptions } from "../settings/settings.js";
-import { createSummaryPolicy } from "../settings/summary-policy.js";
 import { readToolChoice } from "../settings/tool-choice.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./build-state-graph.js";

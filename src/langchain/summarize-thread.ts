@@ -1,4 +1,4 @@
-/** Summaries of a LangChain agent's thread, by the node of `createAgentGraph` that makes them. */
+/** Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { ReducedValue } from "@langchain/langgraph";
@@ -11,7 +11,7 @@ import { emitEvent } from "../nodes/run/agent-event.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../nodes/run/agent-state.js";
 import { missingStore } from "../nodes/run/missing-service.js";
 import { findReturned } from "../nodes/summary/returned-messages.js";
-import { createSummarizeNode } from "../nodes/summary/summarize.js";
+import { summarizeHistory } from "../nodes/summary/summarize-history.js";
 import { shouldSummarize } from "../nodes/summary/summary-due.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { cachedCreateModel } from "../providers/models/cached-create-model.js";
@@ -88,18 +88,21 @@ export function createSummarizer(
     };
     const state = { messages: request.messages, summaryAttempt: attempt };
     if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
-    const summarize = createSummarizeNode({
-      resolveSummaryModel: async () => {
-        if (summaryModel === undefined) return asked;
-        return typeof summaryModel === "string" ? createModel(summaryModel) : summaryModel;
+    return summarizeHistory(
+      { messages: [...stored], summaryAttempt: attempt },
+      {
+        policy,
+        wording,
+        timeoutMs: settings.summaryTimeoutMs,
+        maxStreamFallbackAttempts,
+        coveredMessages,
+        resolveModel: async () => {
+          if (summaryModel === undefined) return asked;
+          return typeof summaryModel === "string" ? createModel(summaryModel) : summaryModel;
+        },
       },
-      summaryPolicy: async () => policy,
-      summaryWording: wording,
-      summaryTimeoutMs: settings.summaryTimeoutMs,
-      maxStreamFallbackAttempts,
-      coveredMessages,
-    });
-    return summarize({ messages: [...stored], summaryAttempt: attempt }, config);
+      config,
+    );
   };
 }
 

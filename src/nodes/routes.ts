@@ -5,7 +5,6 @@ import { type UnansweredCall, unansweredCalls } from "../history/calls/open-call
 import type { GivenMessages } from "../middleware/run-agent-middleware.js";
 import { type LoopLimits, resolveLimits } from "../settings/loop-limits.js";
 import type { RunContext } from "../settings/run-context.js";
-import type { SummaryPolicyOf } from "../settings/summary-policy.js";
 import type { CallPolicy } from "./approval/call-policy.js";
 import { mayHaveLeftovers } from "./recovery/leftovers.js";
 import { type AgentState, turnOf } from "./run/agent-state.js";
@@ -13,6 +12,7 @@ import { isThreadUsedUp } from "./run/budgets.js";
 import { positionIn } from "./run/model-chain.js";
 import { runInputsOf } from "./run/run-handle.js";
 import { STEPS_OF_A_SUMMARY, stepsAfter } from "./run/superstep-budget.js";
+import type { SummaryPolicyOf } from "./summary/summarize.js";
 import { shouldSummarize } from "./summary/summary-due.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;

@@ -8,6 +8,7 @@ import { z } from "zod/v4";
 import { DECISION_TYPES, type DecisionType } from "../../settings/require-approval.js";
 import { isRecord } from "../../shared/is-record.js";
 import { listWithOr } from "../../shared/list-with-or.js";
+import { problemText } from "../recovery/asked-calls.js";
 import { isToolTask, type ToolTask } from "../tools/tool-task.js";
 import type { ApprovalRule } from "./approval-rules.js";
 
@@ -84,7 +85,7 @@ export function approvalRequest(
     id: call.id,
     name: call.name,
     args,
-    description: `${description ?? `The assistant wants to call \`${call.name}\`.`}${refusalText(problem)}`,
+    description: `${description ?? `The assistant wants to call \`${call.name}\`.`}${problemText(problem)}`,
   }));
   const configs = tasks.map(({ call }) => reviewConfig(call.name, ruleFor(call.name)));
   return {
@@ -96,11 +97,6 @@ export function approvalRequest(
   };
 }
 
-/** Chat UIs show the description but not `problem`. */
-function refusalText(problem: string | undefined): string {
-  return problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
-}
-
 function reviewConfig(name: string, { allowedDecisions, argsJsonSchema }: ApprovalRule): ReviewConfig {
   return {
     action_name: name,
@@ -109,39 +105,6 @@ function reviewConfig(name: string, { allowedDecisions, argsJsonSchema }: Approv
     allowedDecisions,
     ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
   };
-}
-
-const askedSchema = z.object({
-  value: z.object({
-    action_requests: z.array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        args: z.record(z.string(), z.unknown()),
-        description: z.string(),
-      }),
-    ),
-    problem: z.string().optional(),
-  }),
-});
-
-/** A call that a human was asked about. Its description does not end with the problem of a decision. */
-export type AskedCall = Pick<ActionRequest, "id" | "name" | "args" | "description">;
-
-/** The calls that pending interrupts ask about. Empty if they ask for something else. */
-export function askedCalls(interrupts: unknown): AskedCall[] {
-  return [interrupts].flat().flatMap((entry) => {
-    const { data } = askedSchema.safeParse(entry);
-    if (data === undefined) return [];
-    const { action_requests, problem } = data.value;
-    const ending = refusalText(problem);
-    return action_requests.map(({ description, ...asked }) => ({
-      ...asked,
-      description: description.endsWith(ending)
-        ? description.slice(0, description.length - ending.length)
-        : description,
-    }));
-  });
 }
 
 const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });

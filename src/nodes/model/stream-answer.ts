@@ -66,7 +66,7 @@ export async function streamAnswer(
     const parameters = { ...marks.parameters, ...request.parameters };
     const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
     isAsked = true;
-    const usage = createUsageCounter(model, toolTokens, config);
+    const usage = createUsageCounter(model, toolTokens, runRecordOf(config)?.tally);
     // What a middleware makes of the response was not paid for.
     const settling = settle && {
       settle: (whole: AIMessage) => {

@@ -22,10 +22,9 @@ import type { WatchedCheckpoints } from "../../langgraph/checkpoints/watch-check
 import { unwrapped } from "../../langgraph/state/swap-channel.js";
 import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
-import { type AskedCall, askedCalls } from "../approval/approval-request.js";
-import type { RunInputs } from "../run/run-inputs.js";
 import { readTokens } from "../run/run-tally.js";
 import { addUsage, isUsed, NO_USAGE, type ThreadUsage, threadUsageSchema } from "../run/thread-usage.js";
+import { type AskedCall, askedCalls } from "./asked-calls.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const CHECKPOINTS_TO_READ = 40;
@@ -74,17 +73,20 @@ export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boo
   );
 }
 
+/** What the runs before a new one left, and the input that it brings. */
+export interface EndedRuns {
+  readonly input: unknown;
+  readonly checkpoints: WatchedCheckpoints;
+  readonly ownState: Pick<OwnState, "keys">;
+}
+
 /**
  * The leftovers of all runs that ended since a run passed `patch`, the oldest first.
  *
  * @param isBeforePatch Whether the run of a checkpoint had still to look for leftovers.
  */
 export async function findLeftovers(
-  {
-    input,
-    checkpoints,
-    ownState: { keys },
-  }: Pick<RunInputs, "input" | "checkpoints"> & { readonly ownState: Pick<OwnState, "keys"> },
+  { input, checkpoints, ownState: { keys } }: EndedRuns,
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];

@@ -1,8 +1,9 @@
 import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { toJson } from "../../shared/to-json.js";
-import type { ApprovalTask, AskedCall } from "../approval/approval-request.js";
+import type { ApprovalTask } from "../approval/approval-request.js";
 import { type ToolTask, toolTasksOf } from "../tools/tool-task.js";
+import type { AskedCall } from "./asked-calls.js";
 import type { Remains } from "./recover-calls.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
-import type { AskedCall } from "../approval/approval-request.js";
+import type { AskedCall } from "./asked-calls.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** The finding for a call: the result of its tool, or the pending question to a human. */

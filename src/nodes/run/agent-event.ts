@@ -6,8 +6,16 @@ import type { PlaceholderCause } from "../../history/messages/result.js";
 import type { BrokenReason } from "../../providers/answer/stream-verdict.js";
 import type { DialectName } from "../../providers/dialects/dialects.js";
 import type { ClosingReason } from "./agent-state.js";
-import type { NearBudget } from "./budgets.js";
 import type { RunEndEvent } from "./run-end-event.js";
+
+/** A budget of a turn or of a thread. */
+export type BudgetLimit = Extract<ClosingReason, `max-${string}-per-${string}`>;
+
+export interface NearBudget {
+  readonly limit: BudgetLimit;
+  readonly used: number;
+  readonly max: number;
+}
 
 /** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
 export type AgentEvent =

@@ -1,7 +1,8 @@
 /** The budgets of a turn and of a thread: how much of each is used, and which of them are used up. */
 
 import type { LoopLimits } from "../../settings/loop-limits.js";
-import { type AgentState, type ClosingReason, type Turn, turnOf } from "./agent-state.js";
+import type { BudgetLimit, NearBudget } from "./agent-event.js";
+import { type AgentState, type Turn, turnOf } from "./agent-state.js";
 import { NO_USAGE, type ThreadUsage } from "./thread-usage.js";
 
 /** What has been used so far. */
@@ -11,7 +12,7 @@ export interface Spending {
 }
 
 interface Budget {
-  readonly limit: Extract<ClosingReason, `max-${string}-per-${string}`>;
+  readonly limit: BudgetLimit;
   readonly setting: keyof LoopLimits;
   readonly used: (spending: Spending) => number;
 }
@@ -34,20 +35,12 @@ const BUDGETS = [
   },
 ] as const satisfies readonly Budget[];
 
-export type BudgetLimit = (typeof BUDGETS)[number]["limit"];
-
 /** The share of a budget from which clients are warned. */
 const NEAR = 0.8;
 
 /** The first budget that is used up. */
 export function usedUpBudget(spending: Spending, limits: LoopLimits): BudgetLimit | undefined {
   return BUDGETS.find(({ setting, used }) => used(spending) >= limits[setting])?.limit;
-}
-
-export interface NearBudget {
-  readonly limit: BudgetLimit;
-  readonly used: number;
-  readonly max: number;
 }
 
 /** The budgets of which most is used, without those that closed the turn or that the turn has a warning of. */

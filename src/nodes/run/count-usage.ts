@@ -1,10 +1,8 @@
 import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { countTokens } from "../../history/long-threads/count-tokens.js";
 import { isAIMessage } from "../../history/messages/call.js";
 import { identityOf } from "../../providers/dialects/dialect-of.js";
-import { runRecordOf } from "./run-handle.js";
-import { readTokens } from "./run-tally.js";
+import { type RunTally, readTokens } from "./run-tally.js";
 
 /** Counts the tokens of the requests to one model for its run. */
 export interface UsageCounter {
@@ -20,9 +18,13 @@ export interface UsageCounter {
  * The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
  *
  * @param toolTokens The tokens of the tools' schemas, which are part of each request.
+ * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.
  */
-export function createUsageCounter(model: object, toolTokens: number, config: RunnableConfig): UsageCounter {
-  const tally = runRecordOf(config)?.tally;
+export function createUsageCounter(
+  model: object,
+  toolTokens: number,
+  tally: RunTally | undefined,
+): UsageCounter {
   const name = nameOf(model);
   let sent = 0;
   const add = (reported: unknown, response: number): void => {

@@ -1,31 +1,18 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage } from "@langchain/core/messages";
+/** The node that summarises a history that became too long. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { countTokens } from "../../history/long-threads/count-tokens.js";
-import { coverPlan } from "../../history/long-threads/cover-plan.js";
-import { safeCuts } from "../../history/long-threads/find-safe-cutoff.js";
-import { measureInput, sumTokens } from "../../history/long-threads/measure-input.js";
-import {
-  planSummary,
-  type SummaryPlan,
-  type SummaryPolicy,
-  TARGET,
-} from "../../history/long-threads/plan-summary.js";
-import { type Coverage, createSummary } from "../../history/messages/summary.js";
-import { toPlain } from "../../history/messages/to-plain.js";
-import { budgetOf } from "../../settings/input-budget.js";
+import { countTextTokens } from "../../history/long-threads/count-tokens.js";
+import type { SummaryPolicy } from "../../history/long-threads/plan-summary.js";
+import type { Coverage } from "../../history/messages/summary.js";
 import type { RunContext } from "../../settings/run-context.js";
-import type { SummaryPolicyOf } from "../../settings/summary-policy.js";
-import { isError } from "../../shared/is-error.js";
-import { emitEvent } from "../run/agent-event.js";
+import type { Settings } from "../../settings/settings.js";
+import { budgetFor, countToolTokens } from "../../settings/summary-policy.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../run/agent-state.js";
 import { positionIn } from "../run/model-chain.js";
 import { runRecordOf } from "../run/run-handle.js";
-import { NO_USAGE } from "../run/thread-usage.js";
-import { archiveMessages } from "./archive.js";
-import { turnsToWait } from "./summary-due.js";
+import { summarizeHistory } from "./summarize-history.js";
 import type { SummaryWording } from "./summary-prompts.js";
-import { mostMessages, type SummaryWriter, writeSummary } from "./write-summary.js";
 
 export interface SummarizeNodeOptions {
   /**
@@ -41,10 +28,6 @@ export interface SummarizeNodeOptions {
   readonly coveredMessages: Coverage["kind"];
 }
 
-/**
- * Replaces the earlier part of the history by one summary. If that fails for any reason, the history stays unchanged,
- * an event says so, and the run continues.
- */
 export function createSummarizeNode(options: SummarizeNodeOptions) {
   return async function summarize(
     state: AgentState,
@@ -52,88 +35,77 @@ export function createSummarizeNode(options: SummarizeNodeOptions) {
   ): Promise<AgentUpdate> {
     const context = config.context ?? {};
     const position = positionIn(turnOf(state), context.model);
-    const policy = await options.summaryPolicy(context, position);
-    const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
-    const due = planSummary(state.messages, policy);
-    if (due === undefined) return { summaryAttempt: attempt };
-    const { failures = 0 } = state.summaryAttempt ?? {};
-    const tally = runRecordOf(config)?.tally;
-    const tokensBefore = tally?.tokens ?? 0;
-    const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
-    try {
-      const model = await options.resolveSummaryModel(context.model, position);
-      const writer: SummaryWriter = {
-        model,
+    return summarizeHistory(
+      state,
+      {
+        policy: await options.summaryPolicy(context, position),
         wording: options.summaryWording,
         timeoutMs: options.summaryTimeoutMs,
-        // A summariser that failed before is asked once.
-        maxFallbackAttempts: failures > 0 ? 0 : options.maxStreamFallbackAttempts,
-        tokensPerStep: tokensPerStep(policy, model),
-        mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
-      };
-      const plan = firstPart(due, mostMessages(writer));
-      const text = await writeSummary(plan, writer, config);
-      const coverage = coverPlan(plan, state.messages, options.coveredMessages);
-      if (coverage.kind === "archive") await archive(coverage, state.messages, config);
-      const summary = createSummary(text, coverage);
-      const before = sumTokens([...plan.summaries, ...plan.lateResults, ...plan.covered]);
-      const tokensSaved = before - countTokens(summary);
-      emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved });
-      const summaryAttempt = { ...attempt, tokens: attempt.tokens - tokensSaved };
-      // A plain object: LangGraph would show a message instance in the chat stream.
-      return { messages: [toPlain(summary)], summaryAttempt, ...cost() };
-    } catch (error) {
-      if (config.signal?.aborted === true) throw error;
-      emitEvent(config, {
-        type: "summary-failed",
-        reason: isError(error) ? error.message : String(error),
-        retryAfterTurns: turnsToWait(failures + 1),
-      });
-      return { summaryAttempt: { ...attempt, failures: failures + 1 }, ...cost() };
-    }
+        maxStreamFallbackAttempts: options.maxStreamFallbackAttempts,
+        coveredMessages: options.coveredMessages,
+        resolveModel: () => options.resolveSummaryModel(context.model, position),
+        tally: runRecordOf(config)?.tally,
+      },
+      config,
+    );
   };
 }
 
-/** A summary that failed was paid for too. */
-function costUpdate(state: AgentState, tokens: number): AgentUpdate {
-  if (tokens === 0) return {};
-  const turn = turnOf(state);
-  return {
-    turn: { ...turn, tokens: (turn.tokens ?? 0) + tokens },
-    threadUsage: { ...NO_USAGE, tokens },
+/** The settings of a graph that make up its policy. The context of a run has precedence over them. */
+export type SummarySettings = Pick<
+  Settings,
+  | "systemPrompt"
+  | "maxToolCallsFromHistory"
+  | "maxTokensBeforeSummary"
+  | "maxMessagesBeforeSummary"
+  | "messagesToKeep"
+  | "tokensToKeep"
+>;
+
+/**
+ * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
+ * long. Then the limit gets smaller. A position above 0 is that of the fallback model that the turn has come to.
+ */
+export type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
+
+type ResolveModel = (name: string | undefined, position?: number) => Promise<BaseChatModel>;
+
+/** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
+export function createSummaryPolicy(
+  settings: SummarySettings,
+  tools: readonly BindToolsInput[],
+  resolveModel: ResolveModel,
+): SummaryPolicyOf {
+  const toolTokens = countToolTokens(tools);
+  const modelOf = rememberModels(resolveModel);
+  return async (context, position = 0) => {
+    // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
+    const keeps = context.messagesToKeep !== undefined || context.tokensToKeep !== undefined;
+    return {
+      maxTokens: budgetFor(
+        await modelOf(context.model, position),
+        context.maxTokensBeforeSummary ?? settings.maxTokensBeforeSummary,
+      ),
+      maxMessages: context.maxMessagesBeforeSummary ?? settings.maxMessagesBeforeSummary,
+      messagesToKeep: context.messagesToKeep ?? settings.messagesToKeep,
+      tokensToKeep: keeps ? context.tokensToKeep : settings.tokensToKeep,
+      maxToolCalls: context.maxToolCallsFromHistory ?? settings.maxToolCallsFromHistory,
+      toolTokens,
+      promptTokens: countTextTokens(context.systemPrompt ?? settings.systemPrompt ?? ""),
+    };
   };
 }
 
-/** What a summariser reads at a time, even if the thread has a small budget. */
-const USUAL_TOKENS_PER_STEP = 4_000;
-/** What any model can read at a time. */
-const LEAST_TOKENS_PER_STEP = 400;
-
-/** The summariser may have a smaller window than the model of the run. */
-function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
-  const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
-  return Math.max(Math.min(wanted, budgetOf(model) ?? wanted), LEAST_TOKENS_PER_STEP);
-}
-
-/** The plan for the oldest messages. The next summary covers the others. */
-function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
-  if (plan.covered.length <= most) return plan;
-  const end = safeCuts(plan.covered).lastIndexOf(true, most);
-  return end > 0 ? { ...plan, covered: plan.covered.slice(0, end) } : plan;
-}
-
-async function archive(
-  coverage: Coverage,
-  history: readonly BaseMessage[],
-  { store, configurable }: LangGraphRunnableConfig,
-): Promise<void> {
-  const threadId: unknown = configurable?.["thread_id"];
-  if (store === undefined || typeof threadId !== "string") {
-    throw new Error('`coveredMessages: "archive"` needs a store and a thread');
-  }
-  const covered = new Set(coverage.messages);
-  // The store is written first. If the process dies before the state is written, the next attempt writes the same
-  // again.
-  const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
-  await archiveMessages(store, threadId, leaving);
+/** Remembers each model, so that it is not made at each step only to read its input window. */
+function rememberModels(
+  resolveModel: ResolveModel,
+): (name: string | undefined, position: number) => Promise<BaseChatModel | undefined> {
+  const known = new Map<string | number | undefined, BaseChatModel>();
+  return async (name, position) => {
+    const key = position === 0 ? name : position;
+    // If the model cannot be made, the model node reports it when it asks the model.
+    const model = known.get(key) ?? (await resolveModel(name, position).catch(() => undefined));
+    if (model !== undefined) known.set(key, model);
+    return model;
+  };
 }

@@ -14,6 +14,7 @@ import type { StreamGuardOptions } from "../../providers/answer/stream-guard.js"
 import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/bounds/shorten-message.js";
 import { createUsageCounter } from "../run/count-usage.js";
+import type { RunTally } from "../run/run-tally.js";
 import { withDeadline } from "../run/with-deadline.js";
 import { withAgentType } from "../telemetry/agent-type.js";
 import type { SummaryWording } from "./summary-prompts.js";
@@ -28,6 +29,8 @@ export interface SummaryWriter {
   readonly timeoutMs: number;
   /** How often a response that is empty, cut off or lost is requested again. */
   readonly maxFallbackAttempts: number;
+  /** The tally of the run, which counts what the summary costs. */
+  readonly tally: RunTally | undefined;
 }
 
 /** LangGraph does not show the tokens of a model with this tag in the chat stream. */
@@ -115,11 +118,11 @@ function shortenBoth(message: BaseMessage, tokens: number): BaseMessage {
 
 async function askSummariser(
   request: string,
-  { model, wording, timeoutMs, maxFallbackAttempts }: SummaryWriter,
+  { model, wording, timeoutMs, maxFallbackAttempts, tally }: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
-  const counter = createUsageCounter(model, 0, config);
+  const counter = createUsageCounter(model, 0, tally);
   counter.begin(sumTokens(messages));
   const guard: StreamGuardOptions = {
     wants: "whole-text",

@@ -1,12 +1,8 @@
 import { normalizeHitlInterruptPayload } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
-import {
-  approvalRequest,
-  askedCalls,
-  type Decision,
-  readAnswer,
-} from "../../../src/nodes/approval/approval-request.js";
+import { approvalRequest, type Decision, readAnswer } from "../../../src/nodes/approval/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../../src/nodes/approval/approval-rules.js";
+import { askedCalls } from "../../../src/nodes/recovery/asked-calls.js";
 import type { ToolTask } from "../../../src/nodes/tools/tool-task.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
