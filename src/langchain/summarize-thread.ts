@@ -16,14 +16,13 @@ import { shouldSummarize } from "../nodes/summary/summary-due.js";
 import { summaryWording } from "../nodes/summary/summary-prompts.js";
 import { cachedCreateModel } from "../providers/models/cached-create-model.js";
 import { checkSettings } from "../settings/rule.js";
-import type { Settings, SettingsOptions } from "../settings/settings.js";
 import { budgetFor } from "../settings/summary-policy.js";
-import { SUMMARY_SETTINGS } from "../settings/summary-settings.js";
+import { SUMMARY_SETTINGS, type SummaryOptions, type SummarySettings } from "../settings/summary-settings.js";
 import { type AgentRequest, resolved, toolTokensOf } from "./ask-model.js";
 import { configOf, type HookRuntime, threadIdOf } from "./runtime.js";
 
 /** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
-export type TetherSummaryOptions = Pick<SettingsOptions, keyof typeof SUMMARY_SETTINGS>;
+export type TetherSummaryOptions = SummaryOptions;
 
 /** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
 export const ATTEMPT_KEY = "_tetherSummary";
@@ -129,7 +128,7 @@ function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[
   return stored.every(({ id }) => ids.has(id));
 }
 
-function withDefaults(options: TetherSummaryOptions): Pick<Settings, keyof typeof SUMMARY_SETTINGS> {
+function withDefaults(options: TetherSummaryOptions): SummarySettings {
   const defaults = Object.entries(SUMMARY_SETTINGS).map(([name, row]) => [name, row.default]);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries([...defaults, ...given]);

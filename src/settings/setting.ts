@@ -23,3 +23,12 @@ export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Sche
 }
 
 export type SettingsTable = Readonly<Record<string, Setting>>;
+
+export type ValueOf<Row extends Setting> = z.output<Row["schema"]>;
+
+/** The value of a row in the settings, where a row that was left out has its default. */
+export type ValueIn<Row extends Setting> = Row extends { readonly required: true }
+  ? ValueOf<Row>
+  : Row["default"] extends undefined
+    ? ValueOf<Row> | undefined
+    : ValueOf<Row>;

@@ -5,7 +5,7 @@ import { MODEL_SETTINGS } from "./model-settings.js";
 import type { Rule } from "./rule.js";
 import { SCHEMA_SETTINGS } from "./schemas/schema-settings.js";
 import { SERVICE_SETTINGS } from "./service-settings.js";
-import type { Setting } from "./setting.js";
+import type { Setting, ValueIn, ValueOf } from "./setting.js";
 import { SUMMARY_SETTINGS } from "./summary-settings.js";
 import { TOOL_SETTINGS } from "./tool-settings.js";
 import { TURN_SETTINGS } from "./turn-settings.js";
@@ -37,7 +37,6 @@ export type NamesWith<Field> = {
 type RequiredName = NamesWith<{ readonly required: true }>;
 type PerRunName = NamesWith<{ readonly perRun: true | Rule }>;
 
-type ValueOf<Row extends Setting> = z.output<Row["schema"]>;
 type RunSchemaOf<Row extends Setting> = Row extends { readonly perRun: Rule<infer Schema> }
   ? Schema
   : Row["schema"];
@@ -52,13 +51,7 @@ export type SettingsOptions = {
 };
 
 /** The options with their defaults. */
-export type Settings = {
-  readonly [Name in SettingName]: Table[Name] extends { readonly required: true }
-    ? ValueOf<Table[Name]>
-    : Table[Name]["default"] extends undefined
-      ? ValueOf<Table[Name]> | undefined
-      : ValueOf<Table[Name]>;
-};
+export type Settings = { readonly [Name in SettingName]: ValueIn<Table[Name]> };
 
 type RunRows = Pick<Table, PerRunName>;
 

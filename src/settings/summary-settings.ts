@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { z } from "zod/v4";
 import { readNumber, readText } from "./environment-text.js";
 import { countFrom, milliseconds, oneOf, text } from "./rule.js";
-import type { SettingsTable } from "./setting.js";
+import type { SettingsTable, ValueIn, ValueOf } from "./setting.js";
 
 export const SUMMARY_LANGUAGES = ["en", "zh"] as const;
 export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
@@ -101,3 +101,10 @@ export const SUMMARY_SETTINGS = {
     env: { name: "COVERED_MESSAGES", read: readText },
   },
 } as const satisfies SettingsTable;
+
+type Table = typeof SUMMARY_SETTINGS;
+
+/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+export type SummaryOptions = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined };
+/** The same with their defaults. */
+export type SummarySettings = { readonly [Name in keyof Table]: ValueIn<Table[Name]> };
