@@ -60,7 +60,6 @@ export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 /** Short, because each bundle has all sources: the path of the page on GitHub. */
 export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
 export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-export const documented = (text: string, source: string): Rule => ({ text, grade: "documented", source });
 /** Rules in our own words, shared by all dialects: no provider has stated them. */
 export function inferred<const Name extends keyof typeof INFERRED>(
   ...names: readonly Name[]

@@ -1,10 +1,6 @@
 /** The schemas that a user of the library can give for own keys, and the types of the values. */
 
-import type {
-  InferInteropZodInput,
-  InferInteropZodOutput,
-  InteropZodObject,
-} from "@langchain/core/utils/types";
+import type { InferInteropZodInput, InteropZodObject } from "@langchain/core/utils/types";
 import type { AnyStateSchema, ExtractStateType, ExtractUpdateType } from "@langchain/langgraph";
 
 /** A zod object, or LangGraph's `StateSchema`. */
@@ -20,9 +16,6 @@ export type StateUpdateOf<Schema> = Schema extends OwnStateSchema
   : NoKeys;
 /** The own keys of the context as a caller passes them. */
 export type ContextOf<Schema> = Schema extends OwnContextSchema ? InferInteropZodInput<Schema> : NoKeys;
-/** The own keys of the context as tools see them, with the defaults of the schema. */
-export type ToolContextOf<Schema> = Schema extends OwnContextSchema ? InferInteropZodOutput<Schema> : NoKeys;
-
 /** No own keys. */
 // biome-ignore lint/complexity/noBannedTypes: An intersection with this type changes nothing, unlike a record.
 export type NoKeys = {};
