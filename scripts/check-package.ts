@@ -18,7 +18,13 @@ import { checkTypes } from "./check-package/check-types.js";
 import { installConsumer } from "./check-package/install-consumer.js";
 import { packLibrary } from "./check-package/pack-library.js";
 import { readReadme } from "./check-package/read-readme.js";
-import { checkHistoryAlone, requireExample, runExample, runHistory } from "./check-package/run-example.js";
+import {
+  checkHistoryAlone,
+  checkOldestZod,
+  requireExample,
+  runExample,
+  runHistory,
+} from "./check-package/run-example.js";
 import { createSizes, formatBytes } from "./check-package/sizes.js";
 import { checkWithAttw, checkWithPublint } from "./check-package/tools.js";
 
@@ -48,6 +54,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("the program langgraph-tether", () => checkCommand(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));
+  await open("with the oldest zod", () => checkOldestZod(consumer, readme));
 
   sizes.print();
   console.log(

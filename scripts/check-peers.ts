@@ -1,8 +1,8 @@
 /**
- * Checks the peer range of LangGraph and LangChain core: `npm run check:peers`. It installs the oldest versions that
- * `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of what
- * LangGraph does not promise, of the graph, and of a second copy of LangChain. The second copy is another version.
- * `--pins` runs the first ones alone. It ends with 1 where a test fails.
+ * Checks the peer ranges of LangGraph, of LangChain and of its core: `npm run check:peers`. It installs the oldest versions
+ * that `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of
+ * what LangGraph does not promise, of the graph, of the middleware, and of a second copy of LangChain. The second copy is
+ * another version. `--pins` runs the first ones alone. It ends with 1 where a test fails.
  */
 
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
-const PEERS = ["@langchain/langgraph", "@langchain/core"] as const;
+const PEERS = ["@langchain/langgraph", "@langchain/core", "langchain"] as const;
 const SECOND_CORE = { name: "second-core", version: "1.1.0" } as const;
 const PINS = ["test/langgraph"];
 const COPIED = [
@@ -82,7 +82,9 @@ async function assertInstalled(folder: string, versions: Versions): Promise<void
 
 // `test/support/second-copy.ts` reads it.
 process.env["SECOND_CORE"] = SECOND_CORE.name;
-const tests = process.argv.includes("--pins") ? PINS : [...PINS, "test/graph", "test/copies"];
+const tests = process.argv.includes("--pins")
+  ? PINS
+  : [...PINS, "test/graph", "test/langchain", "test/copies"];
 const oldest = await oldestVersions();
 const newest = await newestVersions(oldest);
 await check(oldest, tests);

@@ -18,7 +18,7 @@ export interface Readme {
 
 export async function readReadme(): Promise<Readme> {
   const text = await readFile(join(REPOSITORY, "README.md"), "utf8");
-  const [, commands] = /^# in your project\n([\s\S]*?)```/m.exec(text) ?? [];
+  const [, commands] = /^# in your project.*\n([\s\S]*?)```/m.exec(text) ?? [];
   const [, file, example] = /Save this as `([^`]+)`[\s\S]*?```ts run\n([\s\S]*?)```/.exec(text) ?? [];
   if (commands === undefined)
     throw new BrokenDoorError("The README has no commands to install it (# in your project).");

@@ -1,9 +1,11 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Format, transform } from "esbuild";
 import { BrokenDoorError } from "./broken-door-error.js";
+import { checkProgram } from "./check-types.js";
 import { type Consumer, installConsumer } from "./install-consumer.js";
 import type { Readme } from "./read-readme.js";
+import { REPOSITORY } from "./run-command.js";
 import { withoutTopLevelAwait } from "./without-top-level-await.js";
 
 const HISTORY_EXAMPLE = `
@@ -19,6 +21,14 @@ export async function runExample(consumer: Consumer, readme: Readme): Promise<st
   await consumer.write(readme.file, readme.example);
   comparePrinted(await consumer.run(readme.file), readme.printed);
   return `${readme.file} prints \`${readme.printed.join("; ")}\``;
+}
+
+/** Runs and type-checks it with the oldest zod that is allowed, which has both versions of its interface. */
+export async function checkOldestZod(consumer: Consumer, readme: Readme): Promise<string> {
+  const { peerDependencies } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
+  const oldest = /\d+\.\d+\.\d+/.exec(peerDependencies.zod)?.[0];
+  await consumer.install(`zod@${oldest}`);
+  return `${oldest}: ${await runExample(consumer, readme)}; ${await checkProgram(consumer, "oldest-zod", readme.example)}`;
 }
 
 /** Runs it as CommonJS. */
