@@ -25,6 +25,8 @@ const COPIED = [
 
 type Versions = readonly string[];
 
+const byVersion = (one: string, other: string): number => one.localeCompare(other, "en", { numeric: true });
+
 /** The version that a range such as `^1.7.3` begins with. */
 async function oldestVersions(): Promise<Versions> {
   const { peerDependencies } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
@@ -42,8 +44,9 @@ async function newestVersions(oldest: Versions): Promise<Versions> {
       const found: unknown = JSON.parse(
         await runCommand(REPOSITORY, "npm", ["view", range, "version", "--json"]),
       );
-      const newest: unknown = [found].flat().at(-1);
-      if (typeof newest !== "string") throw new Error(`The registry has no \`${range}\`.`);
+      // The registry does not sort them.
+      const newest = [found].flat().map(String).toSorted(byVersion).at(-1);
+      if (newest === undefined) throw new Error(`The registry has no \`${range}\`.`);
       return newest;
     }),
   );
