@@ -1,6 +1,6 @@
 /**
  * Checks the package as its users get it: `npm run check:package`. It packs the library, installs the tarball into an
- * empty folder with the README's command, and tries every entry. It ends with code 1 at the first entry that does not
+ * empty project with the README's commands, and tries every entry. It ends with code 1 at the first entry that does not
  * work.
  */
 
@@ -18,22 +18,32 @@ import { checkTypes } from "./check-package/check-types.js";
 import { installConsumer } from "./check-package/install-consumer.js";
 import { packLibrary } from "./check-package/pack-library.js";
 import { readReadme } from "./check-package/read-readme.js";
-import { runExample, runHistory } from "./check-package/run-example.js";
+import {
+  checkHistoryAlone,
+  checkOldestZod,
+  requireExample,
+  runExample,
+  runHistory,
+} from "./check-package/run-example.js";
 import { createSizes, formatBytes } from "./check-package/sizes.js";
 import { checkWithAttw, checkWithPublint } from "./check-package/tools.js";
 
 async function checkPackage(folder: string): Promise<void> {
   const sizes = createSizes();
   const readme = await readReadme();
-  const library = await packLibrary(folder);
+  // The README's commands find the packed library in the folder of the clone, beside that of the project.
+  const library = await packLibrary(join(folder, "langgraph-tether"));
   await open("the packed files", () => checkPackedFiles(library.files));
   await open("publint", () => checkWithPublint(library.tarball));
   await open("attw", () => checkWithAttw(library.tarball));
 
-  const consumer = await installConsumer(join(folder, "consumer"), library.tarball, readme);
-  report(`npm install ${readme.packages.join(" ")}`, `${consumer.installed} packages`);
-  await open("the README's first example, imported", () => runExample(consumer, readme, "esm"));
-  await open("the README's first example, required", () => runExample(consumer, readme, "cjs"));
+  await open("langgraph-tether/history alone", () =>
+    checkHistoryAlone(join(folder, "alone"), library.tarball),
+  );
+  const consumer = await installConsumer(join(folder, "consumer"), readme.install);
+  report(readme.install.join(" && "), `${consumer.installed} packages`);
+  await open("the README's first example", () => runExample(consumer, readme));
+  await open("the README's first example, required", () => requireExample(consumer, readme));
   await open("langgraph-tether/history, imported", () => runHistory(consumer, "esm"));
   await open("langgraph-tether/history, required", () => runHistory(consumer, "cjs"));
   await open("models without their package", () => checkMissingPackages(consumer));
@@ -44,6 +54,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("the program langgraph-tether", () => checkCommand(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));
+  await open("with the oldest zod", () => checkOldestZod(consumer, readme));
 
   sizes.print();
   console.log(

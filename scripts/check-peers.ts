@@ -1,8 +1,8 @@
 /**
- * Checks the peer range of LangGraph and LangChain core: `npm run check:peers`. It installs the oldest versions that
- * `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of what
- * LangGraph does not promise, of the graph, and of a second copy of LangChain. The second copy is another version.
- * `--pins` runs the first ones alone. It ends with 1 where a test fails.
+ * Checks the peer ranges of LangGraph, of LangChain and of its core: `npm run check:peers`. It installs the oldest versions
+ * that `package.json` allows, and the newest of the registry, each in a copy of the project, and runs there the tests of
+ * what LangGraph does not promise, of the graph, of the middleware, and of a second copy of LangChain. The second copy is
+ * another version. `--pins` runs the first ones alone. It ends with 1 where a test fails.
  */
 
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
-const PEERS = ["@langchain/langgraph", "@langchain/core"] as const;
+const PEERS = ["@langchain/langgraph", "@langchain/core", "langchain"] as const;
 const SECOND_CORE = { name: "second-core", version: "1.1.0" } as const;
 const PINS = ["test/langgraph"];
 const COPIED = [
@@ -24,6 +24,8 @@ const COPIED = [
 ];
 
 type Versions = readonly string[];
+
+const byVersion = (one: string, other: string): number => one.localeCompare(other, "en", { numeric: true });
 
 /** The version that a range such as `^1.7.3` begins with. */
 async function oldestVersions(): Promise<Versions> {
@@ -42,8 +44,9 @@ async function newestVersions(oldest: Versions): Promise<Versions> {
       const found: unknown = JSON.parse(
         await runCommand(REPOSITORY, "npm", ["view", range, "version", "--json"]),
       );
-      const newest: unknown = [found].flat().at(-1);
-      if (typeof newest !== "string") throw new Error(`The registry has no \`${range}\`.`);
+      // The registry does not sort them.
+      const newest = [found].flat().map(String).toSorted(byVersion).at(-1);
+      if (newest === undefined) throw new Error(`The registry has no \`${range}\`.`);
       return newest;
     }),
   );
@@ -82,7 +85,9 @@ async function assertInstalled(folder: string, versions: Versions): Promise<void
 
 // `test/support/second-copy.ts` reads it.
 process.env["SECOND_CORE"] = SECOND_CORE.name;
-const tests = process.argv.includes("--pins") ? PINS : [...PINS, "test/graph", "test/copies"];
+const tests = process.argv.includes("--pins")
+  ? PINS
+  : [...PINS, "test/graph", "test/langchain", "test/copies"];
 const oldest = await oldestVersions();
 const newest = await newestVersions(oldest);
 await check(oldest, tests);

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { TextOutput } from "./doctor/command/command-io.js";
 import { EXIT } from "./doctor/command/exit-codes.js";
-import { runCommandLine } from "./doctor/command/run-command-line.js";
+import { ONLY_GRAPH, runCommandLine } from "./doctor/command/run-command-line.js";
 
 const { stdin, stdout, stderr } = process;
 
@@ -61,6 +61,14 @@ async function main(): Promise<void> {
     // A second one does not wait.
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort();
+  });
+  // The code of the user's graph runs in this process. Node's own exit code would say that there are findings.
+  process.on("uncaughtException", (error) => {
+    const isServer = Object(error).syscall === "listen";
+    const text = isServer
+      ? `The file of your graph starts a server, which fails: ${error.message}. ${ONLY_GRAPH}\n`
+      : `${error?.stack ?? error}\n`;
+    stderr.write(text, () => process.exit(isServer ? EXIT.usage : EXIT.ownFault));
   });
   const code = await runCommandLine(process.argv.slice(2), {
     output,

@@ -1,9 +1,8 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readme } from "./read-readme.js";
 import { runCommand } from "./run-command.js";
 
-/** A folder in which the package is installed with its required peers and nothing else. */
+/** A project in which the package is installed. */
 export interface Consumer {
   readonly folder: string;
   /** How many packages npm installed. */
@@ -16,16 +15,15 @@ export interface Consumer {
   readonly run: (name: string) => Promise<readonly string[]>;
 }
 
-/** Installs the tarball into an empty folder, with the README's command. */
-export async function installConsumer(folder: string, tarball: string, readme: Readme): Promise<Consumer> {
+/** Makes an empty project, and runs these commands in it. */
+export async function installConsumer(folder: string, commands: readonly string[]): Promise<Consumer> {
   await mkdir(folder);
   // Without this file, npm would install into a parent folder that has one.
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
-  const [, ...peers] = readme.packages;
   const install = async (...packages: readonly string[]): Promise<void> => {
     await runCommand(folder, "npm", ["install", "--no-audit", "--no-fund", ...packages]);
   };
-  await install(tarball, ...peers);
+  for (const command of commands) await runCommand(folder, "sh", ["-c", command]);
   return {
     folder,
     install,

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./run-command.js";
 
@@ -11,10 +11,11 @@ export interface PackedLibrary {
   readonly unpackedBytes: number;
 }
 
-/** Builds and packs the library into a folder. */
+/** Builds and packs the library into a folder, with the README's command. */
 export async function packLibrary(folder: string): Promise<PackedLibrary> {
-  await runCommand(REPOSITORY, "npm", ["run", "build"]);
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  await mkdir(folder);
+  // What the build prints would be in the JSON.
+  const args = ["pack", "--json", "--foreground-scripts=false", "--pack-destination", folder];
   const described: unknown = JSON.parse(await runCommand(REPOSITORY, "npm", args));
   const [packed] = described as readonly {
     readonly filename: string;

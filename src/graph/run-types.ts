@@ -91,7 +91,10 @@ export interface RunOptions<Context = NoKeys> {
   readonly context?: (RunContext & Context) | undefined;
 }
 
-/** The overloads of LangChain's `batch`, with the input, the options and the result of `invoke`. */
+/**
+ * The overloads of LangChain's `batch`, with the input, the options and the result of `invoke`. A graph with a checkpointer
+ * needs a thread here too: one for all inputs, whose runs then follow one another, or a list of options with one for each.
+ */
 export interface Batch<Own = NoKeys, Update = NoKeys, Context = NoKeys> {
   (
     inputs: AgentInput<Update>[],

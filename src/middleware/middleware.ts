@@ -165,8 +165,14 @@ export function sortMiddleware(list: unknown): MiddlewareByKind {
   if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
   for (const [index, entry] of list.entries()) {
     if (isMiddleware(entry)) continue;
+    const setting = `middleware[${index}]`;
+    if (Object(entry)[LANGCHAIN_BRAND] === true)
+      throw new InvalidSettingError(
+        setting,
+        `\`${setting}\` is the middleware \`${Object(entry).name}\` of LangChain, which only agents of LangChain take. createAgentGraph takes what agentMiddleware, chatMiddleware and functionMiddleware make. To protect an agent of createAgent, give it \`tetherMiddleware()\` of langgraph-tether/langchain.`,
+      );
     const expectation = "made by agentMiddleware, chatMiddleware or functionMiddleware";
-    throw InvalidSettingError.expected(`middleware[${index}]`, expectation, entry);
+    throw InvalidSettingError.expected(setting, expectation, entry);
   }
   const middleware = list.filter(isMiddleware);
   return {
@@ -184,6 +190,9 @@ export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind)
     function: [...outer.function, ...inner.function],
   };
 }
+
+/** What `createMiddleware` of LangChain puts on all that it makes. */
+const LANGCHAIN_BRAND = Symbol.for("AgentMiddleware");
 
 const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat", "function"]);
 

@@ -90,6 +90,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["messageModifier", "systemPrompt"],
   ["checkpointSaver", "checkpointer"],
   ["interruptOn", "requireApproval"],
+  ["recursionLimit", "maxIterations"],
 ]);
 
 function unknownSetting(name: string, known: readonly string[]): InvalidSettingError {

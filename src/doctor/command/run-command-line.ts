@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { type InvalidSettingError, TetherError } from "../../errors.js";
+import { listWithOr } from "../../shared/list-with-or.js";
 import { reasonOf } from "../targets/reason-of.js";
 import { UsageError } from "../targets/usage-error.js";
 import type { CommandIo } from "./command-io.js";
@@ -6,11 +8,15 @@ import { runDoctor } from "./doctor-command.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { runExplain } from "./explain-command.js";
 import { helpText } from "./line/help.js";
+import { targetsOf } from "./line/options.js";
 import { asksForHelp, type CommandLine, commandOf, parseOptions } from "./line/parse-options.js";
 import { printable } from "./output/printable.js";
 import { runRepair } from "./repair-command.js";
 import { runSize } from "./size-command.js";
 import { runUndo } from "./undo-command.js";
+
+/** It is as far from `dist` as from the sources. */
+const PACKAGE = new URL("../../../package.json", import.meta.url);
 
 /**
  * Runs a command line to its end. Contract: never rejects.
@@ -21,7 +27,13 @@ import { runUndo } from "./undo-command.js";
 export async function runCommandLine(args: readonly string[], given: CommandIo): Promise<ExitCode> {
   const { output } = given;
   const io = { ...given, output: { ...output, write: (text: string) => output.write(printable(text)) } };
+  const serversBefore = countServers();
   try {
+    if (args[0] === "--version" || args[0] === "-v") {
+      const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
+      await io.output.write(`${version}\n`);
+      return EXIT.sound;
+    }
     const command = commandOf(args);
     if (command === undefined && args.length > 0 && !asksForHelp(args))
       throw new UsageError(`Expected a command first, got \`${args[0]}\`. See langgraph-tether --help.`);
@@ -41,8 +53,17 @@ export async function runCommandLine(args: readonly string[], given: CommandIo):
       `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${printable(stack)}\n`,
     );
     return EXIT.ownFault;
+  } finally {
+    if (countServers() > serversBefore)
+      await io.errors.write(`The file of your graph has started a server in this process. ${ONLY_GRAPH}\n`);
   }
 }
+
+export const ONLY_GRAPH = "Name a file with --graph that only exports the graph.";
+
+/** How many servers listen in this process. */
+const countServers = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap").length;
 
 /** A script that reads JSON gets JSON, also where the command line itself is wrong. */
 async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
@@ -63,7 +84,7 @@ function run(line: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [first] = operands;
   if (first !== undefined)
     throw new UsageError(
-      `\`${command}\` takes no \`${first}\`. Name the target with --url, --postgres, --sqlite or --file.`,
+      `\`${command}\` takes no \`${first}\`. Name the target with ${listWithOr(targetsOf(command).map((name) => `--${name}`))}.`,
     );
   if (command === "doctor") return runDoctor(options, io);
   return command === "repair" ? runRepair(options, io) : runSize(options, io);

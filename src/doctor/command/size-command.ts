@@ -27,7 +27,7 @@ export async function runSize(options: GivenOptions, io: CommandIo): Promise<Exi
   const { format = "text" } = options;
   const concurrency = concurrencyOf(options);
   const selection = selectionOf(options, io.now());
-  const store = await openTarget(targetOf(options, io), { ...io, canWrite: false, concurrency });
+  const store = await openTarget(targetOf(options, io, "size"), { ...io, canWrite: false, concurrency });
   try {
     const { measure } = store;
     if (measure === undefined)

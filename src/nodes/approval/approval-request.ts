@@ -109,21 +109,25 @@ function reviewConfig(name: string, { allowedDecisions, argsJsonSchema }: Approv
 
 const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
 
-/** LangChain's JavaScript spelling `editedAction` is accepted too, see `inOneSpelling`. */
-const decisionSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("approve") }),
-  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
-  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
-  z.strictObject({ type: z.literal("respond"), message: z.string() }),
-]);
-
 /**
  * - `approve`: runs the call unchanged.
  * - `edit`: runs the call with other arguments. The tool cannot change.
  * - `reject`: does not run the call. The model is told so, with the reason.
  * - `respond`: does not run the call. The text is its result.
  */
-export type Decision = z.infer<typeof decisionSchema>;
+export type Decision =
+  | { type: "approve" }
+  | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } }
+  | { type: "reject"; message?: string | undefined }
+  | { type: "respond"; message: string };
+
+/** LangChain's JavaScript spelling `editedAction` is accepted too, see `inOneSpelling`. */
+const decisionSchema: z.ZodType<Decision> = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("approve") }),
+  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
+  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+]);
 
 const answerSchema = z.strictObject({ decisions: z.array(decisionSchema).min(1) });
 

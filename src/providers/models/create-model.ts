@@ -93,16 +93,17 @@ export async function createModel(name: string, options: CreateModelOptions = {}
   }
 }
 
-function readKey(name: string, { keys }: ModelProvider, read: Read): string {
+function readKey(name: string, { keys, install }: ModelProvider, read: Read): string {
   for (const variable of keys) {
     const key = read(variable);
     if (key !== undefined) return key;
   }
   const [usual] = keys;
   if (usual === undefined) return "";
+  // Whether the package is there is not known before the model is made, and then the graph is in use.
   throw new InvalidModelError(
     name,
-    `The model \`${name}\` needs a key: set \`${usual}\` in the environment.`,
+    `The model \`${name}\` needs a key: set \`${usual}\` in the environment. It also needs its package: ${install}`,
   );
 }
 

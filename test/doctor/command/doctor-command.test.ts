@@ -27,7 +27,7 @@ describe("doctor", () => {
 
   2 of 4 threads have findings (2 errors, 0 warnings).
 
-  Show what a repair would do, and how to apply it:
+  Show what a repair would do:
     npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling 3-orphan
 `);
   });

@@ -212,24 +212,43 @@ describe("files of others", () => {
       additional_kwargs: { tool_calls: calls },
       tool_calls: [],
     });
-    const { folder, file } = await makeDatabase({ ...THREADS, "5-cut": [cut] });
-    const noisy = `process.stdout.write("noise\\n");\nconsole.log("noise");\nexport { graph } from ${JSON.stringify(GRAPH.replace(/:graph$/, ""))};\n`;
-    writeFileSync(join(folder, "noisy.mjs"), noisy);
-    const cli = join(import.meta.dirname, "../../../src/cli.ts");
-    const args = [
-      "--import",
-      "tsx",
-      cli,
-      "doctor",
-      "--sqlite",
-      join(folder, file),
-      "--graph",
-      `${join(folder, "noisy.mjs")}:graph`,
-    ];
-    const { stdout, stderr, status } = spawnSync(process.execPath, [...args, "--format", "json"], {
-      encoding: "utf8",
-    });
+    const { stdout, stderr, status } = await diagnoseWith(
+      'process.stdout.write("noise\\n");\nconsole.log("noise");',
+      { ...THREADS, "5-cut": [cut] },
+    );
     expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 5]);
     expect(stderr).toBe("noise\nnoise\n");
   });
+
+  it("that start a server when they are loaded are told of it after the report", async () => {
+    const { stdout, stderr, status } = await diagnoseWith(
+      'import { createServer } from "node:http";\ncreateServer().listen(0, "127.0.0.1");',
+    );
+    expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 4]);
+    expect(stderr).toBe(
+      "The file of your graph has started a server in this process. Name a file with --graph that only exports the graph.\n",
+    );
+  });
+
+  it("that start a server on a port that is taken end with 2, and say so", async () => {
+    const { stderr, status } = await diagnoseWith(
+      'import { createServer } from "node:http";\nconst first = createServer();\nawait new Promise((done) => first.listen(0, "127.0.0.1", done));\ncreateServer().listen(first.address().port, "127.0.0.1");',
+    );
+    expect(status).toBe(2);
+    expect(stderr).toMatch(
+      /^The file of your graph starts a server, which fails: listen EADDRINUSE.*\. Name a file with --graph that only exports the graph\.\n$/,
+    );
+  });
 });
+
+/** Runs the program over a database, with a graph whose file does this when it is loaded. */
+async function diagnoseWith(code: string, threads = THREADS) {
+  const { folder, file } = await makeDatabase(threads);
+  const graph = JSON.stringify(GRAPH.replace(/:graph$/, ""));
+  writeFileSync(join(folder, "graph.mjs"), `${code}\nexport { graph } from ${graph};\n`);
+  const cli = join(import.meta.dirname, "../../../src/cli.ts");
+  const target = ["--sqlite", join(folder, file), "--graph", `${join(folder, "graph.mjs")}:graph`];
+  return spawnSync(process.execPath, ["--import", "tsx", cli, "doctor", ...target, "--format", "json"], {
+    encoding: "utf8",
+  });
+}

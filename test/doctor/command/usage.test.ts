@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
@@ -61,7 +61,14 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     [["undo"], /^Nobody can be asked|^Expected one receipt/],
     [["undo", "nobody.jsonl", "--yes"], "There is no file nobody.jsonl."],
     [["explain"], /^Expected one file, or - for standard input/],
-    [["size", "--file", "-"], /does not tell what it stores/],
+    [["size", "--file", "-"], "`size` has no option --file. It belongs to doctor, repair."],
+    [["size", "--url", "x"], "`size` has no option --url. It belongs to doctor, repair, undo."],
+    [["size"], "Expected a target: one of --postgres ADDRESS or --sqlite FILE."],
+    [["size", "threads.db"], "`size` takes no `threads.db`. Name the target with --postgres or --sqlite."],
+    [
+      ["help", "doctr"],
+      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size. Did you mean `doctor`?",
+    ],
   ])("%j", async (args, expected) => {
     const readInput = async () => "[]";
     const { code, output, errors } = await run(args, { folder: makeFolder(), readInput });
@@ -123,7 +130,33 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   });
 });
 
+it.each(["--version", "-v"])("%s prints the version of the package", async (option) => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../../../package.json"), "utf8"));
+  expect(await run([option])).toEqual({ code: 0, output: `${version}\n`, errors: "" });
+});
+
 describe("--help", () => {
+  it.each([[], ...COMMANDS.map((command) => [command])])("is printed by help %s too", async (...command) => {
+    expect(await run(["help", ...command])).toEqual(await run([...command, "--help"]));
+  });
+
+  it.each([
+    ["doctor", "--url, --postgres, --sqlite or --file"],
+    ["repair", "--url, --postgres, --sqlite or --file"],
+    ["undo", "--url, --postgres or --sqlite"],
+    ["size", "--postgres or --sqlite"],
+    ["explain", undefined],
+  ])("of %s names the targets that it takes, and lists their options alone", async (command, targets) => {
+    const { output } = await run([command, "--help"]);
+    const [, named] = /^Where the threads are \(choose one of (.*)\):$/m.exec(output) ?? [];
+    expect(named).toBe(targets);
+    const listed = ["--url", "--postgres", "--sqlite", "--file"].filter((name) =>
+      output.includes(`\n  ${name} `),
+    );
+    expect(listed).toEqual(targets?.split(/, | or /) ?? []);
+    expect(/^ {2}--(?:api-key-env|header) /m.test(output)).toBe(listed.includes("--url"));
+  });
+
   it.each([undefined, ...COMMANDS])(
     "of %s begins with an example, fits into 80 columns where it can, and ends with 0",
     async (command) => {

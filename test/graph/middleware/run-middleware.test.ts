@@ -1,7 +1,9 @@
 /** Middleware of one run, and values that are not middleware. */
 
+import { createMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { agentMiddleware, chatMiddleware, createAgentGraph, functionMiddleware } from "../../../src/index.js";
+import { tetherMiddleware } from "../../../src/langchain.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
@@ -58,6 +60,16 @@ describe("middleware of a run", () => {
     expect(() => createAgentGraph({ model, middleware: middleware as never })).toThrow(named);
     const run = createAgentGraph({ model }).invoke(user("go"), { middleware: middleware as never });
     await expect(run).rejects.toThrow(named);
+  });
+
+  it.each([
+    ["todoListMiddleware", todoListMiddleware()],
+    ["audit", createMiddleware({ name: "audit", beforeModel: () => undefined })],
+    ["tether", tetherMiddleware()],
+  ])("of LangChain is refused in a sentence that names it: %s", (name, entry) => {
+    expect(() => createAgentGraph({ model: scripted(), middleware: [entry as never] })).toThrow(
+      `\`middleware[0]\` is the middleware \`${name}\` of LangChain, which only agents of LangChain take. createAgentGraph takes what agentMiddleware, chatMiddleware and functionMiddleware make. To protect an agent of createAgent, give it \`tetherMiddleware()\` of langgraph-tether/langchain.`,
+    );
   });
 
   it.each([

@@ -10,7 +10,8 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const NEEDS_KEY = "The model `openai:gpt-5` needs a key: set `OPENAI_API_KEY` in the environment.";
+const NEEDS_KEY =
+  "The model `openai:gpt-5` needs a key: set `OPENAI_API_KEY` in the environment. It also needs its package: npm install @langchain/openai";
 
 describe("A graph is not built without the key of", () => {
   it.each([

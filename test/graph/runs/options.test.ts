@@ -78,6 +78,7 @@ describe("createAgentGraph refuses", () => {
     ["llm", { llm: "offline:" }, "model"],
     ["checkpointSaver", { checkpointSaver: new MemorySaver() }, "checkpointer"],
     ["interruptOn", { interruptOn: {} }, "requireApproval"],
+    ["recursionLimit", { recursionLimit: 25 }, "maxIterations"],
   ];
 
   it.each(suggestions)("the option %s, and says what was meant", (setting, options, meant) => {

@@ -1,8 +1,9 @@
 /** The help, made from the table of options. */
 
+import { listWithOr } from "../../../shared/list-with-or.js";
 import { wrapText } from "../output/wrap-text.js";
 import { COMMANDS, type CommandName, GROUPS } from "./option-row.js";
-import { optionsOf } from "./options.js";
+import { optionsOf, targetsOf } from "./options.js";
 
 interface About {
   readonly usage: string;
@@ -93,7 +94,8 @@ function generalHelp(): string {
     "Commands:",
     ...rows,
     "",
-    "langgraph-tether COMMAND --help says more about each of them.",
+    "langgraph-tether help COMMAND says more about each of them.",
+    "langgraph-tether --version prints the version.",
   ].join("\n")}\n`;
 }
 
@@ -107,7 +109,8 @@ function commandHelp(command: CommandName): string {
       const names = `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
       return `  ${names}\n${wrapText(help, "      ")}`;
     });
-    return ["", `${title}:`, ...lines];
+    const targets = listWithOr(targetsOf(command).map((name) => `--${name}`));
+    return ["", `${title}${group === "target" ? ` (choose one of ${targets})` : ""}:`, ...lines];
   });
   const texts = long.flatMap((text) => ["", wrapText(text, "")]);
   return `${[usage, "", ...examples.map((line) => `  ${line}`), ...texts, ...groups].join("\n")}\n`;

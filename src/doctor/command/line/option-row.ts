@@ -7,7 +7,7 @@ export type CommandName = (typeof COMMANDS)[number];
 
 /** The headings of the help, in its order. */
 export const GROUPS = {
-  target: "Where the threads are (choose one of --url, --postgres, --sqlite, --file)",
+  target: "Where the threads are",
   select: "Which threads",
   rules: "Rules",
   write: "Writing",

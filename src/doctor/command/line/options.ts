@@ -14,6 +14,8 @@ import {
 
 const STORED: readonly CommandName[] = ["doctor", "repair", "size"];
 const TARGET: readonly CommandName[] = ["doctor", "repair", "undo", "size"];
+/** Only a database tells what it stores. */
+const SERVED: readonly CommandName[] = ["doctor", "repair", "undo"];
 const JUDGING: readonly CommandName[] = ["doctor", "repair"];
 
 export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
@@ -24,14 +26,14 @@ export const OPTIONS = {
     value: "ADDRESS",
     read: readAddress,
     help: "A LangGraph server. Needs the package @langchain/langgraph-sdk.",
-    commands: TARGET,
+    commands: SERVED,
   },
   "api-key-env": {
     group: "target",
     value: "NAME",
     read: readText,
     help: "The environment variable with the server's API key. Default: LANGGRAPH_API_KEY, LANGSMITH_API_KEY or LANGCHAIN_API_KEY.",
-    commands: TARGET,
+    commands: SERVED,
   },
   header: {
     group: "target",
@@ -39,7 +41,7 @@ export const OPTIONS = {
     read: readPair,
     many: true,
     help: "A header of each request to the server. Can be given more than once.",
-    commands: TARGET,
+    commands: SERVED,
   },
   postgres: {
     group: "target",
@@ -67,7 +69,7 @@ export const OPTIONS = {
     value: "FILE",
     read: readText,
     help: "A JSON file: a list of messages, what getState returned, or one of these on each line. - reads standard input.",
-    commands: STORED,
+    commands: JUDGING,
   },
   graph: {
     group: "target",
@@ -125,7 +127,7 @@ export const OPTIONS = {
     group: "rules",
     value: "NAME",
     read: oneOf("auto", ...DIALECT_NAMES),
-    help: `Whose rules apply: auto (by the models that wrote the thread), ${DIALECT_NAMES.join(", ")}. Default: auto.`,
+    help: `Whose rules apply: auto (by the models that wrote the thread; not for explain), ${DIALECT_NAMES.join(", ")}. Default: auto; for explain: strict.`,
     commands: ["doctor", "repair", "explain"],
   },
   "max-tokens": {
@@ -223,6 +225,14 @@ type ValueOf<Row> = Row extends { readonly read: ReadValue<infer Value> }
 
 /** What a command line gives. An option that is not given is undefined. */
 export type GivenOptions = { readonly [Name in OptionName]?: ValueOf<(typeof OPTIONS)[Name]> };
+
+const TARGETS = ["url", "postgres", "sqlite", "file"] as const;
+export type TargetName = (typeof TARGETS)[number];
+
+/** The options that can name the target of a command. */
+export function targetsOf(command: CommandName): readonly TargetName[] {
+  return TARGETS.filter((name) => OPTIONS[name].commands.includes(command));
+}
 
 /** The options of a command, with their names. */
 export function optionsOf(command: CommandName): readonly (readonly [OptionName, OptionRow])[] {

@@ -14,12 +14,12 @@ export interface CommandLine {
 
 /** Read before anything else: a question for help needs no complete command line. */
 export function asksForHelp(args: readonly string[]): boolean {
-  return args.some((arg) => arg === "--help" || arg === "-h");
+  return args[0] === "help" || args.some((arg) => arg === "--help" || arg === "-h");
 }
 
 /** The command that the arguments begin with; undefined if they begin with none. @throws UsageError for another word. */
 export function commandOf(args: readonly string[]): CommandName | undefined {
-  const [word] = args;
+  const [word] = args[0] === "help" ? args.slice(1) : args;
   if (word === undefined || word.startsWith("-")) return undefined;
   const command = COMMANDS.find((name) => name === word);
   if (command !== undefined) return command;

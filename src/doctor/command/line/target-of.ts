@@ -1,17 +1,17 @@
 /** The target and the selection that the options name. */
 
+import { listWithOr } from "../../../shared/list-with-or.js";
 import type { TargetPlace } from "../../targets/open-target.js";
 import { safeAddress } from "../../targets/safe-address.js";
 import { UsageError } from "../../targets/usage-error.js";
 import type { ThreadSelection } from "../../thread-store.js";
 import type { CommandIo } from "../command-io.js";
 import { printableLine } from "../output/printable.js";
-import type { GivenOptions, OptionName } from "./options.js";
-
-const TARGETS = ["url", "postgres", "sqlite", "file"] as const;
+import type { CommandName } from "./option-row.js";
+import { type GivenOptions, OPTIONS, type OptionName, type TargetName, targetsOf } from "./options.js";
 
 /** Options that only one kind of target has. */
-const BELONGS_TO: Readonly<Partial<Record<OptionName, readonly (typeof TARGETS)[number][]>>> = {
+const BELONGS_TO: Readonly<Partial<Record<OptionName, readonly TargetName[]>>> = {
   "api-key-env": ["url"],
   header: ["url"],
   schema: ["postgres"],
@@ -22,12 +22,14 @@ const BELONGS_TO: Readonly<Partial<Record<OptionName, readonly (typeof TARGETS)[
 export function targetOf(
   options: GivenOptions,
   { environment }: Pick<CommandIo, "environment">,
+  command: CommandName = "doctor",
 ): TargetPlace {
-  const given = TARGETS.filter((name) => options[name] !== undefined);
+  const targets = targetsOf(command);
+  const given = targets.filter((name) => options[name] !== undefined);
   const [kind] = given;
   if (kind === undefined)
     throw new UsageError(
-      "Expected a target: one of --url ADDRESS, --postgres ADDRESS, --sqlite FILE or --file FILE.",
+      `Expected a target: one of ${listWithOr(targets.map((name) => `--${name} ${OPTIONS[name].value}`))}.`,
     );
   if (given.length > 1)
     throw new UsageError(`Expected one target, got ${given.map((name) => `--${name}`).join(" and ")}.`);

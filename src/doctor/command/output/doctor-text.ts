@@ -63,9 +63,6 @@ export function endingText({ counts, isEmpty, unlisted, missing, stopped, mend }
       : unreadable > 0 || missing.length > 0 || stopped !== undefined
         ? `No findings in the threads that were read.`
         : `${amount(threads - skipped, "thread is", "threads are")} sound.`;
-  const command =
-    mend === undefined
-      ? []
-      : ["", "  Show what a repair would do, and how to apply it:", wrapCommand(mend, "    ")];
+  const command = mend === undefined ? [] : ["", "  Show what a repair would do:", wrapCommand(mend, "    ")];
   return `${[...(isEmpty ? [] : [""]), ...notes, `  ${verdict}`, ...command].join("\n")}\n`;
 }
