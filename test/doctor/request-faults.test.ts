@@ -1,6 +1,8 @@
 /** Faults of real agents' threads that no repair writes: those that the request mends, and those of another graph. */
 
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, summarizationMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import {
   applyRepair,
@@ -11,8 +13,11 @@ import {
   type ReceiptEntry,
   undo,
 } from "../../src/doctor.js";
-import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { type AgentName, type AnyGraph, createDeployedAgent } from "../support/deployment/agents.js";
 import { driveLocally } from "../support/deployment/local-driver.js";
+import { StrictWorker } from "../support/deployment/strict-worker.js";
+import { TOOLS } from "../support/deployment/tools.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 
 expectWarnings(OLD_PACKAGES);
@@ -103,5 +108,65 @@ describe("a thread that is read with the graph of another agent", () => {
     expect([outcomes, await stored()]).toEqual([["failed"], repaired]);
     for await (const { kind } of undo(own, entries.slice(2))) outcomes.push(kind);
     expect(outcomes).toEqual(["failed", "restored"]);
+  });
+});
+
+describe("a graph that knows every node and every value of a thread", () => {
+  const agentWith = (...middleware: object[]) => {
+    const agent = createAgent({ model: new StrictWorker(), tools: TOOLS, middleware } as never);
+    return agent.graph as unknown as AnyGraph;
+  };
+
+  /** A thread of an agent without middleware, whose last run was cancelled. */
+  async function makeThread() {
+    const saver = new MemorySaver();
+    const graph = agentWith();
+    graph.checkpointer = saver;
+    const config = { configurable: { thread_id: "1" } };
+    await graph.invoke({ messages: [{ role: "user", content: "Hello." }] }, config);
+    const call = { id: "c1", name: "look", args: {} };
+    await graph.updateState(config, {
+      messages: [
+        new AIMessage({ id: "a", content: "", tool_calls: [call] }),
+        new HumanMessage({ id: "h", content: "Are you there?" }),
+      ],
+    });
+    return {
+      saver,
+      planWith: async (other: object) => planRepair(await storeOver(other).read(ref)),
+      storeOver,
+    };
+    function storeOver(other: object) {
+      return createGraphStore({ graph: other, checkpointer: saver });
+    }
+  }
+
+  it("and begins elsewhere with more values is refused by name, and nothing is written", async () => {
+    const { saver, planWith, storeOver } = await makeThread();
+    const deep = createDeployedAgent("deep");
+    const stored = async () => JSON.stringify(await saver.getTuple({ configurable: { thread_id: "1" } }));
+    const before = await stored();
+    expect(await planWith(deep)).toMatchObject({
+      kind: "skip",
+      reason: "other-graph",
+      description: expect.stringMatching(/begins at FilesystemMiddleware\.before_agent.*: files, /),
+    });
+    const receipt = { append: async () => {} };
+    const outcome = await applyRepair({ store: storeOver(deep), ref }, await planWith(agentWith()), {
+      receipt,
+    });
+    expect([outcome.kind, await stored()]).toEqual(["failed", before]);
+  });
+
+  it.each([
+    ["the middleware of this library", [tetherMiddleware()]],
+    [
+      "a summary before each model call",
+      [summarizationMiddleware({ model: new StrictWorker(), trigger: { tokens: 9 } } as never)],
+    ],
+    ["a list of tasks", [todoListMiddleware()]],
+  ] as const)("because it is the same agent that has got %s since: it writes", async (_, middleware) => {
+    const { planWith } = await makeThread();
+    expect(await planWith(agentWith(...middleware))).toMatchObject({ kind: "write" });
   });
 });
