@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph";
 import { type ForeignGraph, MESSAGES } from "../../langgraph/state/swap-channel.js";
 
@@ -45,7 +46,7 @@ function unreachedEntry(
   { channel_versions, versions_seen }: Pick<Checkpoint, "channel_versions" | "versions_seen">,
 ): string | undefined {
   const edges: unknown = Reflect.get(Object(Reflect.get(graph, "builder")), "edges");
-  if (versions_seen?.["__start__"] === undefined || !(edges instanceof Set)) return undefined;
+  if (versions_seen?.["__start__"] === undefined || !types.isSet(edges)) return undefined;
   const entries = [...edges].flatMap((edge) =>
     Array.isArray(edge) && edge[0] === "__start__" ? [String(edge[1])] : [],
   );

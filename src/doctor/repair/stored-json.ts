@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { types } from "node:util";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
@@ -26,11 +27,11 @@ function markOf(value: unknown): object | undefined {
     args,
     kwargs: {},
   });
-  if (value instanceof Map) return mark("Map", [[...value]]);
-  if (value instanceof Set) return mark("Set", [[...value]]);
-  if (value instanceof RegExp) return mark("RegExp", [value.source, value.flags]);
-  if (value instanceof Error) return mark("Error", [value.message]);
-  return value instanceof Uint8Array ? mark("Uint8Array", [[...value]], "from") : undefined;
+  if (types.isMap(value)) return mark("Map", [[...value]]);
+  if (types.isSet(value)) return mark("Set", [[...value]]);
+  if (types.isRegExp(value)) return mark("RegExp", [value.source, value.flags]);
+  if (types.isNativeError(value)) return mark("Error", [value.message]);
+  return types.isUint8Array(value) ? mark("Uint8Array", [[...value]], Uint8Array.from.name) : undefined;
 }
 
 /**
