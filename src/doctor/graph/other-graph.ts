@@ -7,6 +7,14 @@ export function isOwnName(name: string): boolean {
   return !name.includes(":") && !name.startsWith("__");
 }
 
+/** The nodes of `createAgentGraph`, which are always there. */
+const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
+
+/** Whether a graph with these nodes has been made by `createAgentGraph`, or has `tetherMiddleware`. */
+export function mendsItself(nodes: readonly string[]): boolean {
+  return nodes.includes("tether.before_agent") || AGENT_NODES.every((name) => nodes.includes(name));
+}
+
 /**
  * Why a checkpoint does not belong to this graph, in one sentence; undefined if it may belong to it. A write through
  * another graph would drop the channels that this graph does not know. Several agents can share one database, and a
