@@ -76,6 +76,11 @@ export interface StoredThread {
   readonly otherChannels: readonly string[];
   /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
   readonly otherGraph?: string | undefined;
+  /**
+   * Whether the graph of the thread mends calls and results when the next message comes, as those of `createAgentGraph`
+   * and those with `tetherMiddleware` do. Undefined: that is unknown.
+   */
+  readonly mendsItself?: boolean | undefined;
   /** What the channel of the messages stores with each checkpoint; undefined if that is unknown. */
   readonly messagesChannel?: "full" | "delta" | undefined;
   /** What is stored of the thread; undefined if it was not measured. */

@@ -2,7 +2,6 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { applyRepair, openReceipt, planRepair, type ReceiptWriter } from "../../src/doctor.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
 import type { AgentName } from "../support/deployment/agents.js";
 import { storeOf } from "../support/deployment/prove.js";
 import { openSqlite } from "../support/deployment/stored-deployment.js";
@@ -34,9 +33,10 @@ async function work({ folder, agents, receipt: path, killAt }: RepairJob): Promi
   for (const agent of agents) {
     const database = openSqlite(folder, agent);
     const { saver } = database;
-    const watched: BaseCheckpointSaver = replaceMethods(saver, {
-      put: (...given) => around(() => saver.put(...given)),
-      putWrites: (...given) => around(() => saver.putWrites(...given)),
+    // It inherits, so that the doctor can read the stored JSON with it.
+    const watched: BaseCheckpointSaver = Object.assign(Object.create(saver), {
+      put: (...given: Parameters<typeof saver.put>) => around(() => saver.put(...given)),
+      putWrites: (...given: Parameters<typeof saver.putWrites>) => around(() => saver.putWrites(...given)),
     });
     const store = storeOf(
       { threads: [], databases: new Map([[agent, { ...database, saver: watched }]]) },

@@ -5,7 +5,7 @@ import { copyMessage } from "../../history/messages/copy-message.js";
 import { convertMessage } from "../../history/reading/coerce-message.js";
 import { issueOfShape, type ShapeIssue } from "../../history/reading/message-issue.js";
 import { mendMessage } from "../../history/reading/message-shape.js";
-import { DEPTH_DEMAND, storageDemand } from "../../history/reading/storable.js";
+import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../../history/reading/storable.js";
 import { isRecord } from "../../shared/is-record.js";
 
 /** A message of a stored list. */
@@ -30,7 +30,7 @@ export function readList(values: readonly unknown[]): ReadList {
   const foreign: { readonly value: unknown; readonly index: number }[] = [];
   const byMessage = new Map<BaseMessage, ReadMessage>();
   for (const [index, value] of values.entries()) {
-    const converted = convertMessage(withoutUndefined(value));
+    const converted = convertMessage(isSerializedForm(value) ? withoutUndefined(value) : value);
     if (converted === undefined || RemoveMessage.isInstance(converted)) {
       foreign.push({ value, index });
       continue;
@@ -46,13 +46,19 @@ export function readList(values: readonly unknown[]): ReadList {
   return { messages, foreign, byMessage };
 }
 
-/** LangGraph stores an undefined field as an object. It is still there in a message that LangChain refuses to read. */
-function withoutUndefined(value: unknown): unknown {
-  if (!isRecord(value) || value["lc"] !== 1 || !isRecord(value["kwargs"])) return value;
-  const fields = Object.entries(value["kwargs"]).filter(
-    ([, field]) => !(isRecord(field) && field["lc"] === 2 && field["type"] === "undefined"),
-  );
-  return { ...value, kwargs: Object.fromEntries(fields) };
+/**
+ * LangGraph stores undefined as an object. It is still there in a message that LangChain refuses to read, and in the JSON
+ * of each message.
+ */
+export function withoutUndefined(stored: unknown): unknown {
+  if (Array.isArray(stored)) return stored.map((part) => (isUndefined(part) ? null : withoutUndefined(part)));
+  if (!isRecord(stored)) return stored;
+  const fields = Object.entries(stored).filter(([, part]) => !isUndefined(part));
+  return Object.fromEntries(fields.map(([name, part]) => [name, withoutUndefined(part)]));
+}
+
+function isUndefined(value: unknown): boolean {
+  return isRecord(value) && value["lc"] === 2 && value["type"] === "undefined";
 }
 
 /** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */

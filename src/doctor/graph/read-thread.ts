@@ -18,7 +18,7 @@ import type { OpenTask, StoredMessages, StoredThread, ThreadStatus } from "../st
 import type { ThreadRef } from "../thread-store.js";
 import { findEndedRuns } from "./find-ended-runs.js";
 import type { OpenedGraph } from "./graph-thread.js";
-import { isOwnName, otherGraphReason } from "./other-graph.js";
+import { isOwnName, mendsItself, otherGraphReason } from "./other-graph.js";
 
 /** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
 export async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredThread> {
@@ -56,6 +56,7 @@ export async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<S
     openTasks: tasks.filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
+    mendsItself: mendsItself(Object.keys(opened.graph.nodes)),
     messagesChannel: isDeltaChannel(opened.graph.channels[MESSAGES]) ? "delta" : "full",
   };
 }

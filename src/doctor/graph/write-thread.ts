@@ -9,6 +9,7 @@ import { withUniqueVersions } from "../../langgraph/checkpoints/unique-versions.
 import { writeMessages } from "../../langgraph/state/swap-channel.js";
 import { isRecord } from "../../shared/is-record.js";
 import { errorText } from "../error-text.js";
+import { readList } from "../examine/read-list.js";
 import type { ThreadRef, ThreadWrite, WriteOutcome } from "../thread-store.js";
 import type { OpenedGraph } from "./graph-thread.js";
 import { otherGraphReason } from "./other-graph.js";
@@ -28,7 +29,7 @@ export async function writeThread(
     return { kind: "moved", checkpointId: head?.checkpoint.id };
   const foreign = head && otherGraphReason(graph, head.checkpoint);
   if (foreign !== undefined) throw new Error(foreign);
-  const list = messages.map(asInstance);
+  const list = routable(messages.map(asInstance));
   let reason: unknown;
   const known = nodesOf(graph);
   if (asNode !== undefined && !known.includes(asNode))
@@ -79,7 +80,22 @@ function candidates(head: CheckpointTuple | undefined): string[] {
     .map(([name]) => name);
 }
 
-/** The routes of the graph read messages. One in its serialized form is stored in that form. */
+/**
+ * The routes of the graph read the list, and expect messages with the fields of their types. They get those that can be
+ * read; the stored list is the given one.
+ */
+function routable(list: readonly unknown[]): readonly unknown[] {
+  const { messages, foreign } = readList(list);
+  const isSound = foreign.length === 0 && messages.every(({ issue }) => issue === undefined);
+  return isSound
+    ? list
+    : pinJson(
+        messages.map(({ message }) => message),
+        list,
+      );
+}
+
+/** A message in its serialized form is stored in that form. */
 function asInstance(value: unknown): unknown {
   if (!isRecord(value) || value["lc"] !== 1) return value;
   const message = convertMessage(value);

@@ -5,6 +5,8 @@ import { placeOfCall } from "../../history/calls/group.js";
 import { withSentCalls } from "../../history/calls/listed-calls.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { mendMessage } from "../../history/reading/message-shape.js";
+import { isSerializedForm } from "../../history/reading/storable.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { addToList } from "../../shared/add-to-list.js";
 import { type Examination, examineThread, type OpenCall } from "../examine/examine-thread.js";
@@ -40,7 +42,10 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const written = writtenHeads(found);
   const after = messages.map((message) => {
     const usable = written.has(message) ? withSentCalls(message) : message;
-    return usable === message ? storedValueOf(message, found.list) : usable;
+    if (usable !== message) return usable;
+    const value = storedValueOf(message, found.list);
+    // The graph has not read what is still in its serialized form, and would not read it again.
+    return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
   });
   const steps: RepairStep[] = stepsOf(found, messages);
   if (content.kind === "bricked") {

@@ -1,14 +1,15 @@
 /** Says why a provider refuses a list of messages, offline. */
 
+import { InvalidMessageError } from "../../errors.js";
 import { callsOf } from "../../history/messages/call.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
-import type { DialectName } from "../../providers/dialects/dialects.js";
+import { type DialectName, dialectNamed } from "../../providers/dialects/dialects.js";
 import { type Grade, RULES, type RuleName } from "../../providers/dialects/rule.js";
-import { validateHistory } from "../../providers/dialects/validate-history.js";
+import { type Violation, violationsAt } from "../../providers/dialects/validate-history.js";
 import { readList } from "../examine/read-list.js";
 import type { FindingCode } from "../finding.js";
-import { threadOfList } from "../thread-of-list.js";
 import { codeOf } from "./content-findings.js";
+import { type RequestBody, readRequestBody } from "./request-body.js";
 
 /** One reason why a list is refused. */
 export interface Reason {
@@ -63,9 +64,11 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what mends
  * it. It asks no provider.
  *
- * @param messages Messages or message-likes, exactly as they are sent.
- * @throws InvalidSettingError for an unknown dialect.
- * @throws InvalidMessageError if `messages` is not a list.
+ * @param given Messages or message-likes, exactly as they are sent. Or the body of a request, as JSON: OpenAI's chat
+ *   completions or Responses, Anthropic's Messages, or Gemini's `generateContent`.
+ * @param options The default of `dialect` is the provider whose form the body has, and `"strict"` for messages.
+ * @throws InvalidSettingError for an unknown dialect, and for a body that goes on with messages that OpenAI has stored.
+ * @throws InvalidMessageError if it is neither.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -83,54 +86,91 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * ```
  */
 export function explain(
-  messages: readonly unknown[],
-  { dialect }: { readonly dialect: DialectName },
+  given: readonly unknown[] | object,
+  options: { readonly dialect?: DialectName | undefined } = {},
 ): Explanation {
-  const { content } = threadOfList(messages);
-  const list = readList(content.kind === "read" ? content.messages : []);
-  const sent = list.messages.map(({ message }) => message);
-  const foreign = list.foreign.map(
-    ({ index }): Reason => ({
-      code: "content/not-a-message",
-      rule: null,
-      meaning: "The value is not a message.",
-      index,
-      messageId: null,
-      callIds: [],
-      providerSays: null,
-      grade: null,
-      mend: "Take the value out.",
-    }),
+  const body = readRequestBody(given);
+  const { messages, foreign, length } = body ?? readMessages(given);
+  const { dialect = body?.dialect ?? "strict" } = options;
+  const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
+  const violations = violationsAt(
+    messages.map(({ message }) => message),
+    dialect,
+    (place) => messages[place]?.index ?? length,
   );
-  const broken = validateHistory(sent, dialect).map(({ rule, index, message, grade }): Reason => {
-    const read = list.messages[index];
-    const about = read?.message;
-    const ids =
-      about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
-    return {
-      code: PAIRING_CODES[rule] ?? codeOf(rule),
-      rule,
-      meaning: RULES[rule],
-      index: read?.index ?? index,
-      messageId: about?.id ?? null,
-      callIds: rule in PAIRING_CODES ? ids : [],
-      providerSays: grade === "inferred" ? null : message,
-      grade,
-      mend: MENDS[rule] ?? AT_REQUEST,
-    };
-  });
-  const reasons = [...foreign, ...broken].sort((one, other) => one.index - other.index);
+  const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
+    ({ rule, index, message, grade }): Reason => {
+      const about = at.get(index);
+      const ids =
+        about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
+      return {
+        code: PAIRING_CODES[rule] ?? codeOf(rule),
+        rule,
+        meaning: RULES[rule],
+        index,
+        messageId: about?.id ?? null,
+        callIds: rule in PAIRING_CODES ? ids : [],
+        providerSays: grade === "inferred" ? null : message,
+        grade,
+        mend: MENDS[rule] ?? AT_REQUEST,
+      };
+    },
+  );
+  const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
+  const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);
   const refused = reasons.length > 0;
-  return { schemaVersion: 1, dialect, refused, reasons, text: textOf(reasons, dialect, messages.length) };
+  const text = textOf(reasons, dialect, length, body?.name ?? "messages");
+  return { schemaVersion: 1, dialect, refused, reasons, text };
 }
 
-function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {
+const NOT_A_MESSAGE: Omit<Reason, "index"> = {
+  code: "content/not-a-message",
+  rule: null,
+  meaning: "The value is not a message.",
+  messageId: null,
+  callIds: [],
+  providerSays: null,
+  grade: null,
+  mend: "Take the value out.",
+};
+
+function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "length"> {
+  if (!Array.isArray(given))
+    throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
+  const { messages, foreign } = readList(given);
+  return { messages, foreign: foreign.map(({ index }) => index), length: given.length };
+}
+
+/** A body is what the provider has got, so a rule that nobody has seen applied is no reason. */
+function violationsOfBody(
+  { withoutContent, beginsWithUser }: RequestBody,
+  violations: readonly Violation[],
+  dialect: DialectName,
+): Violation[] {
+  const applied = violations.filter(
+    ({ rule, grade }) =>
+      (grade !== "inferred" || rule === "duplicate-result") && !(rule === "first-user" && beginsWithUser),
+  );
+  const form = dialectNamed(dialect).rules["content-form"];
+  const empty = form === undefined ? [] : withoutContent;
+  return [
+    ...applied,
+    ...empty.map((index) => ({
+      rule: "content-form" as const,
+      index,
+      message: form?.text ?? "",
+      grade: form?.grade ?? "inferred",
+    })),
+  ];
+}
+
+function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {
   const count = length === 1 ? "1 message" : `${length} messages`;
   if (reasons.length === 0)
     return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
-      `messages[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
+      `${name}[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
       `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.join(", ")}.`}`,
       providerSays === null
         ? "  No report quotes the provider's error for this."

@@ -3,7 +3,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { type DialectName, dialectNamed } from "../../providers/dialects/dialects.js";
 import { examineThread } from "../examine/examine-thread.js";
-import type { Finding, ThreadReport } from "../finding.js";
+import type { Finding, FixKind, ThreadReport } from "../finding.js";
 import type { StoredThread } from "../stored-thread.js";
 import { contentFindings } from "./content-findings.js";
 import { dialectIn } from "./dialect-in.js";
@@ -48,7 +48,9 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     const context = { found, sent, dialect: known ?? "openai", waits } as const;
     const inDialect =
       known === undefined ? [] : contentFindings(context, dialect === "auto" ? "warning" : "error");
-    const list = [...pairingFindings(context), ...inDialect];
+    const heals = thread.mendsItself === true && content.kind === "read" && thread.otherGraph === undefined;
+    const pairing = pairingFindings(context);
+    const list = [...(heals ? pairing.map(asHealing) : pairing), ...inDialect];
     findings.push(...list.sort((one, other) => (one.index ?? -1) - (other.index ?? -1)));
     findings.push(...sizeFindings(thread, messages, options));
   }
@@ -66,5 +68,20 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     findings: namespace === "" ? findings : [finding("state/subgraph", "info", SUBGRAPH), ...findings],
   };
 }
+
+/** What the next message mends, whatever a provider would say about the list as it is. */
+function asHealing(found: Finding): Finding {
+  const heals = found.fixes.some(({ kind }) => HEALED.has(kind));
+  if (!heals || !found.code.startsWith("pairing/")) return found;
+  return {
+    ...found,
+    severity: "info",
+    providerSays: null,
+    dialect: null,
+    evidence: `${found.evidence} The graph mends this when the next message comes.`,
+  };
+}
+
+const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover-result", "close-call", "take-out", "move"]);
 
 const SUBGRAPH = { evidence: "This is the state of a subgraph. It is reported, and never changed." };

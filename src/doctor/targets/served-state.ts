@@ -11,6 +11,7 @@ export interface ServedThread {
   readonly thread_id: string;
   readonly status: string;
   readonly updated_at: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface ServedTask {
@@ -40,6 +41,11 @@ export interface ThreadsClient {
     threadId: string,
     options: object,
   ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
+}
+
+/** The part that tells the nodes of a graph. */
+export interface AssistantsClient {
+  getGraph(graphId: string): Promise<unknown>;
 }
 
 /** What reads a thread. */

@@ -1,12 +1,20 @@
 /** Threads of a LangGraph server, read and written through its SDK. */
 
+import { recordsIn } from "../../shared/records-in.js";
+import { mendsItself } from "../graph/other-graph.js";
 import type { StoredMessages, StoredThread, ThreadStatus } from "../stored-thread.js";
 import type { ThreadRef, ThreadStore } from "../thread-store.js";
 import { importPackage } from "./import-package.js";
 import { reasonOf } from "./reason-of.js";
 import { hideSecrets, safeAddress } from "./safe-address.js";
 import { searchThreads } from "./search-threads.js";
-import type { ServedState, ServedThread, ThreadsClient, ThreadsReader } from "./served-state.js";
+import type {
+  AssistantsClient,
+  ServedState,
+  ServedThread,
+  ThreadsClient,
+  ThreadsReader,
+} from "./served-state.js";
 import { endedRunsOf, mayLackResults, openTasksOf, statusCodeOf, waitsForHuman } from "./served-state.js";
 import { UsageError } from "./usage-error.js";
 import { writeServed } from "./write-served.js";
@@ -35,14 +43,10 @@ export async function openServer({
   folder,
   concurrency,
 }: ServerPlace): Promise<ThreadStore> {
-  const { Client } = await importPackage<{ Client: new (options: object) => { threads: ThreadsClient } }>(
-    SDK,
-    {
-      folder,
-      why: "Reading a LangGraph server",
-    },
-  );
-  const { threads } = new Client({
+  const { Client } = await importPackage<{
+    Client: new (options: object) => { threads: ThreadsClient; assistants: AssistantsClient };
+  }>(SDK, { folder, why: "Reading a LangGraph server" });
+  const { threads, assistants } = new Client({
     apiUrl: url,
     ...(apiKey !== undefined && { apiKey }),
     defaultHeaders: headers,
@@ -51,6 +55,12 @@ export async function openServer({
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
+  const known = new Map<unknown, Promise<boolean | undefined>>();
+  const mends = (graphId: unknown): Promise<boolean | undefined> => {
+    const asked = known.get(graphId) ?? mendsItselfAt(assistants, graphId);
+    known.set(graphId, asked);
+    return asked;
+  };
   let found: unknown;
   try {
     found = await threads.search({ limit: 1, select: ["thread_id"] });
@@ -62,13 +72,35 @@ export async function openServer({
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    read: (ref) =>
-      readServedThread(threads, ref, hide).catch((error: unknown) => {
+    read: async (ref) => {
+      let graphId: unknown;
+      const get = async (threadId: string) => {
+        const thread = await threads.get(threadId);
+        graphId = thread.metadata?.["graph_id"];
+        return thread;
+      };
+      const reader = {
+        get,
+        getState: threads.getState.bind(threads),
+        getHistory: threads.getHistory.bind(threads),
+      };
+      try {
+        const thread = await readServedThread(reader, ref, hide);
+        return { ...thread, mendsItself: await mends(graphId) };
+      } catch (error) {
         throw new Error(hide(reasonOf(error)));
-      }),
+      }
+    },
     write: (ref, write) => writeServed(threads, ref, write, hide),
     close: async () => {},
   };
+}
+
+/** Undefined if the server does not show its graphs. */
+async function mendsItselfAt(assistants: AssistantsClient, graphId: unknown): Promise<boolean | undefined> {
+  if (typeof graphId !== "string") return undefined;
+  const drawn = await assistants.getGraph(graphId).catch(() => undefined);
+  return mendsItself(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
 }
 
 const NO_LIST =

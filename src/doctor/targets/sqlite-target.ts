@@ -1,6 +1,6 @@
 /** The tables of `SqliteSaver`. */
 
-import { open } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { isRecord } from "../../shared/is-record.js";
@@ -33,14 +33,12 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
       why,
     },
   );
-  const Database = requireDependency(SAVER, "better-sqlite3", folder) as new (
-    path: string,
-    options: object,
-  ) => Database;
+  const Database = requireDependency(SAVER, "better-sqlite3", folder) as DatabaseClass;
   let db: Database;
   try {
-    db = new Database(path, { readonly: !canWrite, fileMustExist: true });
+    db = canWrite ? new Database(path, { fileMustExist: true }) : await openForReading(Database, path, place);
   } catch (error) {
+    if (UsageError.isInstance(error)) throw error;
     if (isNotBuilt(error))
       throw new UsageError(
         `The package better-sqlite3 is not built for Node.js ${process.version}, which runs this program. Build it: npm rebuild better-sqlite3`,
@@ -67,6 +65,36 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
     throw new UsageError(`The SQLite file ${place} cannot be read: ${reasonOf(error)}`);
   }
 };
+
+type DatabaseClass = new (source: string | Uint8Array, options: object) => Database;
+
+/**
+ * SQLite reads a file in WAL mode only if it can make files beside it, or if they are there. If it cannot, such as in a
+ * folder of somebody else, and nothing is left in the WAL, the file is read into memory.
+ */
+async function openForReading(Database: DatabaseClass, path: string, place: string): Promise<Database> {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    db.prepare("SELECT name FROM sqlite_master").get();
+    return db;
+  } catch (error) {
+    db.close();
+    const bytes = UNOPENED.has(Object(error).code) ? await readFile(path) : undefined;
+    if (bytes?.[WRITE_VERSION] !== IN_WAL_MODE) throw error;
+    const { size } = await stat(`${path}-wal`).catch(() => ({ size: 0 }));
+    if (size > 0)
+      throw new UsageError(
+        `The SQLite file ${place} has its latest changes in ${place}-wal, and SQLite cannot read them, because this user may not write in their folder. Copy both files into a folder of your own, and name that copy.`,
+      );
+    bytes.fill(0x01, WRITE_VERSION, WRITE_VERSION + 2);
+    return new Database(bytes, { readonly: true });
+  }
+}
+
+const UNOPENED: ReadonlySet<unknown> = new Set(["SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN"]);
+/** The bytes of the header that say which version may write and read the file: 1 without WAL, 2 with it. */
+const WRITE_VERSION = 18;
+const IN_WAL_MODE = 2;
 
 /** It is a native package. One that was installed with another version of Node.js cannot be loaded. */
 function isNotBuilt(error: unknown): boolean {

@@ -47,6 +47,15 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
  * ```
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
+  return violationsAt(messages, dialect, (index) => index);
+}
+
+/** @param placeOf The index that a violation, and the provider's words for it, give to the message at an index. */
+export function violationsAt(
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+  placeOf: (index: number) => number,
+): Violation[] {
   const entry = dialectNamed(dialect);
   const sent = toSentMessages(soundMessages(messages), entry);
   const violations: Violation[] = [];
@@ -54,12 +63,10 @@ export function validateHistory(messages: readonly BaseMessage[], dialect: Diale
     check(sent, entry, (name, index, values) => {
       const rule = entry.rules[name];
       if (rule === undefined) return;
-      violations.push({
-        rule: name,
-        index,
-        message: fill(rule.text, { ...values, index }),
-        grade: rule.grade,
-      });
+      const next = values?.next === undefined ? {} : { next: placeOf(values.next) };
+      const place = placeOf(index);
+      const message = fill(rule.text, { ...values, ...next, index: place });
+      violations.push({ rule: name, index: place, message, grade: rule.grade });
     });
   return violations.sort((one, other) => one.index - other.index);
 }

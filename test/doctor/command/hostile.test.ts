@@ -1,14 +1,14 @@
 /** Databases of several agents, and ids and names that a terminal or a shell must not obey. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
-import { GRAPH, makeDatabase, onOneLine, run, THREADS } from "./command-line.js";
+import { GRAPH, makeDatabase, makeFolder, onOneLine, run, THREADS } from "./command-line.js";
 
 const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const broken = (name = "weather") => [
@@ -190,6 +190,49 @@ describe("--format json", () => {
 
 describe("files of others", () => {
   expectWarnings(OLD_PACKAGES);
+
+  const cli = join(import.meta.dirname, "../../../src/cli.ts");
+  const NOBODY = { uid: 65534, gid: 65534, encoding: "utf8" } as const;
+  /** Only root can run a program as another user, who may have no right to read this repository. */
+  const canBeNobody =
+    process.getuid?.() === 0 &&
+    spawnSync(process.execPath, ["-e", `fs.accessSync(${JSON.stringify(cli)})`], NOBODY).status === 0;
+
+  it.skipIf(!canBeNobody).each(["delete", "wal"])(
+    "are read without any right to write, with the journal mode %s (skipped if the tests cannot run as another user)",
+    async (mode) => {
+      const { folder, file } = await makeDatabase();
+      const path = join(folder, file);
+      const saver = SqliteSaver.fromConnString(path);
+      saver.db.pragma(`journal_mode = ${mode}`);
+      saver.db.close();
+      chmodSync(path, 0o444);
+      chmodSync(folder, 0o555);
+      const before = readdirSync(folder);
+      const args = ["--import", "tsx", cli, "doctor", ...target(path), "--format", "json"];
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, NOBODY);
+      expect([status, stderr]).toEqual([1, ""]);
+      expect(JSON.parse(stdout).counts).toMatchObject({ threads: 4, errors: 2, unreadable: 0 });
+      expect(readdirSync(folder)).toEqual(before);
+    },
+  );
+
+  it.skipIf(!canBeNobody)("are not read without the changes that only their WAL has", async () => {
+    const { folder, file } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    saver.db.pragma("journal_mode = wal");
+    saver.db.exec("CREATE TABLE more (x); INSERT INTO more VALUES (1)");
+    const copy = makeFolder();
+    for (const name of [file, `${file}-wal`]) copyFileSync(join(folder, name), join(copy, name));
+    saver.db.close();
+    chmodSync(copy, 0o555);
+    const args = ["--import", "tsx", cli, "doctor", ...target(join(copy, file))];
+    const { status, stderr } = spawnSync(process.execPath, args, NOBODY);
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining("Copy both files into a folder of your own"),
+    ]);
+  });
 
   it("with tables of the same names are refused with a clear word", async () => {
     const { folder, file } = await makeDatabase({});

@@ -91,6 +91,22 @@ describe("a LangGraph server", () => {
     await client.runs.cancel(busy, busyRun.run_id, true);
   });
 
+  it.each([
+    ["probe", "model", "info"],
+    ["create_agent_tethered", "model_request", "info"],
+    ["create_agent", "model_request", "error"],
+  ])("judges a dangling call by the graph of its thread: %s", async (graphId, asNode, severity) => {
+    const { thread_id } = await server.client.threads.create({ graphId });
+    await server.client.threads.updateState(thread_id, { values: { messages: DANGLING }, asNode });
+    const args = ["doctor", "--url", server.url, "--thread", thread_id, "--format", "json"];
+    const { code, output } = await run(args);
+    const [thread] = JSON.parse(output).threads;
+    expect([
+      code,
+      thread.findings.map((found: { code: string; severity: string }) => [found.code, found.severity]),
+    ]).toEqual([severity === "error" ? 1 : 0, [["pairing/dangling-call", severity]]]);
+  });
+
   it("recognises a thread that is not there, and one by its id", async () => {
     const thread = await makeThread("one");
     const one = await run(["doctor", "--url", server.url, "--thread", thread]);

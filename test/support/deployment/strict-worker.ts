@@ -38,8 +38,17 @@ export class StrictWorker extends PlayedModel {
       type: "function" as const,
       function: { name, arguments: args },
     }));
-    const additional_kwargs = raw.length > 0 ? { tool_calls: raw } : {};
-    const message = new AIMessage({ content, tool_calls, invalid_tool_calls, additional_kwargs });
+    // What a host leaves out, ChatOpenAI makes undefined if it does not stream.
+    const additional_kwargs = { function_call: undefined, tool_calls: raw.length > 0 ? raw : undefined };
+    const usage_metadata = {
+      input_tokens: 1,
+      output_tokens: 1,
+      total_tokens: 2,
+      input_token_details: { audio: undefined, cache_read: undefined },
+      output_token_details: { audio: undefined, reasoning: undefined },
+    };
+    const fields = { content, tool_calls, invalid_tool_calls, additional_kwargs, usage_metadata };
+    const message = new AIMessage(fields as never);
     return { generations: [{ text: message.text, message }] };
   }
 }

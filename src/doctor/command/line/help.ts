@@ -54,14 +54,16 @@ const ABOUT: Readonly<Record<CommandName, About>> = {
     ],
   },
   explain: {
-    usage: "langgraph-tether explain FILE|- --dialect NAME",
+    usage: "langgraph-tether explain FILE|- [--dialect NAME]",
     short: "says why a provider refuses a list of messages; offline",
     long: [
-      "Reads a list of messages, or what getState returned, and says which rules of the provider it breaks, in the words of the provider, and what mends it. It asks no provider. Default of --dialect: strict, the rules of all of them.",
+      "Reads a list of messages, what getState returned, or the body of a request that a provider has refused, and says which rules of the provider it breaks, in the words of the provider, and what mends it. It asks no provider.",
+      "Bodies are those of OpenAI's chat completions and Responses, of Anthropic's Messages, and of Gemini. Default of --dialect: the provider whose form the body has; for messages strict, the rules of all of them.",
       "Ends with 0 if no rule is broken, and 1 if one is.",
     ],
     examples: [
       "npx langgraph-tether explain messages.json --dialect anthropic",
+      "npx langgraph-tether explain request.json",
       "curl -s localhost:2024/threads/ID/state | npx langgraph-tether explain - --dialect openai",
     ],
   },

@@ -1,0 +1,305 @@
+/**
+ * Reads the body of a request to a provider, as people paste it from a refusal, into the messages that LangChain's client
+ * would send as this body. Images and files are not judged, so a short text stands for each.
+ */
+
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { InvalidSettingError } from "../../errors.js";
+import type { DialectName } from "../../providers/dialects/dialects.js";
+import { isRecord } from "../../shared/is-record.js";
+import { parseJson } from "../../shared/parse-json.js";
+import { recordsIn } from "../../shared/records-in.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A message, and the index of the entry in the list of the body that it is made from. */
+export interface PlacedMessage {
+  readonly message: BaseMessage;
+  readonly index: number;
+}
+
+export interface RequestBody {
+  /** The dialect whose form the body has. */
+  readonly dialect: DialectName;
+  /** The name of the list in the body. */
+  readonly name: "messages" | "input" | "contents";
+  readonly entries: readonly unknown[];
+  readonly length: number;
+  readonly messages: readonly PlacedMessage[];
+  /** The indexes of entries that are not objects. */
+  readonly foreign: readonly number[];
+  /** Whether the first entry is one of the user, who sends results too. */
+  readonly beginsWithUser: boolean;
+  /** The indexes of entries whose content is null, where the provider demands a text. */
+  readonly withoutContent: readonly number[];
+}
+
+/**
+ * Undefined for anything else, such as a list of LangChain's messages.
+ *
+ * @param value A body, or only the list in it.
+ * @throws InvalidSettingError for a body that leaves out what the provider has stored.
+ */
+export function readRequestBody(value: unknown): RequestBody | undefined {
+  const body = isRecord(value) ? value : {};
+  const given = isRecord(value) ? (body["contents"] ?? body["input"] ?? body["messages"]) : value;
+  const entries = typeof given === "string" && "model" in body ? [{ role: "user", content: given }] : given;
+  if (!Array.isArray(entries)) return undefined;
+  const fields = recordsIn(entries);
+  if (fields.length === 0) return undefined;
+  const request = (dialect: DialectName, name: RequestBody["name"], messages: readonly PlacedMessage[]) => ({
+    dialect,
+    name,
+    entries,
+    length: entries.length,
+    messages,
+    foreign: [...entries.keys()].filter((index) => !isRecord(entries[index])),
+    beginsWithUser: Object(entries[0]).role === "user",
+    withoutContent: [],
+  });
+  if (fields.every(({ parts }) => Array.isArray(parts)))
+    return request("gemini", "contents", readContents(entries));
+  if (("input" in body && "model" in body) || fields.some(isItem)) {
+    assertComplete(body);
+    return request("openai-responses", "input", readItems(entries));
+  }
+  if (!fields.every(isEntry)) return undefined;
+  if (isForAnthropic(body, fields)) return request("anthropic", "messages", readAnthropic(entries));
+  const isChat = typeof body["model"] === "string" || fields.some(hasFunctions);
+  return isChat
+    ? { ...request("openai", "messages", readChat(entries)), withoutContent: nullsIn(entries) }
+    : undefined;
+}
+
+const RESULT_ITEM = "function_call_output";
+const isItem = ({ type }: Fields): boolean => type === "function_call" || type === RESULT_ITEM;
+const isEntry = ({ role, type, lc }: Fields): boolean =>
+  typeof role === "string" && type === undefined && lc === undefined;
+const hasFunctions = ({ tool_calls }: Fields): boolean =>
+  recordsIn(tool_calls).some((call) => isRecord(call["function"]));
+
+function isForAnthropic(body: Fields, entries: readonly Fields[]): boolean {
+  if (!entries.every(({ role }) => role === "user" || role === "assistant")) return false;
+  const types = entries.flatMap(({ content }) => recordsIn(content).map(({ type }) => type));
+  return (
+    types.includes("tool_use") ||
+    types.includes("tool_result") ||
+    "anthropic_version" in body ||
+    (/^claude/.test(String(body["model"])) && !entries.some(hasFunctions))
+  );
+}
+
+function assertComplete(body: Fields): void {
+  for (const name of ["previous_response_id", "conversation"])
+    if (body[name] !== undefined && body[name] !== null)
+      throw InvalidSettingError.expected(
+        name,
+        "left out",
+        body[name],
+        " The request goes on with messages that OpenAI has stored, so its calls cannot be judged from the body.",
+      );
+}
+
+/** What stands for a part that is not judged. */
+const standIn = (kind: unknown) => ({ type: "text", text: `(${String(kind)})` });
+
+/** The content of a user, of which only texts are judged. */
+function userContent(content: unknown) {
+  if (!Array.isArray(content)) return content as string;
+  return recordsIn(content).map((block) =>
+    block["type"] === "text" || block["type"] === "input_text"
+      ? { type: "text", text: block["text"] }
+      : standIn(block["type"]),
+  ) as never;
+}
+
+function plainText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return recordsIn(content)
+    .map(({ text, refusal, type }) => text ?? refusal ?? `(${String(type)})`)
+    .join("");
+}
+
+function speaker(role: unknown, content: unknown, name?: unknown): BaseMessage {
+  const fields = { content: userContent(content), ...(typeof name === "string" && { name }) };
+  if (role === "user") return new HumanMessage(fields);
+  if (role === "system" || role === "developer") return new SystemMessage(fields);
+  return new ChatMessage({ ...fields, role: String(role) });
+}
+
+function result(callId: unknown, content: unknown): ToolMessage {
+  return new ToolMessage({
+    tool_call_id: typeof callId === "string" ? callId : "",
+    content: plainText(content),
+  });
+}
+
+/** OpenAI's chat completions, and all hosts with that protocol. */
+function readChat(entries: readonly unknown[]): PlacedMessage[] {
+  return placed(entries, (entry) => {
+    const { role, content, name, tool_call_id } = entry;
+    if (role === "tool") return [result(tool_call_id, content)];
+    return [role === "assistant" ? chatResponse(entry) : speaker(role, content, name)];
+  });
+}
+
+function chatResponse({ content, tool_calls, reasoning_content }: Fields): AIMessage {
+  const calls = recordsIn(tool_calls).map((call) => {
+    const body = Object(call["function"]);
+    return { id: call["id"], name: body.name, args: parseJson(String(body.arguments)), type: "tool_call" };
+  });
+  const isListed = calls.length > 0 && calls.every(({ args }) => isRecord(args));
+  const message = new AIMessage({
+    content: plainText(content),
+    ...(isListed && { tool_calls: calls as never }),
+    ...(reasoning_content !== undefined && { additional_kwargs: { reasoning_content } }),
+  });
+  // The constructor would read them. A client sends them as they are if no call is listed.
+  if (!isListed && Array.isArray(tool_calls)) message.additional_kwargs["tool_calls"] = tool_calls;
+  return message;
+}
+
+function nullsIn(entries: readonly unknown[]): number[] {
+  return entries.flatMap((entry, index) => {
+    const { content, role, tool_calls } = Object(entry);
+    return content === null && !(role === "assistant" && tool_calls) ? [index] : [];
+  });
+}
+
+/** Anthropic's Messages API: results are blocks of the user. */
+function readAnthropic(entries: readonly unknown[]): PlacedMessage[] {
+  return placed(entries, ({ role, content }) => {
+    if (role === "assistant") return [anthropicResponse(content)];
+    if (!Array.isArray(content) || content.length === 0) return [speaker(role, content)];
+    const messages: BaseMessage[] = [];
+    let texts: Fields[] = [];
+    const flush = () => {
+      if (texts.length > 0) messages.push(speaker(role, texts));
+      texts = [];
+    };
+    for (const block of recordsIn(content)) {
+      if (block["type"] !== "tool_result") {
+        texts.push(block);
+        continue;
+      }
+      flush();
+      const { tool_use_id, content: returned = "", is_error } = block;
+      // Only an error must say something.
+      const text = plainText(returned);
+      messages.push(result(tool_use_id, text === "" && is_error !== true ? "(empty)" : text));
+    }
+    flush();
+    return messages;
+  });
+}
+
+function anthropicResponse(content: unknown): AIMessage {
+  const calls = recordsIn(content).filter(({ type, input }) => type === "tool_use" && isRecord(input));
+  const tool_calls = calls.map(({ id, name, input }) => ({ id, name, args: input, type: "tool_call" }));
+  // A client would read a text as JSON, which the API does not.
+  const blocks = recordsIn(content).map((block) =>
+    typeof block["input"] === "string" ? { ...block, input: [] } : block,
+  );
+  return new AIMessage({
+    content: (Array.isArray(content) ? blocks : content) as never,
+    tool_calls: tool_calls as never,
+  });
+}
+
+/** Gemini: a result has no id, or the id of its call, and stands for the first open call of its name. */
+function readContents(entries: readonly unknown[]): PlacedMessage[] {
+  let open: { readonly id: string; readonly name: unknown }[] = [];
+  return placed(entries, ({ role, parts }, index) => {
+    const all = recordsIn(parts);
+    if (role === "model") {
+      const tool_calls = all.flatMap(({ functionCall }, place) => {
+        if (!isRecord(functionCall)) return [];
+        const { id = `call_${index}_${place}`, name, args = {} } = functionCall;
+        return [{ id: String(id), name: String(name), args, type: "tool_call" as const }];
+      });
+      open = [...tool_calls];
+      return [new AIMessage({ content: textParts(all), tool_calls: tool_calls as never })];
+    }
+    const results = all.flatMap(({ functionResponse }, place) => {
+      if (!isRecord(functionResponse)) return [];
+      const { id, name } = functionResponse;
+      const call = open.find((one) => one.id === id) ?? open.find((one) => one.name === name) ?? open[0];
+      open = open.filter((one) => one !== call);
+      return [result(call?.id ?? `result_${index}_${place}`, "(result)")];
+    });
+    const texts = textParts(all);
+    open = results.length > 0 ? open : [];
+    return results.length > 0 && texts === "" ? results : [...results, speaker("user", texts)];
+  });
+}
+
+function textParts(parts: readonly Fields[]) {
+  const texts = parts
+    .filter((part) => !("functionCall" in part || "functionResponse" in part))
+    .map((part) =>
+      typeof part["text"] === "string" ? { type: "text", text: part["text"] } : standIn(Object.keys(part)[0]),
+    );
+  return (texts.length === 0 ? "" : texts) as never;
+}
+
+/**
+ * OpenAI's Responses: what the model wrote is a run of items, and becomes one message that stores them. A result can stand
+ * anywhere after its call.
+ */
+function readItems(entries: readonly unknown[]): PlacedMessage[] {
+  const messages: PlacedMessage[] = [];
+  const placedItems = new Set<number>();
+  let run: Fields[] = [];
+  let start = 0;
+  const flush = (end: number) => {
+    if (run.length === 0) return;
+    const content = run
+      .filter(({ role }) => role === "assistant")
+      .map((item) => plainText(item["content"]))
+      .join("");
+    messages.push({ message: new AIMessage({ content, response_metadata: { output: run } }), index: start });
+    for (const call of run.filter(({ type }) => type === "function_call")) {
+      const at = entries.findIndex(
+        (entry, index) => index >= end && !placedItems.has(index) && isResultOf(entry, call["call_id"]),
+      );
+      if (at < 0) continue;
+      placedItems.add(at);
+      messages.push({ message: result(call["call_id"], Object(entries[at]).output), index: at });
+    }
+    run = [];
+  };
+  for (const [index, entry] of entries.entries()) {
+    const { type, role, content, call_id, output } = Object(entry);
+    const isSaid = role !== undefined && role !== "assistant";
+    if (!isSaid && !String(type).endsWith("_output")) {
+      if (run.length === 0) start = index;
+      run.push(Object(entry));
+      continue;
+    }
+    flush(index);
+    if (isSaid) messages.push({ message: speaker(role, content), index });
+    else if (type === RESULT_ITEM && !placedItems.has(index))
+      messages.push({ message: result(call_id, output), index });
+  }
+  flush(entries.length);
+  return messages;
+}
+
+const isResultOf = (entry: unknown, callId: unknown): boolean =>
+  Object(entry).type === RESULT_ITEM && Object(entry).call_id === callId;
+
+function placed(
+  entries: readonly unknown[],
+  read: (entry: Fields, index: number) => readonly BaseMessage[],
+): PlacedMessage[] {
+  return entries.flatMap((entry, index) =>
+    isRecord(entry) ? read(entry, index).map((message) => ({ message, index })) : [],
+  );
+}
