@@ -69,8 +69,8 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
       else messages.push(message);
     }
     const done = taken.filter(isSaved);
-    const left = await deleteItems(store, [...done, ...refused]);
-    const kept = taken.filter((item) => left.includes(item) || !isSaved(item));
+    const left = new Set(await deleteItems(store, [...done, ...refused]));
+    const kept = taken.filter((item) => left.has(item) || !isSaved(item));
     const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
     for (const id of steered) runRecordOf(config)?.steered.add(id);
     return messages.length === 0 ? undefined : { messages, steered };
