@@ -49,7 +49,8 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
   ]);
 }
 
-function messagesOf(update: ToolsUpdate): BaseMessage[] {
+/** The messages that an update writes. */
+export function messagesOf(update: ToolsUpdate): BaseMessage[] {
   return [update]
     .flat()
     .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : one.messages));
