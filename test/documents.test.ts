@@ -39,6 +39,7 @@ type FieldsOf<Type> = Record<Exclude<keyof Extract<AgentEvent, { type: Type }>, 
 
 const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = {
   "result-recovered": { tool: true, callId: true },
+  "result-late": { tool: true, callId: true, threadId: true, message: true },
   "response-recovered": { messageId: true },
   "call-closed": { tool: true, callId: true, cause: true },
   "model-retry": { attempt: true, maxAttempts: true, reason: true },

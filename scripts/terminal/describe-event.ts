@@ -21,6 +21,7 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "input-shortened": true,
   "dialect-changed": true,
   "result-refused": true,
+  "result-late": true,
   "result-dropped": true,
   "message-refused": true,
   "role-changed": true,

@@ -201,12 +201,13 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const abort = this.#abort;
     let latestInput = received;
     const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, abort?.signal)));
-    const { bound, watched, checkpointer, stream } = watchThread(run.checkpointer, given, () =>
+    const { bound, watched, checkpointer, stream, lateResults } = watchThread(run.checkpointer, given, () =>
       idsInInput(latestInput),
     );
     if (checkpointer !== undefined) run.checkpointer = checkpointer;
     const { streamMode, signal, store } = bound;
     if (run.store !== undefined) run.store = boundedStore(run.store, signal);
+    const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#defaults;
     const readThread = watched.checkpointer && (() => run.getState(bound));
@@ -215,8 +216,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         ...this.#defaults,
         ...start,
         received,
-        options: withPublicParentStream({ ...bound, ...(store && { store: boundedStore(store, signal) }) }),
+        options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
         watched,
+        late: lateResults(ownStore ?? run.store),
         readThread,
         startEvents: startEventsOf(run, bound),
         store: run.store,

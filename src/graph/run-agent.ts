@@ -11,6 +11,7 @@ import type { RunBag } from "../middleware/context.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "../middleware/run-agent-middleware.js";
 import { clearInbox } from "../nodes/inbox/inbox.js";
+import type { LateResults } from "../nodes/recovery/late-results.js";
 import type { AgentEvent } from "../nodes/run/agent-event.js";
 import { publishingEnd } from "../nodes/run/run-channel.js";
 import { RunHandle, runHandleOf, scopeOf } from "../nodes/run/run-handle.js";
@@ -73,6 +74,7 @@ export interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
+  readonly late: LateResults | undefined;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
   /** Events about the graph, which this run emits at its start. */
@@ -135,6 +137,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
       bag,
       middleware,
       checkpoints,
+      late: run.late,
       ownState,
       given,
       maxConcurrency,
@@ -154,12 +157,14 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
     return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
   };
   // At the end of `chunks` LangGraph has saved every checkpoint.
-  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, { steered }: RunRecord) {
+  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, record: RunRecord) {
     try {
       yield* chunks;
     } finally {
       await watched.saved();
     }
+    const { steered, late = [] } = record;
+    if (late.length > 0) await run.late?.remove(late);
     if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], steered);
   }
   if (middleware.agent.length === 0) {

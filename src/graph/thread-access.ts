@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { boundedSaver } from "../langgraph/bounded.js";
 import { guardHead } from "../langgraph/checkpoints/guard-head.js";
 import { withUniqueVersions } from "../langgraph/checkpoints/unique-versions.js";
@@ -11,6 +11,7 @@ import {
   isSubgraphRun,
   withInheritedCheckpointer,
 } from "../langgraph/run-host.js";
+import { type LateResults, lateResultsOf } from "../nodes/recovery/late-results.js";
 import { inTurn, streamInTurn, type Thread, type TurnOptions } from "./thread-queue.js";
 
 /** How one run or update of the state reads and writes its thread. */
@@ -60,6 +61,8 @@ export interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
   readonly watched: WatchedCheckpointer;
   /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
+  /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
+  readonly lateResults: (store: BaseStore | undefined) => LateResults | undefined;
 }
 
 /**
@@ -75,8 +78,16 @@ export function watchThread<Options extends RunnableConfig>(
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
   const { saver, stream } = accessThread(own, options, messageIds);
   const watched = watchCheckpointer(saver);
+  const { thread_id: threadId, checkpoint_ns } = { ...options.configurable };
+  const isThread = isSaver(own) && (typeof threadId === "string" || typeof threadId === "number");
+  const lateResults = (store: BaseStore | undefined) => {
+    // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
+    const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
+    const isKept = isThread && (inherits || !isSubgraphRun(options));
+    return isKept ? lateResultsOf({ saver: own, threadId, namespace, store }) : undefined;
+  };
   if (!inherits || watched.checkpointer === undefined)
-    return { bound: options, watched, checkpointer: watched.checkpointer, stream };
+    return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };
   const bound = withInheritedCheckpointer(options, watched.checkpointer);
-  return { bound, watched, checkpointer: undefined, stream };
+  return { bound, watched, checkpointer: undefined, stream, lateResults };
 }

@@ -1,10 +1,12 @@
 /** Finds the calls of ended runs that were not run: a human did not decide about them, or no tool had been started. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod/v4";
 import type { UnansweredCall } from "../history/calls/open-calls.js";
 import { isAIMessage } from "../history/messages/call.js";
 import type { Leftovers } from "../nodes/recovery/leftovers.js";
-import { toolTasksOf } from "../nodes/tools/tool-task.js";
+import { type ToolTask, toolTasksOf } from "../nodes/tools/tool-task.js";
+import { addToList } from "../shared/add-to-list.js";
 import { toJson } from "../shared/to-json.js";
 
 const askedSchema = z.object({
@@ -22,27 +24,40 @@ export function declinedCalls(
   leftovers: readonly Leftovers[],
 ): ReadonlySet<UnansweredCall> {
   const declined = new Set<UnansweredCall>();
+  const argumentsOf = argumentsReader();
   for (const { history, interrupts } of leftovers) {
     const known = new Set(history.map(({ id }) => id));
     const asked = interrupts.flatMap(
       (entry) => askedSchema.safeParse(entry).data?.value.actionRequests ?? [],
     );
+    if (asked.length === 0) continue;
+    const waiting = new Map<string, UnansweredCall[]>();
+    for (const unanswered of calls) {
+      const { call, group } = unanswered;
+      if (!known.has(group.head.id) || declined.has(unanswered)) continue;
+      addToList(waiting, describe(call.name, argumentsOf(unanswered)), unanswered);
+    }
     for (const { name, args } of asked) {
-      const isAsked = (unanswered: UnansweredCall): boolean => {
-        const { call, group } = unanswered;
-        if (!known.has(group.head.id) || declined.has(unanswered) || call.name !== name) return false;
-        return toJson(argumentsOf(unanswered)) === toJson(args);
-      };
       // The question is about the last group that the run knew.
-      const match = calls.findLast(isAsked);
+      const match = waiting.get(describe(name, args))?.pop();
       if (match !== undefined) declined.add(match);
     }
   }
   return declined;
 }
 
-function argumentsOf({ group, call }: UnansweredCall): unknown {
-  return isAIMessage(group.head) ? toolTasksOf(group.head)[group.calls.indexOf(call)]?.args : undefined;
+function describe(name: string, args: unknown): string {
+  return `${name}\n${toJson(args)}`;
+}
+
+function argumentsReader(): (unanswered: UnansweredCall) => unknown {
+  const known = new Map<BaseMessage, readonly ToolTask[]>();
+  return ({ group: { head }, place }) => {
+    if (!isAIMessage(head)) return undefined;
+    const tasks = known.get(head) ?? toolTasksOf(head);
+    known.set(head, tasks);
+    return tasks[place]?.args;
+  };
 }
 
 /** LangChain's nodes between the response of the model and its tools. */

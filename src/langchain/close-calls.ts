@@ -82,14 +82,14 @@ export async function closeCalls(
     return isKnown ? "not-started" : causeInHistory(call, history[group.end]);
   };
   return calls.map((unanswered, index) => {
-    const { call, group } = unanswered;
+    const { call, group, place } = unanswered;
     const remains = found[index];
     if (remains?.kind === "result") {
       emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
       return markRecoveredResult(remains.result);
     }
     const cause = causeOf(unanswered);
-    const placeholder = createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call)));
+    const placeholder = createPlaceholder(call, cause, placeOfCall(group, place));
     emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
     const repair = createRepair({ kind: "call-closed", call, message: placeholder });
     safely(() => onRepair?.(repair, { threadId: threadIdOf(runtime) }), undefined);

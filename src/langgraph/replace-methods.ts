@@ -8,13 +8,20 @@ export type SaverMethods = Partial<
   >
 >;
 
+const originals = new WeakMap<object, object>();
+
+/** The object of which this is a view, or a view of a view. */
+export function originalOf(view: object): object {
+  return originals.get(view) ?? view;
+}
+
 /** A view of a checkpointer or a store with other methods. The object itself stays the same. */
 export function replaceMethods<Target extends object>(
   target: Target,
   methods: Partial<NoInfer<Target>>,
 ): Target {
   const replaced = new Map<PropertyKey, unknown>(Object.entries(methods));
-  return new Proxy(target, {
+  const view = new Proxy(target, {
     get(_, name) {
       if (replaced.has(name)) return replaced.get(name);
       const value: unknown = Reflect.get(target, name, target);
@@ -22,6 +29,8 @@ export function replaceMethods<Target extends object>(
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+  originals.set(view, originalOf(target));
+  return view;
 }
 
 export function isSaver(value: unknown): value is BaseCheckpointSaver {

@@ -1,30 +1,53 @@
 /** The work of each function on messages grows in proportion to the messages. Steps are counted, not time. */
 
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withDistinctCallIds } from "../../src/history/calls/distinct-call-ids.js";
 import { unansweredCalls } from "../../src/history/calls/open-calls.js";
+import { withArguments } from "../../src/history/calls/with-arguments.js";
+import { coverPlan } from "../../src/history/long-threads/cover-plan.js";
+import { excerptOf } from "../../src/history/long-threads/excerpt.js";
 import { filterToolCalls } from "../../src/history/long-threads/filter-tool-calls.js";
 import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
+import { measureInput } from "../../src/history/long-threads/measure-input.js";
+import {
+  isSummaryDue,
+  planSummary,
+  type SummaryPolicy,
+} from "../../src/history/long-threads/plan-summary.js";
 import { renderTranscript } from "../../src/history/long-threads/render-transcript.js";
 import { flattenVisible, visibleHistory } from "../../src/history/long-threads/visible-history.js";
+import { callsOf } from "../../src/history/messages/call.js";
+import { contentText, withTextFor } from "../../src/history/messages/content-text.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
+import { declinedCalls } from "../../src/langchain/calls-not-run.js";
+import { learnClasses, SAMPLE_MESSAGES } from "../../src/langgraph/serializer/message-classes.js";
+import { createMessageText } from "../../src/langgraph/serializer/message-text.js";
+import { readValue } from "../../src/langgraph/serializer/read-value.js";
+import { writeValue } from "../../src/langgraph/serializer/write-value.js";
+import type { Leftovers } from "../../src/nodes/recovery/leftovers.js";
+import { pendingApprovals } from "../../src/nodes/recovery/pending-approvals.js";
+import { recoverCalls } from "../../src/nodes/recovery/recover-calls.js";
 import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
 import { validateHistory } from "../../src/providers/dialects/validate-history.js";
 import { explainInput } from "../../src/providers/input/explanation/explain-input.js";
-import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { countSteps } from "../support/count-steps.js";
 import { runs } from "../support/law-runs.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
-import { human, summary } from "../support/make-messages.js";
+import { human, result, summary } from "../support/make-messages.js";
 
 const SIZE = 64;
 /** Four times the messages take four times the steps, and a little more in a heap. Quadratic work takes 16 times. */
 const GREATEST_FACTOR = 6;
+
+/** How often an input is made until it has at most as many tokens as it may have, and once more. */
+const MOST_ATTEMPTS = 6;
 
 function expectLinear(stepsOf: (size: number) => number): void {
   const few = stepsOf(SIZE);
@@ -72,7 +95,43 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
       ] as const,
   ),
   ["explainInput", (messages) => explainInput(messages, { dialect: "strict" })],
+  ["isSummaryDue", (messages) => isSummaryDue(messages, POLICY)],
+  ["planSummary and coverPlan", (messages) => planOf(messages, "keep")],
+  ["planSummary and coverPlan with an archive", (messages) => planOf(messages, "archive")],
+  ["measureInput", (messages) => measureInput(messages, { ...POLICY, maxToolCalls: 3 })],
 ];
+
+const LIMITED: typeof FUNCTIONS = [
+  ["toModelInput with a limit", (messages) => toModelInput(messages, { maxTokens: 100 })],
+  ["toModelInput with a limit that grows", (messages) => toModelInput(messages, limitOf(messages))],
+  [
+    "prepareModelInput with a budget",
+    (messages) => prepareModelInput(messages, { budget: 100, maxTokens: 8 * messages.length }),
+  ],
+  ["explainInput with a limit", (messages) => explainInput(messages, limitOf(messages))],
+];
+
+const POLICY: SummaryPolicy = {
+  maxTokens: 100,
+  maxMessages: 10,
+  messagesToKeep: 5,
+  tokensToKeep: undefined,
+  toolTokens: 0,
+  promptTokens: 0,
+  maxToolCalls: undefined,
+};
+
+/** As many tokens as the messages need if each of them, and of their calls, is short. */
+function limitOf(messages: readonly BaseMessage[]) {
+  const calls = messages.reduce((sum, message) => sum + callsOf(message).length, 0);
+  return { maxTokens: 100 + 4 * (messages.length + calls), maxToolCallsFromHistory: messages.length >> 1 };
+}
+
+function planOf(messages: readonly BaseMessage[], kind: "keep" | "archive"): void {
+  const { messages: paired } = repairHistory(messages);
+  const plan = planSummary(paired, POLICY);
+  if (plan !== undefined) coverPlan(plan, paired, kind);
+}
 
 function distinct(message: BaseMessage): BaseMessage {
   return AIMessage.isInstance(message) ? withDistinctCallIds(message) : message;
@@ -96,6 +155,16 @@ describe("The work grows with the messages", () => {
     fc.assert(law, runs(8));
   });
 
+  it.each(LIMITED)("of %s", (_, run) => {
+    const stepsOf = (parts: readonly Part[], size: number) =>
+      countSteps(buildShape(parts, size), (messages) => void run(messages));
+    const law = fc.property(shapes("removals"), (parts) => {
+      // An input is brought under its limit in one attempt or in several, so the lists must differ by more than that.
+      expect(stepsOf(parts, 16 * SIZE)).toBeLessThan(16 * MOST_ATTEMPTS * stepsOf(parts, SIZE));
+    });
+    fc.assert(law, runs(4));
+  });
+
   it("of explainInput with summaries that each cover the one before", () => {
     const chain = (size: number) =>
       Array.from({ length: size }, (_, index) => [
@@ -105,10 +174,118 @@ describe("The work grows with the messages", () => {
     expectLinear((size) => countSteps(chain(size), (messages) => void explainInput(messages)));
   });
 
+  const calls = (size: number) =>
+    Array.from({ length: size }, (_, index) => ({ id: `c${index}`, name: "look", args: { index } }));
+  const batch = (size: number) => new AIMessage({ id: "a", content: "", tool_calls: calls(size) });
+  const unanswered = (size: number) => [...unansweredCalls([human("h"), batch(size)]).pending];
+  const asked = (size: number) => calls(size).map((call) => ({ ...call, description: "May it?" }));
+
+  it("of the search for the results of the calls of one message", () => {
+    expectLinear((size) => {
+      const results = calls(size).map(({ id }) => result(`r-${id}`, id));
+      const leftovers = { history: [{ id: "a" }], written: results.reverse(), questions: [] };
+      return countSteps(unanswered(size), (waiting) => void recoverCalls(waiting, [leftovers]));
+    });
+  });
+
+  it("of the search for the questions about the calls of one message", () => {
+    expectLinear((size) =>
+      countSteps(unanswered(size), (waiting) => {
+        const found = asked(size).map((one) => ({ kind: "question" as const, asked: one }));
+        pendingApprovals(waiting, found);
+      }),
+    );
+  });
+
+  it("of the search for LangChain's questions about the calls of one message", () => {
+    expectLinear((size) =>
+      countSteps(unanswered(size), (waiting) => {
+        const interrupts = [{ value: { actionRequests: calls(size) } }];
+        declinedCalls(waiting, [{ history: [human("h"), batch(size)], interrupts } as unknown as Leftovers]);
+      }),
+    );
+  });
+
+  it("of new arguments for the calls of one message", () => {
+    expectLinear((size) => {
+      const changes = new Map(calls(size).map((_, index) => [index, { index: 0 }]));
+      return countSteps([batch(size)], ([message]) => void (message && withArguments(message, changes)));
+    });
+  });
+
+  it("of the text of results of tools that the provider ran", () => {
+    expectLinear((size) => {
+      const content = calls(size).flatMap(({ id }) => [
+        { type: "server_tool_use", id, name: "web_search", input: { query: id } },
+        { type: "web_search_tool_result", tool_use_id: id, content: "found" },
+      ]);
+      return countSteps([new AIMessage({ content })], ([message]) => {
+        if (message === undefined) return;
+        contentText(message);
+        withTextFor(message.content as Parameters<typeof withTextFor>[0], () => false);
+      });
+    });
+  });
+
+  it("of an excerpt with as many lines about the request", () => {
+    expectLinear((size) => {
+      const text = calls(16 * size).map(({ id }) => `A line about weather ${id}.`);
+      return countSteps([], () => void excerptOf(text.join("\n"), 32 * size, ["weather"]));
+    });
+  });
+
   it("of repairHistory with removals", () => {
     const law = fc.property(shapes(), (parts) => {
       expectLinear((size) => countSteps(buildShape(parts, size), (messages) => void repairHistory(messages)));
     });
     fc.assert(law, runs(50));
   });
+});
+
+describe("The work of the serializer grows with what it reads and writes", async () => {
+  const snapshot = { lc: 2, type: "delta_snapshot", value: [] };
+  const samples = JSON.stringify([SAMPLE_MESSAGES, snapshot]);
+  const [messages, made] = Object(await new JsonPlusSerializer().loadsTyped("json", samples));
+  const classes = learnClasses(messages, made);
+  const fieldsOf = (size: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: size }, (_, index) => [`field-${index}`, value]));
+  const listOf = (size: number, make: (index: number) => unknown) =>
+    Array.from({ length: size }, (_, index) => make(index));
+  const withKwargs = (additional_kwargs: Record<string, unknown>) =>
+    new HumanMessage({ content: "hi", additional_kwargs });
+  const VALUES: readonly (readonly [name: string, make: (size: number) => unknown])[] = [
+    ["many messages", (size) => listOf(size, (index) => new HumanMessage(`${index}`))],
+    ["a message with many undefined fields", (size) => withKwargs(fieldsOf(size, undefined))],
+    [
+      "a message with a long list of undefined",
+      (size) => withKwargs({ list: listOf(size, () => undefined) }),
+    ],
+    ["a message with nested undefined fields", (size) => withKwargs({ inner: fieldsOf(size, undefined) })],
+    ["many messages with undefined fields", (size) => listOf(size, () => withKwargs({ none: undefined }))],
+    ["many undefined fields", (size) => fieldsOf(size, undefined)],
+    ["a message with many calls", (size) => new AIMessage({ content: "", tool_calls: callsIn(size) })],
+  ];
+
+  it.each(VALUES)("%s", async (_, make) => {
+    const texts = new Map<number, string>();
+    for (const size of [SIZE, 4 * SIZE]) {
+      const [, bytes] = await new JsonPlusSerializer().dumpsTyped(make(size));
+      texts.set(size, new TextDecoder().decode(bytes));
+    }
+    expectLinear((size) =>
+      countSteps({ value: JSON.parse(texts.get(size) ?? "") }, (holder) => {
+        readValue(holder, "value", classes);
+      }),
+    );
+    const writeMember = () => Promise.resolve(undefined);
+    expectLinear((size) =>
+      countSteps([], () => {
+        writeValue(make(size), { classes, messageText: createMessageText(), writeMember });
+      }),
+    );
+  });
+
+  function callsIn(size: number) {
+    return Array.from({ length: size }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
+  }
 });

@@ -17,10 +17,16 @@ const CALLBACK_METHODS = [
   "reduce",
   "some",
 ] as const;
+type StepsOf = (list: readonly unknown[], result: unknown, wanted: unknown) => number;
+
+/** The engine's own, which is not counted. */
+const indexIn = Array.prototype.indexOf;
+const indexInText = String.prototype.indexOf;
+
 /** How many elements a method reads or moves, by what it returned. */
-const ARRAY_METHODS: Readonly<Record<string, (list: readonly unknown[], result: unknown) => number>> = {
+const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
   indexOf: searched,
-  includes: (list, isFound) => (isFound === true ? 1 : list.length),
+  includes: (list, _, wanted) => searched(list, Reflect.apply(indexIn, list, [wanted])),
   lastIndexOf: (list, index) => list.length - Math.max(Number(index), 0),
   concat: resultLength,
   slice: resultLength,
@@ -96,7 +102,7 @@ function countInEngine(count: (steps: number) => void): () => void {
         function (this: unknown[], ...args: unknown[]) {
           const before = this.length;
           const result = Reflect.apply(method, this, args);
-          count(name === "splice" || name === "shift" ? before : stepsOf(this, result));
+          count(name === "splice" || name === "shift" ? before : stepsOf(this, result, args[0]));
           return result;
         },
     );
@@ -140,6 +146,16 @@ function countInEngine(count: (steps: number) => void): () => void {
   }
   for (const prototype of [Map.prototype, WeakMap.prototype]) replace(prototype, "get", counted1);
   replace(String.prototype, "charCodeAt", counted1);
+  replace(
+    String.prototype,
+    "includes",
+    () =>
+      function (this: string, ...args: unknown[]) {
+        const index = Number(Reflect.apply(indexInText, this, args));
+        count(index < 0 ? this.length : index + 1);
+        return index >= 0;
+      },
+  );
   function counted1(method: Method): Method {
     return function (this: unknown, ...args: unknown[]) {
       count(1);

@@ -19,13 +19,18 @@ const KINDS = [
   "users",
   "responses",
   "batch",
+  "orders",
   "blocks",
   "results",
+  "reports",
   "placeholders",
   "removals",
   "summaries",
   "archive",
 ] as const;
+
+/** More than any limit of a message leaves whole. */
+const LONG = "A line of a text that is much longer than what is left of it.\n".repeat(8);
 
 export interface Part {
   readonly kind: (typeof KINDS)[number];
@@ -84,6 +89,10 @@ function buildPart({ kind, ids, callIds }: Part, place: number, size: number): B
       );
     case "batch":
       return [new AIMessage({ ...idOf(0), content: "", tool_calls: listed(...numbers) })];
+    case "orders": {
+      const tool_calls = numbers.map((index) => ({ id: callOf(index), name: "look", args: { query: LONG } }));
+      return [new AIMessage({ ...idOf(0), content: "", tool_calls })];
+    }
     case "blocks": {
       const content = numbers.map((index) => ({
         type: "tool_use",
@@ -95,6 +104,8 @@ function buildPart({ kind, ids, callIds }: Part, place: number, size: number): B
     }
     case "results":
       return numbers.map((index) => resultOf(index));
+    case "reports":
+      return numbers.map((index) => resultOf(index, { content: LONG }));
     case "placeholders":
       return numbers.map((index) =>
         resultOf(index, { additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } }),

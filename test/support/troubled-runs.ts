@@ -52,8 +52,8 @@ export const TROUBLES = {
     await turns();
     controller.abort();
     await run.catch(() => {});
-    release();
     await graph.invoke(user("hello"), thread);
+    release();
   },
   /** A provider refuses its own dialect, and takes the strict one. */
   refusal: async () => {

@@ -79,11 +79,12 @@ export function examineThread(
     return [{ ...unanswered, recovered: recovered && withId(recovered, unanswered), isLeftOpen }];
   });
   const known = new Set(messages.map(({ id }) => id));
+  const listed = new Set(messages.filter(isResult).map(describe));
   const unplaced = runs
     .flatMap(({ written }) => written.filter(isResult))
     .filter(
       (result) =>
-        !used.has(result) && !isPlaceholder(result) && !known.has(result.id) && !isInList(result, messages),
+        !used.has(result) && !isPlaceholder(result) && !known.has(result.id) && !listed.has(describe(result)),
     );
   return {
     list,
@@ -124,13 +125,8 @@ function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThr
 }
 
 /** A result that a run wrote can have reached the list by another way, with another id. */
-function isInList(result: ToolMessage, messages: readonly BaseMessage[]): boolean {
-  return messages.some(
-    (message) =>
-      isResult(message) &&
-      callIdOf(message) === callIdOf(result) &&
-      JSON.stringify(message.content) === JSON.stringify(result.content),
-  );
+function describe(result: ToolMessage): string {
+  return JSON.stringify([callIdOf(result), result.content]);
 }
 
 /**

@@ -9,6 +9,8 @@ import { type Group, groupMessages } from "./group.js";
 export interface UnansweredCall {
   readonly group: Group;
   readonly call: Call;
+  /** The index of the call among the calls of its group. */
+  readonly place: number;
 }
 
 export interface UnansweredCalls {
@@ -43,11 +45,12 @@ function findUnanswered(messages: readonly BaseMessage[]): UnansweredCalls {
   const dangling: UnansweredCall[] = [];
   let pending: readonly UnansweredCall[] = [];
   for (const group of groups) {
-    const unanswered = group.calls.flatMap((call, index) =>
-      isAnswered(group.results[index]) ? [] : [{ group, call }],
+    const unanswered = group.calls.flatMap((call, place) =>
+      isAnswered(group.results[place]) ? [] : [{ group, call, place }],
     );
     if (group === groups.at(-1)) pending = unanswered;
-    else dangling.push(...unanswered);
+    // One message can have more calls than a function takes arguments.
+    else for (const one of unanswered) dangling.push(one);
   }
   return dangling.length + pending.length === 0 ? NONE : { dangling, pending };
 }

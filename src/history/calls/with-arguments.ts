@@ -1,37 +1,38 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
-import { callsOf } from "../messages/call.js";
+import { callsOf, indexesById } from "../messages/call.js";
 import { copyMessage } from "../messages/copy-message.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A copy of the message in which the call at `index` of `callsOf` has other arguments. They are changed
- * everywhere the call is written, because clients do not always send the list: some send the content, and the
- * client of OpenAI's Responses API sends the stored output. Data that a provider signed is not changed.
+ * A copy of the message in which some calls have other arguments. They are changed everywhere a call is written, because
+ * clients do not always send the list: some send the content, and the client of OpenAI's Responses API sends the stored
+ * output. Data that a provider signed is not changed.
+ *
+ * @param changes The new arguments, by the index of their call in `callsOf`.
  */
-export function withArguments(message: AIMessage, index: number, args: Fields): AIMessage {
+export function withArguments(message: AIMessage, changes: ReadonlyMap<number, Fields>): AIMessage {
   const calls = callsOf(message);
-  const call = calls[index];
-  if (call === undefined) return message;
-  const occurrence = calls.slice(0, index).filter(({ id }) => id === call.id).length;
+  if (!calls.some((_, index) => changes.has(index))) return message;
   /** In each place, the n-th entry with an id is the n-th call with that id. */
   const editIn = <Entry>(
     entries: readonly Entry[],
     edit: (entry: Fields, args: Fields) => Fields,
   ): Entry[] => {
-    let met = 0;
+    const indexes = indexesById(calls);
     return entries.map((entry) => {
-      if (!isRecord(entry) || idOf(entry) !== call.id) return entry;
-      met += 1;
-      return met - 1 === occurrence ? (edit(entry, args) as Entry) : entry;
+      const id = isRecord(entry) ? idOf(entry) : undefined;
+      const index = typeof id === "string" ? indexes.get(id)?.pop() : undefined;
+      const args = index === undefined ? undefined : changes.get(index);
+      return args === undefined ? entry : (edit(entry as Fields, args) as Entry);
     });
   };
   const { content, additional_kwargs, response_metadata } = message;
   const raw = additional_kwargs?.tool_calls;
   const output: unknown = response_metadata?.["output"];
   return copyMessage(message, {
-    tool_calls: editIn(message.tool_calls ?? [], (entry) => ({ ...entry, args: { ...args } })),
+    tool_calls: editIn(message.tool_calls ?? [], (entry, args) => ({ ...entry, args: { ...args } })),
     content: Array.isArray(content) ? editIn(content, editBlock) : content,
     ...(Array.isArray(raw) && {
       additional_kwargs: { ...additional_kwargs, tool_calls: editIn(raw, editRaw) },

@@ -56,7 +56,8 @@ function unansweredOf(summary: BaseMessage): readonly string[] {
  */
 function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessage[]): string[] {
   if (summaries.length === 0) return [];
-  const groups = groupMessages(history).groups.filter(({ head }) => summaries.includes(head));
+  const isSummary = new Set(summaries);
+  const groups = groupMessages(history).groups.filter(({ head }) => isSummary.has(head));
   return groups.flatMap(({ calls, results }) =>
     calls.flatMap(({ id, kind }, index) => {
       const result = results[index];

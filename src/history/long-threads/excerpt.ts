@@ -14,7 +14,8 @@ export function excerptOf(text: string, tokens: number, keywords: readonly strin
     .filter((line) => keywords.some((keyword) => line.toLowerCase().includes(keyword)));
   const forLines = relevant.length === 0 ? 0 : Math.floor(tokens / 2);
   const beginning = takeStart(text, tokens - forLines);
-  const rest = relevant.filter((line) => !beginning.includes(line)).join("\n");
+  const shown = new Set(beginning.split("\n"));
+  const rest = relevant.filter((line) => !shown.has(line)).join("\n");
   return rest === ""
     ? takeStart(text, tokens)
     : `${beginning}${BREAK}${takeStart(rest, forLines - BREAK.length)}`;

@@ -2,7 +2,13 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isRecord } from "../../shared/is-record.js";
 import { toJson } from "../../shared/to-json.js";
 import { callBlockOf } from "./call.js";
-import { callerIdOf, serverCallId, serverResultId, serverResultText } from "./server-tools.js";
+import {
+  callerIdOf,
+  type ServerResultText,
+  serverCallId,
+  serverResultId,
+  serverResultTexts,
+} from "./server-tools.js";
 
 /**
  * The content of a message as text. Content that is not text (a picture, a file) is named; calls and
@@ -11,8 +17,9 @@ import { callerIdOf, serverCallId, serverResultId, serverResultText } from "./se
 export function contentText({ content }: BaseMessage): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
+  const resultText = serverResultTexts(content);
   return content
-    .map((block) => blockText(block, content))
+    .map((block) => blockText(block, resultText))
     .filter((text) => text !== "")
     .join("\n");
 }
@@ -31,10 +38,11 @@ export function withTextFor(content: readonly Block[], isTaken: (block: Block) =
     const id = serverCallId(block);
     if (id !== undefined && (!isTaken(block) || lost.has(callerIdOf(block)))) lost.add(id);
   }
+  const resultText = serverResultTexts(content);
   return content.flatMap((block) => {
     const call = serverCallId(block);
     if (isTaken(block) && !lost.has(call ?? serverResultId(block))) return [block];
-    const text = call === undefined ? blockText(block, content) : "";
+    const text = call === undefined ? blockText(block, resultText) : "";
     return text.trim() === "" ? [] : [{ type: "text", text }];
   });
 }
@@ -49,15 +57,15 @@ const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
   "invalid_tool_call",
 ]);
 
-function blockText(block: unknown, content: readonly unknown[]): string {
+function blockText(block: unknown, resultText: ServerResultText): string {
   if (typeof block === "string") return block;
   if (!isRecord(block) || callBlockOf(block) !== undefined) return "";
-  const returned = serverResultText(block, content);
+  const returned = resultText(block);
   if (returned !== undefined) return returned;
   if (typeof block["text"] === "string") return block["text"];
   const type = typeof block["type"] === "string" ? block["type"] : "block";
   if (SILENT_BLOCKS.has(type)) return "";
-  if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], content);
+  if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], resultText);
   const name = "name" in block ? block["name"] : block["title"];
   if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
   if (type === "executableCode" || type === "codeExecutionResult") return `[${type}: ${toJson(block[type])}]`;

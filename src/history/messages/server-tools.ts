@@ -30,12 +30,24 @@ export function callerIdOf(block: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The text of a result with its call. Undefined for a block that is no result. */
-export function serverResultText(block: unknown, content: readonly unknown[]): string | undefined {
-  const id = serverResultId(block);
-  if (id === undefined) return undefined;
-  const { type, content: returned, output = returned } = fieldsOf(block);
-  const call = fieldsOf(content.find((other) => serverCallId(other) === id));
+/** Contract: returns the text of a result with its call. Undefined for a block that is no result. */
+export type ServerResultText = (block: unknown) => string | undefined;
+
+/** @param content The blocks among which the calls of the results are. */
+export function serverResultTexts(content: readonly unknown[]): ServerResultText {
+  let calls: ReadonlyMap<string | undefined, unknown> | undefined;
+  return (block) => {
+    const id = serverResultId(block);
+    if (id === undefined) return undefined;
+    // Made for the first result. Most messages have none. The first of several calls with one id counts.
+    calls ??= new Map(content.toReversed().map((other) => [serverCallId(other), other]));
+    return resultText(fieldsOf(block), fieldsOf(calls.get(id)));
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function resultText({ type, content: returned, output = returned }: Fields, call: Fields): string {
   const { name = type, input = call["args"] } = call;
   return toolText(String(name), input, output);
 }

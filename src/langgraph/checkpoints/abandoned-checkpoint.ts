@@ -19,7 +19,7 @@ export function writesByTask(
   for (const [task, name, value] of pendingWrites) {
     // LangGraph applies these to the state of the next run, whatever its input is.
     if (!channels.includes(name) || task === NULL_TASK || isOfNextRun(task)) continue;
-    byTask.set(task, [...(byTask.get(task) ?? []), [name, value]]);
+    addToList(byTask, task, [name, value] as const);
   }
   return [...byTask.values()];
 }

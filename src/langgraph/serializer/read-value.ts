@@ -122,13 +122,13 @@ function readField(value: unknown, depth: number): unknown {
 }
 
 function readFields(record: Record<string, unknown>, depth: number): unknown {
-  const dropped: string[] = [];
+  const dropped = new Set<string>();
   for (const key of Object.keys(record)) {
     const value = readField(record[key], depth + 1);
     if (value === ODD) return ODD;
-    if (value === undefined) dropped.push(key);
+    if (value === undefined) dropped.add(key);
     else record[key] = value;
   }
-  if (dropped.length === 0) return record;
-  return Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.includes(key)));
+  if (dropped.size === 0) return record;
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.has(key)));
 }

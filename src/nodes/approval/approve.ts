@@ -98,13 +98,14 @@ function editedMessage(
 ): ReturnType<typeof toPlain>[] {
   const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
   if (asked === undefined || !isAIMessage(asked)) return [];
-  let message = asked;
-  for (const { task, decision } of decided) {
+  const calls = callsOf(asked);
+  const edits = decided.flatMap(({ task, decision }) => {
     // A client may have replaced the message since.
-    const call = callsOf(asked)[task.index];
-    if (call?.id !== task.call.id || call.name !== task.call.name) continue;
-    if (decision?.type === "edit") message = withArguments(message, task.index, decision.edited_action.args);
-  }
+    const call = calls[task.index];
+    const isSame = call?.id === task.call.id && call.name === task.call.name;
+    return isSame && decision?.type === "edit" ? [[task.index, decision.edited_action.args] as const] : [];
+  });
+  const message = withArguments(asked, new Map(edits));
   // A plain object: LangGraph would show a message instance in the chat stream again.
   return message === asked ? [] : [toPlain(message)];
 }

@@ -3,7 +3,7 @@
 import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
-import { callsOf } from "../../history/messages/call.js";
+import { callsOf, indexesById } from "../../history/messages/call.js";
 import { endingRun, isResult } from "../../history/messages/result.js";
 import type { FormatPlan } from "../../settings/format/read-response-format.js";
 import type { StructuredOutputError, ToolStrategyOptions } from "../../settings/format/response-format.js";
@@ -175,6 +175,7 @@ function resultFor({ call }: ToolTask, content: string, status: "success" | "err
 }
 
 function inCallOrder(results: readonly ToolMessage[], message: AIMessage): ToolMessage[] {
-  const ids = callsOf(message).map(({ id }) => id);
-  return results.toSorted((left, right) => ids.indexOf(left.tool_call_id) - ids.indexOf(right.tool_call_id));
+  const indexes = indexesById(callsOf(message));
+  const place = ({ tool_call_id }: ToolMessage) => indexes.get(tool_call_id)?.at(-1) ?? -1;
+  return results.toSorted((left, right) => place(left) - place(right));
 }

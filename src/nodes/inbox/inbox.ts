@@ -72,6 +72,38 @@ export async function putIntoInbox(
   await store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
 }
 
+/**
+ * The label below a thread's inbox for results of tools that ended after their run. They are no messages of a client, and
+ * so they are not among those.
+ */
+const RESULTS = "results";
+
+const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), RESULTS];
+
+export async function putResult(
+  store: InboxStore,
+  threadId: string,
+  key: string,
+  value: Record<string, unknown>,
+): Promise<void> {
+  await store.put(resultsOf(threadId), key, escapeValue(value), false);
+}
+
+/** The values, in the order in which they were put. */
+export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
+  const items = await itemsIn(store, resultsOf(threadId), unescapeValue);
+  return items.sort((one, other) => one.time - other.time).map(({ value }) => value);
+}
+
+/** Never rejects: what stays is read again. */
+export async function removeResults(
+  store: InboxStore,
+  threadId: string,
+  keys: readonly string[],
+): Promise<void> {
+  await Promise.allSettled(keys.map((key) => store.delete(resultsOf(threadId), key)));
+}
+
 /** Returns the items that could not be deleted. */
 export async function deleteItems(
   store: InboxStore,

@@ -5,6 +5,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { MARKS } from "../../history/messages/marks.js";
 import { isError } from "../../shared/is-error.js";
+import { takeLateResults } from "../recovery/late-results.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { AgentState } from "../run/agent-state.js";
 import { runInputsOf, runRecordOf } from "../run/run-handle.js";
@@ -29,7 +30,7 @@ export interface InboxOptions {
 /** The update of the state that takes messages. */
 export interface TakenMessages {
   readonly messages: BaseMessage[];
-  readonly steered: string[];
+  readonly steered?: string[];
 }
 
 export type TakeMessages = (
@@ -50,11 +51,13 @@ export type TakeMessages = (
  */
 export function createTakeMessages({ steering, readSteered }: InboxOptions): TakeMessages {
   return async function takeMessages(state, config) {
+    if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
+    const late = await takeLate(state, config);
+    if (late.length > 0) return { messages: late };
     const store: InboxStore | undefined = config.store;
     const threadId: unknown = config.configurable?.["thread_id"];
     if (!steering || store === undefined || typeof threadId !== "string") return undefined;
     if (runInputsOf(config)?.isInTool === true) return undefined;
-    if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
     const items = await readSafely(store, threadId, config);
     if (items.length === 0) return undefined;
 
@@ -69,12 +72,28 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
       else messages.push(message);
     }
     const done = taken.filter(isSaved);
-    const left = await deleteItems(store, [...done, ...refused]);
-    const kept = taken.filter((item) => left.includes(item) || !isSaved(item));
+    const left = new Set(await deleteItems(store, [...done, ...refused]));
+    const kept = taken.filter((item) => left.has(item) || !isSaved(item));
     const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
     for (const id of steered) runRecordOf(config)?.steered.add(id);
     return messages.length === 0 ? undefined : { messages, steered };
   };
+}
+
+/** The late results of the thread, once for each run. */
+async function takeLate({ messages }: AgentState, config: LangGraphRunnableConfig): Promise<BaseMessage[]> {
+  const late = runInputsOf(config)?.late;
+  const record = runRecordOf(config);
+  if (late === undefined || record === undefined || record.late !== undefined) return [];
+  record.late = [];
+  try {
+    const found = await takeLateResults(messages, late, config);
+    record.late = found.taken;
+    return [...found.messages];
+  } catch (error) {
+    emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
+    return [];
+  }
 }
 
 /** The run goes on without the inbox if it cannot be read. */

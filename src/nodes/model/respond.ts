@@ -16,7 +16,7 @@ import { readOwnValues } from "../../settings/schemas/own-state.js";
 import type { Settings } from "../../settings/settings.js";
 import type { ToolChoice } from "../../settings/tool-choice.js";
 import { approvalScene } from "../approval/approval-scene.js";
-import type { CallPolicy } from "../approval/call-policy.js";
+import type { ApprovalScene, CallPolicy } from "../approval/call-policy.js";
 import { type AnswerInFormat, askInFormat } from "../format/ask-in-format.js";
 import { settleResponse } from "../format/settle-response.js";
 import type { TakeMessages } from "../inbox/take-messages.js";
@@ -171,6 +171,7 @@ async function dispatch(
   if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
   if (isTerminated) return refuseAfterTermination(message, turn);
   const { maxToolCalls, maxToolCallsPerThread } = limits;
+  let scene: ApprovalScene | undefined;
   try {
     return await dispatchCalls(message, turn, {
       policy: options.callPolicy,
@@ -182,7 +183,10 @@ async function dispatch(
       isSaved: isSavedRun(config),
       answered: settled?.answered,
       hasFormat: format !== undefined,
-      scene: () => approvalScene(state, message, config),
+      scene: () => {
+        scene ??= approvalScene(state, message, config);
+        return scene;
+      },
     });
   } catch (error) {
     await takeBack(message, config);

@@ -5,7 +5,7 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
-import { callsOf, isAIMessage } from "../../history/messages/call.js";
+import { callsOf, indexesById, isAIMessage } from "../../history/messages/call.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -246,7 +246,10 @@ const toMessages = (values: readonly unknown[]): BaseMessage[] =>
 function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessage[]): FinishedTask[] {
   if (tasks.length < 2) return [...tasks];
   const head = history.findLast((message) => !isResult(message));
-  const ids = head === undefined ? [] : callsOf(head).map(({ id }) => id);
-  const place = ({ messages }: FinishedTask) => ids.indexOf(messages.filter(isResult).map(callIdOf)[0] ?? "");
+  const indexes = indexesById(head === undefined ? [] : callsOf(head));
+  const place = ({ messages }: FinishedTask) => {
+    const result = messages.find(isResult);
+    return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
+  };
   return tasks.toSorted((one, other) => place(one) - place(other));
 }

@@ -54,14 +54,14 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
     };
     const closing: BaseMessage[] = [];
     for (const [index, unanswered] of calls.entries()) {
-      const { call, group } = unanswered;
+      const { call, group, place } = unanswered;
       const remains = found[index];
       if (remains?.kind === "result") {
         closing.push(markRecoveredResult(remains.result));
         emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
       } else if (isClosed(index, unanswered, remains)) {
         const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
-        closing.push(createPlaceholder(call, cause, placeOfCall(group, group.calls.indexOf(call))));
+        closing.push(createPlaceholder(call, cause, placeOfCall(group, place)));
         emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
       }
     }

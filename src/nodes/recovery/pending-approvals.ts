@@ -16,15 +16,18 @@ export function pendingApprovals(
   pending: readonly UnansweredCall[],
   found: readonly (Remains | undefined)[],
 ): ApprovalTask | undefined {
-  const tasks = pending.flatMap(({ call, group }, index) => {
+  // Pending calls are those of the open group.
+  const head = pending[0]?.group.head;
+  const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
+  const tasks = pending.flatMap(({ place }, index) => {
     const remains = found[index];
-    if (remains?.kind !== "question" || !isAIMessage(group.head)) return [];
-    const task = toolTasksOf(group.head)[group.calls.indexOf(call)];
+    if (remains?.kind !== "question") return [];
+    const task = known[place];
     return task !== undefined && isSame(task, remains.asked)
       ? [{ ...task, description: remains.asked.description }]
       : [];
   });
-  return tasks.length === 0 ? undefined : { messageId: pending[0]?.group.head.id ?? "", tasks };
+  return tasks.length === 0 ? undefined : { messageId: head?.id ?? "", tasks };
 }
 
 /** A client may have replaced the message since. Only calls that the model made are asked about. */

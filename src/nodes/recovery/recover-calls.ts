@@ -1,6 +1,8 @@
 import type { ToolMessage } from "@langchain/core/messages";
+import type { Group } from "../../history/calls/group.js";
 import type { UnansweredCall } from "../../history/calls/open-calls.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
+import { addToList } from "../../shared/add-to-list.js";
 import type { AskedCall } from "./asked-calls.js";
 import type { Leftovers } from "./leftovers.js";
 
@@ -53,12 +55,13 @@ function fillInOrder(
   known: ReadonlySet<string | undefined>,
   written: readonly Found[],
 ): void {
-  const waiting = [...written];
-  for (const { group } of calls.toReversed()) {
-    for (const [index, unanswered] of calls.entries()) {
-      if (unanswered.group !== group || found[index] !== undefined || !known.has(group.head.id)) continue;
-      const match = waiting.findIndex(({ callId }) => callId === unanswered.call.id);
-      if (match >= 0) found[index] = waiting.splice(match, 1)[0]?.remains;
-    }
+  /** For each id, what was written for it, the first one last. */
+  const waiting = new Map<string, Remains[]>();
+  for (const { callId, remains } of written.toReversed()) addToList(waiting, callId, remains);
+  const places = new Map<Group, number[]>();
+  for (const [index, { group }] of calls.entries()) addToList(places, group, index);
+  for (const [{ head }, indexes] of [...places].reverse()) {
+    if (!known.has(head.id)) continue;
+    for (const index of indexes) found[index] ??= waiting.get(calls[index]?.call.id ?? "")?.pop();
   }
 }

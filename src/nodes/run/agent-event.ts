@@ -33,8 +33,8 @@ export type AgentEvent =
       readonly cause: PlaceholderCause;
     }
   /**
-   * A tool call of an earlier run got the result that its tool had returned before that run ended. Emitted at the
-   * start of a run, before the model is asked.
+   * A tool call of an earlier run got the result that its tool had returned before that run ended, or returned after it
+   * was aborted. Emitted at the start of a run, before the model is asked.
    */
   | {
       readonly type: "result-recovered";
@@ -64,8 +64,23 @@ export type AgentEvent =
       readonly callId: string;
     }
   /**
-   * A killed run had saved a tool result, and not its call, so the result has no place in the thread. Emitted at the start
-   * of a run.
+   * A tool ended after its run was aborted. Its result waits for the next run of the thread. The stream of the run has
+   * ended, so the event is only on the channel of `node:diagnostics_channel`.
+   */
+  | {
+      readonly type: "result-late";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+      /** The thread of the run; undefined if it had none. */
+      readonly threadId: string | undefined;
+      /** The complete result, as a plain object. */
+      readonly message: Readonly<Record<string, unknown>>;
+    }
+  /**
+   * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call, or
+   * the call was removed. Emitted at the start of a run.
    */
   | {
       readonly type: "result-dropped";
@@ -252,6 +267,11 @@ export const EVENT_CHANNEL = "langgraph-tether:event";
 const eventChannel = channel(EVENT_CHANNEL);
 
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
-  if (eventChannel.hasSubscribers) eventChannel.publish(event);
+  publishEvent(event);
   config.writer?.(event);
+}
+
+/** For an event that no stream of a run can have. */
+export function publishEvent(event: AgentEvent): void {
+  if (eventChannel.hasSubscribers) eventChannel.publish(event);
 }

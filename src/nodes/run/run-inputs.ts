@@ -3,6 +3,7 @@ import type { RunBag } from "../../middleware/context.js";
 import type { MiddlewareByKind } from "../../middleware/middleware.js";
 import type { GivenMessages } from "../../middleware/run-agent-middleware.js";
 import type { OwnState } from "../../settings/schemas/own-state.js";
+import type { LateResults } from "../recovery/late-results.js";
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
 export interface RunInputs {
@@ -13,6 +14,8 @@ export interface RunInputs {
   readonly middleware: MiddlewareByKind;
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
+  /** The results that came after the run that had asked for them. Undefined: no later run sees the thread. */
+  readonly late?: LateResults | undefined;
   /** The own keys of the state. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */

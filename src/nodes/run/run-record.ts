@@ -3,6 +3,7 @@ import type { Interrupt } from "@langchain/langgraph";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { OwnState } from "../../settings/schemas/own-state.js";
 import { isRecord } from "../../shared/is-record.js";
+import type { LateResult } from "../recovery/late-results.js";
 import type { AgentEvent } from "./agent-event.js";
 import { RunTally } from "./run-tally.js";
 
@@ -33,6 +34,8 @@ export class RunRecord {
   readonly interrupts: Interrupt[] = [];
   /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
   readonly steered = new Set<string>();
+  /** The late results that the run has taken, to be forgotten at its end. Undefined: it has not looked for them. */
+  late: readonly LateResult[] | undefined;
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**

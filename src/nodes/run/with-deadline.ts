@@ -7,6 +7,8 @@ export interface Deadline {
   readonly timeoutMs: number | undefined;
   /** Makes the error that is thrown when the time is over. */
   readonly timeoutError: (timeoutMs: number) => Error;
+  /** Whether the work is waited for after the abort of the run. There is no time limit any more then. */
+  readonly outlivesAbort?: boolean;
 }
 
 /**
@@ -16,18 +18,21 @@ export interface Deadline {
  */
 export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
-  { signal, timeoutMs, timeoutError }: Deadline,
+  { signal, timeoutMs, timeoutError, outlivesAbort = false }: Deadline,
 ): Promise<T> {
   const timeout = new AbortController();
   const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
+  const stop = (): void => clearTimeout(timer);
+  if (outlivesAbort) signal?.addEventListener("abort", stop, { once: true });
   try {
-    return await untilAborted(work(joined), joined);
+    return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
   } catch (error) {
     // After a timeout, an error of the work is only a consequence of the abort.
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
   }
 }

@@ -10,6 +10,7 @@ import { safely } from "../../shared/safely.js";
 import { runInputsOf } from "../run/run-handle.js";
 import { withDeadline } from "../run/with-deadline.js";
 import type { CallOutcome } from "./finalize-call.js";
+import { patientTool } from "./patient-tool.js";
 
 export interface WantedCall {
   readonly id: string;
@@ -24,11 +25,11 @@ export interface CallToolOptions {
 
 /**
  * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
- * id of the tool call. The tool's signal aborts with the run or at the timeout. A tool that ignores its signal is
- * abandoned.
+ * id of the tool call. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
+ * abandoned. After the abort of the run it is waited for, as long as it takes.
  *
- * @throws LangGraph's own signals and the reason of the run's abort. Anything else that the tool throws is returned as
- * an outcome.
+ * @throws LangGraph's own signals, and what the tool throws because of the abort. Anything else that it throws is returned
+ * as an outcome.
  */
 export async function callTool(
   tool: StructuredToolInterface,
@@ -36,11 +37,12 @@ export async function callTool(
   { toolTimeoutMs }: CallToolOptions,
   taskConfig: LangGraphRunnableConfig<RunContext>,
 ): Promise<CallOutcome> {
+  taskConfig.signal?.throwIfAborted();
   const state = readState(taskConfig, runInputsOf(taskConfig)?.ownState.keys ?? []);
   const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
   const call = { ...wanted, type: "tool_call" as const };
   const invoke = (signal: AbortSignal): Promise<unknown> =>
-    tool.invoke(call, {
+    patientTool(tool).invoke(call, {
       ...config,
       signal,
       config,
@@ -52,12 +54,22 @@ export async function callTool(
     });
   const timeoutError = (milliseconds: number) => new ToolTimeoutError(milliseconds);
   try {
-    const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError };
+    const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError, outlivesAbort: true };
     return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
   } catch (error) {
-    if (safely(() => isLangGraphSignal(error), false) || config.signal?.aborted === true) throw error;
+    if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, config.signal)) throw error;
     return safely(() => outcomeOf(error), { kind: "threw", error });
   }
+}
+
+/** Whether a tool only tells that it was aborted. This says nothing about the call that its run does not say. */
+export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted !== true) return false;
+  return safely(() => {
+    const { name, message, cause } = Object(error);
+    const isReason = [error, message, cause].includes(signal.reason);
+    return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
+  }, false);
 }
 
 function outcomeOf(error: unknown): CallOutcome {

@@ -38,9 +38,9 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
   if (asking === undefined) return command;
   const followers = messages.slice(head + 1);
   const written = [...followers, ...batch.flatMap(messagesOf)].filter(isResult);
-  const results = callsOf(asking).flatMap(
-    ({ id }) => written.find((result) => callIdOf(result) === id) ?? [],
-  );
+  // The first of several results of a call counts.
+  const byCall = new Map(written.toReversed().map((result) => [callIdOf(result), result]));
+  const results = callsOf(asking).flatMap(({ id }) => byCall.get(id) ?? []);
   const others = batch.filter((other) => !isHandOff(other)).flatMap(messagesOf);
   return commandWithMessages(command, [
     ...messages.slice(0, head + 1),
@@ -49,7 +49,8 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
   ]);
 }
 
-function messagesOf(update: ToolsUpdate): BaseMessage[] {
+/** The messages that an update writes. */
+export function messagesOf(update: ToolsUpdate): BaseMessage[] {
   return [update]
     .flat()
     .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : one.messages));

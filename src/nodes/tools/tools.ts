@@ -1,18 +1,22 @@
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { callIdOf, isResult } from "../../history/messages/result.js";
 import { withOwnMemory } from "../../langgraph/checkpoints/own-memory.js";
 import { stepOf } from "../../langgraph/step-of.js";
 import { FunctionContext } from "../../middleware/function-context.js";
 import { runToolMiddleware } from "../../middleware/run-tool-middleware.js";
 import type { RunContext } from "../../settings/run-context.js";
 import { readOwnValues } from "../../settings/schemas/own-state.js";
+import { untilAborted } from "../../shared/until-aborted.js";
+import { awaitLate } from "../recovery/late-results.js";
 import { savedMessages } from "../recovery/saved-result.js";
 import { emitEvent } from "../run/agent-event.js";
 import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool, type WantedCall } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
-import { isHandOff, withBatch } from "./hand-off.js";
+import { isHandOff, messagesOf, withBatch } from "./hand-off.js";
 import { isToolTask, type ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
@@ -48,14 +52,31 @@ export function createToolsNode(options: ToolsNodeOptions) {
       }
       return answerCall(task, toolsByName, options, config);
     };
-    const answering = handle?.limitCall(answer) ?? answer();
+    const answered = handle?.limitCall(answer) ?? answer();
+    const { signal } = config;
+    const answering = signal === undefined ? answered : untilAborted(answered, signal);
     handle?.running.add(answering, stepOf(config));
-    const update = await answering;
+    const update = await answering.catch((error: unknown) => {
+      if (signal?.aborted) keepLate(task, answered, config);
+      throw error;
+    });
     handle?.record.tally.addResults(1);
     return handle !== undefined && isHandOff(update)
       ? withBatch(update, task.call.id, await handle.running.settled())
       : update;
   };
+}
+
+/** What a tool returns after the abort of its run goes to the next run of the thread. */
+function keepLate(
+  { call, place }: ToolTask,
+  answered: Promise<ToolsUpdate>,
+  config: LangGraphRunnableConfig,
+) {
+  const isOfCall = (message: BaseMessage): message is ToolMessage =>
+    isResult(message) && callIdOf(message) === call.id;
+  const coming = answered.then((update) => messagesOf(update).find(isOfCall));
+  awaitLate(place, coming, runInputsOf(config)?.late, config.configurable?.["thread_id"]);
 }
 
 /** Middleware does not see a call whose arguments are not valid JSON. */

@@ -21,10 +21,10 @@ describe("withArguments", () => {
       usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
     });
     const copy = structuredClone(before.toDict());
-    const after = withArguments(before, 1, { x: 2 });
+    const after = withArguments(before, new Map([[1, { x: 2 }]]));
     expect(after.tool_calls).toEqual([call("1"), call("2", { x: 2 })]);
     expect(before.toDict()).toEqual(copy);
-    expect(withArguments(after, 1, { x: 1 }).toDict()).toEqual(copy);
+    expect(withArguments(after, new Map([[1, { x: 1 }]])).toDict()).toEqual(copy);
   });
 
   it.each<{ what: string; at: (arguments_: object) => object }>([
@@ -75,7 +75,7 @@ describe("withArguments", () => {
         tool_calls: [call("1", args)],
       });
     };
-    expect(withArguments(of({ x: 1 }), 0, { x: 2 }).toDict()).toEqual(of({ x: 2 }).toDict());
+    expect(withArguments(of({ x: 1 }), new Map([[0, { x: 2 }]])).toDict()).toEqual(of({ x: 2 }).toDict());
   });
 
   it("changes the second of two calls of one id", () => {
@@ -84,13 +84,23 @@ describe("withArguments", () => {
       { type: "tool_use", id: "1", name: "t", input: { x: second } },
     ];
     const before = message({ content: blocks(1), tool_calls: [call("1"), call("1")] });
-    const after = withArguments(before, 1, { x: 2 });
+    const after = withArguments(before, new Map([[1, { x: 2 }]]));
     expect(after.content).toEqual(blocks(2));
     expect(after.tool_calls).toEqual([call("1"), call("1", { x: 2 })]);
   });
 
+  it("changes several calls, also of one id", () => {
+    const before = message({ tool_calls: [call("1"), call("2"), call("1")] });
+    const changes = new Map([
+      [2, { x: 3 }],
+      [0, { x: 2 }],
+    ]);
+    const { tool_calls } = withArguments(before, changes);
+    expect(tool_calls).toEqual([call("1", { x: 2 }), call("2"), call("1", { x: 3 })]);
+  });
+
   it("returns the same message if there is no such call", () => {
     const before = message({ tool_calls: [call("1")] });
-    expect(withArguments(before, 1, { x: 2 })).toBe(before);
+    expect(withArguments(before, new Map([[1, { x: 2 }]]))).toBe(before);
   });
 });

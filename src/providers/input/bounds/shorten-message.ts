@@ -45,11 +45,10 @@ function shortenArguments(message: AIMessage, tokens: number): AIMessage {
   const sizes = calls.map(({ args }) => sizeOfJson(args));
   const others = sizeOf(message) - sizes.reduce((sum, size) => sum + size, 0);
   const level = levelFor(sizes, tokens - others);
-  return calls.reduce(
-    (shorter, { args }, index) =>
-      (sizes[index] ?? 0) > level ? withArguments(shorter, index, shortenObject(args, level)) : shorter,
-    message,
+  const changes = calls.flatMap(({ args }, index) =>
+    (sizes[index] ?? 0) > level ? [[index, shortenObject(args, level)] as const] : [],
   );
+  return withArguments(message, new Map(changes));
 }
 
 /** Shortens what a user or the model wrote, and reasoning. Beginning and end stay. */

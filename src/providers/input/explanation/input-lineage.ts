@@ -102,8 +102,8 @@ export class InputLineage implements InputTrace {
 
   filtered(after: readonly (BaseMessage | undefined)[]): void {
     this.lineage.change(after, (before, message) => {
-      const left = message === undefined ? [] : idsOf(message);
-      const gone = idsOf(before).filter((id) => !left.includes(id));
+      const left = new Set(message === undefined ? [] : idsOf(message));
+      const gone = idsOf(before).filter((id) => !left.has(id));
       return reason(
         "filtered",
         `\`maxToolCallsFromHistory\` leaves out calls of earlier turns, and these are among them: ${gone.join(", ")}.`,

@@ -64,8 +64,8 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
     const text = "Its content says nothing, so an empty text takes its place.";
     return { code: "content-changed", text, rules: ["content-form", "blank-text"] };
   }
-  const left: readonly unknown[] = Array.isArray(after?.content) ? after.content : [];
-  const gone = content.filter((block: Block) => !left.includes(block) && block?.type !== "text");
+  const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
+  const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
   const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
   if (types === "")
     return {

@@ -76,8 +76,8 @@ function isWritten(value: unknown): boolean {
 }
 
 export const whyKeepOwnState: StepReason = ({ before, after }) => {
-  const kept = namesOfState(after);
-  const lost = namesOfState(before).filter((name) => !kept.includes(name));
+  const kept = new Set(namesOfState(after));
+  const lost = namesOfState(before).filter((name) => !kept.has(name));
   return {
     code: "state-removed",
     text: `Only the model that wrote it can read this, so it is not sent as it is: ${[...new Set(lost)].join(", ")}.`,

@@ -1,0 +1,194 @@
+/**
+ * Results of tools that ended after their run was aborted. Nobody waits for them then, so they wait for the next run of
+ * their thread: in the thread's inbox in the store, or without a store in this process. There each of them takes the
+ * place of its call's placeholder.
+ */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { groupMessages } from "../../history/calls/group.js";
+import { callsOf } from "../../history/messages/call.js";
+import { copyMessage } from "../../history/messages/copy-message.js";
+import { withoutMarks } from "../../history/messages/marks.js";
+import { markRecoveredResult } from "../../history/messages/recovered.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
+import { coverageOf } from "../../history/messages/summary.js";
+import { toPlain } from "../../history/messages/to-plain.js";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
+import { publishRepairs } from "../../history/reducer/paired-messages-reducer.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { originalOf } from "../../langgraph/replace-methods.js";
+import { answered } from "../../shared/answered.js";
+import { hashText } from "../../shared/hash-text.js";
+import { isRecord } from "../../shared/is-record.js";
+import { toJson } from "../../shared/to-json.js";
+import { type InboxStore, putResult, readResults, removeResults } from "../inbox/inbox.js";
+import { emitEvent, publishEvent } from "../run/agent-event.js";
+
+/** A result and the place of its call: the id of the message, and the index of the call in it. */
+export interface LateResult {
+  readonly place: string;
+  readonly result: ToolMessage;
+}
+
+/** Where late results of one thread wait. */
+export interface LateResults {
+  /** Contract: never rejects. */
+  readonly deliver: (late: LateResult) => Promise<void>;
+  /** @param searches Whether the store is read too. */
+  readonly read: (searches: boolean) => Promise<readonly LateResult[]>;
+  /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
+  readonly remove: (late: readonly LateResult[]) => Promise<void>;
+}
+
+export interface LateThread {
+  readonly saver: BaseCheckpointSaver;
+  readonly threadId: string | number;
+  /** The namespace of the graph's checkpoints. It is empty unless the graph is inside another one. */
+  readonly namespace: string;
+  readonly store: InboxStore | undefined;
+}
+
+/** More of them wait in no process. The oldest one is given up: the event `result-late` has told it. */
+const MOST_WAITING = 1_000;
+
+/** The results that wait in this process, by the saver of their threads. */
+const waitingIn = new WeakMap<object, Map<string, LateResult>>();
+
+export function lateResultsOf({ saver, threadId, namespace, store }: LateThread): LateResults {
+  const original = originalOf(saver);
+  const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
+  waitingIn.set(original, waiting);
+  const prefix = `${toJson([String(threadId), namespace])}\n`;
+  const keyOf = ({ place }: LateResult): string => hashText(`${namespace}\n${place}`);
+  const inbox = typeof threadId === "string" ? store : undefined;
+  const exists = async (): Promise<boolean> => {
+    const configurable = { thread_id: threadId, checkpoint_ns: namespace };
+    return (await answered(saver.getTuple({ configurable }), { what: "The checkpointer" })) !== undefined;
+  };
+  return {
+    async deliver(late) {
+      // A thread that was deleted has no next run.
+      if (!(await exists().catch(() => true))) return;
+      try {
+        if (inbox === undefined) throw new Error("There is no store.");
+        const { place, result } = late;
+        const value = { namespace, place, message: { ...toPlain(result) } };
+        await answered(putResult(inbox, String(threadId), keyOf(late), value), { what: "The store" });
+      } catch {
+        waiting.set(prefix + late.place, late);
+        const [oldest = ""] = waiting.keys();
+        if (waiting.size > MOST_WAITING) waiting.delete(oldest);
+      }
+    },
+    async read(searches) {
+      const own = [...waiting].flatMap(([key, late]) => (key.startsWith(prefix) ? [late] : []));
+      const values = inbox === undefined || !searches ? [] : await readResults(inbox, String(threadId));
+      return [...own, ...values.flatMap((value) => readLate(value, namespace))];
+    },
+    async remove(late) {
+      for (const { place } of late) waiting.delete(prefix + place);
+      if (inbox !== undefined) await removeResults(inbox, String(threadId), late.map(keyOf));
+    },
+  };
+}
+
+function readLate(value: unknown, own: string): readonly LateResult[] {
+  const { namespace, place, message } = isRecord(value) ? value : {};
+  const result = coerceMessage(message);
+  const isSound = namespace === own && typeof place === "string" && result !== undefined;
+  return isSound && isResult(result) ? [{ place, result: withoutMarks(result) }] : [];
+}
+
+/** Delivers a result when it comes. An event tells it, in case that no run of the thread follows. */
+export function awaitLate(
+  place: string,
+  coming: Promise<ToolMessage | undefined>,
+  late: LateResults | undefined,
+  threadId: unknown,
+): void {
+  const deliver = async (): Promise<void> => {
+    const result = await coming;
+    if (result === undefined || isPlaceholder(result)) return;
+    publishEvent({
+      type: "result-late",
+      tool: result.name ?? "",
+      callId: callIdOf(result),
+      threadId: threadId === undefined ? undefined : String(threadId),
+      message: toPlain(result),
+    });
+    await late?.deliver({ place, result });
+  };
+  // What ends with the abort has nothing to tell.
+  deliver().catch(() => {});
+}
+
+/** Late results on their way into the thread, and the messages that they become there. */
+export interface TakenResults {
+  readonly messages: readonly BaseMessage[];
+  /** To be removed when the messages are saved. What a run that dies has not saved is taken again. */
+  readonly taken: readonly LateResult[];
+}
+
+/**
+ * Takes the late results that the history has a place for. The others are forgotten, and an event has those that no call
+ * asks for. The store is only read if the history has a call without a result of its tool.
+ */
+export async function takeLateResults(
+  messages: readonly BaseMessage[],
+  late: LateResults,
+  config: RunnableConfig,
+): Promise<TakenResults> {
+  const done: LateResult[] = [];
+  const taken: LateResult[] = [];
+  const written: BaseMessage[] = [];
+  for (const one of await late.read(messages.some(mayHoldPlace))) {
+    const { result } = one;
+    const message = placed(one, messages);
+    if (message === "answered") done.push(one);
+    else if (message !== undefined) {
+      taken.push(one);
+      written.push(message);
+      emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
+    } else {
+      done.push(one);
+      emitEvent(config, { type: "result-dropped", callId: callIdOf(result), message: toPlain(result) });
+    }
+  }
+  if (done.length > 0) await late.remove(done);
+  return { messages: written, taken };
+}
+
+/** A summary can have archived calls without results. */
+function mayHoldPlace(message: BaseMessage): boolean {
+  return isPlaceholder(message) || coverageOf(message)?.kind === "archive";
+}
+
+/** The message that answers the call. Undefined if there is no such call. */
+function placed(
+  { place, result }: LateResult,
+  messages: readonly BaseMessage[],
+): ToolMessage | "answered" | undefined {
+  const end = place.lastIndexOf(":");
+  const start = messages.findLastIndex(({ id }) => id === place.slice(0, end));
+  const marked = markRecoveredResult(result);
+  if (start < 0) {
+    // A summary can have archived the call.
+    const { messages: after, repairs } = reduceMessages(messages, [marked]);
+    if (after.length > messages.length) return marked;
+    const isKnown = messages.some(({ id }) => id === result.id);
+    publishRepairs(repairs.filter(({ kind }) => kind === "orphan-refused"));
+    return isKnown ? "answered" : undefined;
+  }
+  const next = messages.findIndex((message, index) => index > start && !isResult(message));
+  const { groups } = groupMessages(messages.slice(start, next < 0 ? undefined : next), callsOf);
+  const index = Number(place.slice(end + 1));
+  const call = groups[0]?.calls[index];
+  // A client may have replaced the message since.
+  if (call?.id !== callIdOf(result)) return undefined;
+  const former = groups[0]?.results[index];
+  if (former !== undefined && !isPlaceholder(former)) return "answered";
+  // With its id, the result replaces the placeholder, also if another call has the same id.
+  return former?.id === undefined ? marked : copyMessage(marked, { id: former.id });
+}
