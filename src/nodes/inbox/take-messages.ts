@@ -31,6 +31,8 @@ export interface InboxOptions {
 export interface TakenMessages {
   readonly messages: BaseMessage[];
   readonly steered?: string[];
+  /** Further updates of own keys, in order. */
+  readonly values?: readonly Readonly<Record<string, unknown>>[];
 }
 
 export type TakeMessages = (
@@ -53,7 +55,7 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
   return async function takeMessages(state, config) {
     if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
     const late = await takeLate(state, config);
-    if (late.length > 0) return { messages: late };
+    if (late !== undefined) return late;
     const store: InboxStore | undefined = config.store;
     const threadId: unknown = config.configurable?.["thread_id"];
     if (!steering || store === undefined || typeof threadId !== "string") return undefined;
@@ -81,18 +83,21 @@ export function createTakeMessages({ steering, readSteered }: InboxOptions): Tak
 }
 
 /** The late results of the thread, once for each run. */
-async function takeLate({ messages }: AgentState, config: LangGraphRunnableConfig): Promise<BaseMessage[]> {
+async function takeLate(
+  { messages }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
   const late = runInputsOf(config)?.late;
   const record = runRecordOf(config);
-  if (late === undefined || record === undefined || record.late !== undefined) return [];
+  if (late === undefined || record === undefined || record.late !== undefined) return undefined;
   record.late = [];
   try {
     const found = await takeLateResults(messages, late, config);
     record.late = found.taken;
-    return [...found.messages];
+    return found.messages.length === 0 ? undefined : { messages: [...found.messages], values: found.values };
   } catch (error) {
     emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
-    return [];
+    return undefined;
   }
 }
 

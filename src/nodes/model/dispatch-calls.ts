@@ -22,7 +22,7 @@ export interface Dispatched {
   /** How many calls got a refusal as their result. */
   readonly refused: number;
   readonly isEnd: boolean;
-  /** What chat middleware writes to keys that combine several values. Each one is a write of its own. */
+  /** What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its own. */
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 

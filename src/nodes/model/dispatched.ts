@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { Command, END } from "@langchain/langgraph";
+import type { TakenMessages } from "../inbox/take-messages.js";
 import type { AgentUpdate, Turn } from "../run/agent-state.js";
 import type { Dispatched } from "./dispatch-calls.js";
 
@@ -10,9 +11,13 @@ export function wait(): Dispatched {
   return { command: new Command({ goto: END }), refused: 0, isEnd: false };
 }
 
-/** The messages are written before the model is asked, so that they stay if it fails. */
-export function goOn(update: AgentUpdate): Dispatched {
-  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false };
+/**
+ * The messages are written before the model is asked, so that they stay if it fails.
+ *
+ * @param values Further updates of own keys, in order.
+ */
+export function goOn({ values = [], ...update }: AgentUpdate & Pick<TakenMessages, "values">): Dispatched {
+  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false, combined: values };
 }
 
 export function endWith(

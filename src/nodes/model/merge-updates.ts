@@ -37,7 +37,10 @@ export function mergeUpdates(
   return {
     ...dispatched,
     command: new Command({ update: merged, ...(goto !== undefined && { goto }) }),
-    combined: combined.filter((fields) => Object.keys(fields).length > 0),
+    combined: [
+      ...(dispatched.combined ?? []),
+      ...combined.filter((fields) => Object.keys(fields).length > 0),
+    ],
   };
 }
 

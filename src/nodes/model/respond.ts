@@ -139,7 +139,7 @@ async function takeMore(
   const taken = await takeMessages({ ...state, messages }, config);
   if (taken === undefined) return dispatched;
   return {
-    ...goOn({ ...update, ...taken, messages: [...last, ...(taken.messages ?? [])] }),
+    ...goOn({ ...update, ...taken, messages: [...last, ...taken.messages] }),
     refused: dispatched.refused,
   };
 }

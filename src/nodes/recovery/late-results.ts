@@ -22,6 +22,7 @@ import { originalOf } from "../../langgraph/replace-methods.js";
 import { answered } from "../../shared/answered.js";
 import { hashText } from "../../shared/hash-text.js";
 import { isRecord } from "../../shared/is-record.js";
+import { recordsIn } from "../../shared/records-in.js";
 import { toJson } from "../../shared/to-json.js";
 import { type InboxStore, putResult, readResults, removeResults } from "../inbox/inbox.js";
 import { emitEvent, publishEvent } from "../run/agent-event.js";
@@ -30,6 +31,8 @@ import { emitEvent, publishEvent } from "../run/agent-event.js";
 export interface LateResult {
   readonly place: string;
   readonly result: ToolMessage;
+  /** What the tool wrote to own keys of the state, in order. */
+  readonly values: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Where late results of one thread wait. */
@@ -73,8 +76,8 @@ export function lateResultsOf({ saver, threadId, namespace, store }: LateThread)
       if (!(await exists().catch(() => true))) return;
       try {
         if (inbox === undefined) throw new Error("There is no store.");
-        const { place, result } = late;
-        const value = { namespace, place, message: { ...toPlain(result) } };
+        const { place, result, values } = late;
+        const value = { namespace, place, message: { ...toPlain(result) }, values };
         await answered(putResult(inbox, String(threadId), keyOf(late), value), { what: "The store" });
       } catch {
         waiting.set(prefix + late.place, late);
@@ -95,21 +98,23 @@ export function lateResultsOf({ saver, threadId, namespace, store }: LateThread)
 }
 
 function readLate(value: unknown, own: string): readonly LateResult[] {
-  const { namespace, place, message } = isRecord(value) ? value : {};
+  const { namespace, place, message, values } = isRecord(value) ? value : {};
   const result = coerceMessage(message);
   const isSound = namespace === own && typeof place === "string" && result !== undefined;
-  return isSound && isResult(result) ? [{ place, result: withoutMarks(result) }] : [];
+  return isSound && isResult(result)
+    ? [{ place, result: withoutMarks(result), values: recordsIn(values) }]
+    : [];
 }
 
 /** Delivers a result when it comes. An event tells it, in case that no run of the thread follows. */
 export function awaitLate(
   place: string,
-  coming: Promise<ToolMessage | undefined>,
+  coming: Promise<Pick<LateResult, "values"> & { readonly result: ToolMessage | undefined }>,
   late: LateResults | undefined,
   threadId: unknown,
 ): void {
   const deliver = async (): Promise<void> => {
-    const result = await coming;
+    const { result, values } = await coming;
     if (result === undefined || isPlaceholder(result)) return;
     publishEvent({
       type: "result-late",
@@ -118,14 +123,14 @@ export function awaitLate(
       threadId: threadId === undefined ? undefined : String(threadId),
       message: toPlain(result),
     });
-    await late?.deliver({ place, result });
+    await late?.deliver({ place, result, values });
   };
   // What ends with the abort has nothing to tell.
   deliver().catch(() => {});
 }
 
 /** Late results on their way into the thread, and the messages that they become there. */
-export interface TakenResults {
+export interface TakenResults extends Pick<LateResult, "values"> {
   readonly messages: readonly BaseMessage[];
   /** To be removed when the messages are saved. What a run that dies has not saved is taken again. */
   readonly taken: readonly LateResult[];
@@ -157,7 +162,7 @@ export async function takeLateResults(
     }
   }
   if (done.length > 0) await late.remove(done);
-  return { messages: written, taken };
+  return { messages: written, taken, values: taken.flatMap(({ values }) => values) };
 }
 
 /** A summary can have archived calls without results. */

@@ -8,7 +8,7 @@ import { Command, isCommand } from "@langchain/langgraph";
 import { callsOf } from "../../history/messages/call.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { commandWithMessages, messagesOfCommand } from "./command-with-messages.js";
+import { commandWithMessages, messagesOfCommand, readUpdate } from "./command-with-messages.js";
 import type { ToolsUpdate } from "./finalize-call.js";
 
 export function isHandOff(update: ToolsUpdate): boolean {
@@ -54,6 +54,15 @@ export function messagesOf(update: ToolsUpdate): BaseMessage[] {
   return [update]
     .flat()
     .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : one.messages));
+}
+
+/** What an update writes to these keys of the state, in order. */
+export function valuesOf(update: ToolsUpdate, keys: readonly string[]): Record<string, unknown>[] {
+  return [update].flat().flatMap((one) => {
+    const fields = (isCommand(one) ? readUpdate(one.update) : readUpdate(one)) ?? {};
+    const own = Object.entries(fields).filter(([key]) => keys.includes(key));
+    return own.length === 0 ? [] : [Object.fromEntries(own)];
+  });
 }
 
 function readMessages(values: unknown): BaseMessage[] {

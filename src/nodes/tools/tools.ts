@@ -16,7 +16,7 @@ import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../r
 import { callTool, type WantedCall } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
-import { isHandOff, messagesOf, withBatch } from "./hand-off.js";
+import { isHandOff, messagesOf, valuesOf, withBatch } from "./hand-off.js";
 import { isToolTask, type ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
@@ -75,7 +75,11 @@ function keepLate(
 ) {
   const isOfCall = (message: BaseMessage): message is ToolMessage =>
     isResult(message) && callIdOf(message) === call.id;
-  const coming = answered.then((update) => messagesOf(update).find(isOfCall));
+  const { keys } = ownStateOf(config);
+  const coming = answered.then((update) => ({
+    result: messagesOf(update).find(isOfCall),
+    values: valuesOf(update, keys),
+  }));
   awaitLate(place, coming, runInputsOf(config)?.late, config.configurable?.["thread_id"]);
 }
 
