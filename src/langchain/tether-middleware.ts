@@ -5,11 +5,13 @@ import { type AgentMiddleware, createMiddleware } from "langchain";
 import { callsOf, isAIMessage } from "../history/messages/call.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { withOwnMemory } from "../langgraph/checkpoints/own-memory.js";
+import { takeLateResults } from "../nodes/recovery/late-results.js";
+import { patientTool } from "../nodes/tools/patient-tool.js";
 import { viewOf } from "../providers/models/model-view.js";
 import { isRecord } from "../shared/is-record.js";
 import { askModel } from "./ask-model.js";
 import { recoverThread } from "./close-calls.js";
-import { keepResult, type WantedCall } from "./keep-result.js";
+import { keepLate, keepResult, lateResultsIn, type WantedCall } from "./keep-result.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { assertPaired, type pairedState } from "./paired-channel.js";
 import { createPreparation, stateFor, type ThreadUpdate } from "./prepare-thread.js";
@@ -28,6 +30,7 @@ import { removeReturned } from "./summarize-thread.js";
  * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
  *   response.
  * - If a tool throws, the calls beside it keep their results.
+ * - What a tool returns after the abort of its run is in the thread with the next run.
  *
  * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
  * the agent's runs fail with an `InvalidStateError`.
@@ -64,6 +67,12 @@ export function tetherMiddleware(
       const returned = await removeReturned(messages, runtime, options);
       const history = returned.length === 0 ? messages : reduceMessages(messages, returned).messages;
       const written = [...returned, ...(await recoverThread(history, runtime, options))];
+      const late = lateResultsIn(runtime);
+      if (late !== undefined) {
+        const closed = written.length === 0 ? messages : reduceMessages(messages, written).messages;
+        // Those that are written stay until the next run has found them in the thread.
+        written.push(...(await takeLateResults(closed, late, configOf(runtime)).catch(() => NONE)).messages);
+      }
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
     wrapModelCall: async (request, handler) => {
@@ -79,12 +88,17 @@ export function tetherMiddleware(
     },
     ...(keepToolErrors && {
       wrapToolCall: async (request, handler) =>
-        keepResult(request.toolCall, request.runtime.signal, () =>
-          handler({ ...request, tool: separated(request.tool, request.toolCall, request.state.messages) }),
+        keepLate(request.toolCall, request.state.messages, request.runtime, () =>
+          keepResult(request.toolCall, request.runtime.signal, () => {
+            const tool = request.tool && patientTool(request.tool);
+            return handler({ ...request, tool: separated(tool, request.toolCall, request.state.messages) });
+          }),
         ),
     }),
   });
 }
+
+const NONE = { messages: [] };
 
 /**
  * A graph with `checkpointer: true` that a tool runs goes on with the memory that LangGraph gives to all tools of the agent.

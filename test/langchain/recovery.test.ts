@@ -1,5 +1,5 @@
 import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import type { Repair } from "../../src/index.js";
@@ -8,6 +8,7 @@ import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js"
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
+import { turns } from "../support/turns.js";
 
 const UNSURE = "It may or may not have taken effect.";
 const closed = (tool: string, id: string, cause = "a new message came before it finished.") =>
@@ -86,6 +87,41 @@ describe("after a run that was cancelled in the middle of a batch", () => {
       "tool: fast done -",
       "tool: late",
     ]);
+  });
+
+  it.each([
+    ["without a store", () => undefined],
+    ["with a store", () => new InMemoryStore()],
+  ])("what a tool returns after the abort takes the place of the placeholder: %s", async (_, makeStore) => {
+    const store = makeStore();
+    const probe = createProbe();
+    const agent = createAgent({
+      model: scripted(calls(["deaf", {}, "d"]), "Better now?", "Thanks.", "Bye."),
+      tools: [probe.deaf],
+      checkpointer: new MemorySaver(),
+      ...(store && { store }),
+      middleware: [tetherMiddleware()] as never,
+    }) as unknown as AnyAgent;
+    const thread = openAgentThread(agent);
+    const controller = new AbortController();
+    const run = thread.run(user("Go."), { signal: controller.signal });
+    await probe.hasBegun(1);
+    controller.abort();
+    expect((await run).error).toBeDefined();
+    await thread.send("Hello?");
+    probe.release();
+    await expect.poll(() => probe.ends).toEqual(["deaf:-"]);
+    await turns();
+    const { events } = await thread.run(user("And now?"));
+    expect(events).toContainEqual({ type: "result-recovered", tool: "deaf", callId: "d" });
+    expect(script(await thread.read()).slice(0, 4)).toEqual([
+      "human: Go.",
+      "ai> deaf",
+      "tool: deaf done -",
+      "human: Hello?",
+    ]);
+    expect(script(await thread.send("Bye."))).toHaveLength(9);
+    expect(await store?.search(["langgraph-tether"])).toEqual(store && []);
   });
 
   it("the result is found past a run that ended before this middleware", async () => {

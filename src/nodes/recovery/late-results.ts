@@ -10,7 +10,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { groupMessages } from "../../history/calls/group.js";
 import { callsOf } from "../../history/messages/call.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
-import { withoutMarks } from "../../history/messages/marks.js";
+import { MARKS, withoutMarks } from "../../history/messages/marks.js";
 import { markRecoveredResult } from "../../history/messages/recovered.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coverageOf } from "../../history/messages/summary.js";
@@ -165,9 +165,11 @@ export async function takeLateResults(
   return { messages: written, taken, values: taken.flatMap(({ values }) => values) };
 }
 
-/** A summary can have archived calls without results. */
+/** A summary can have archived calls without results. A result that was recovered may still wait, and is forgotten then. */
 function mayHoldPlace(message: BaseMessage): boolean {
-  return isPlaceholder(message) || coverageOf(message)?.kind === "archive";
+  if (isResult(message))
+    return isPlaceholder(message) || message.additional_kwargs?.[MARKS.recovered] !== undefined;
+  return coverageOf(message)?.kind === "archive";
 }
 
 /** The message that answers the call. Undefined if there is no such call. */

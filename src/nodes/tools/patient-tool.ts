@@ -1,5 +1,5 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { type StructuredToolInterface, tool } from "@langchain/core/tools";
+import { tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { viewOf } from "../../providers/models/model-view.js";
 
@@ -13,7 +13,7 @@ const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).
  * then. It looks for the signal in the config that it is given, and completes the config of the function from that of the
  * asynchronous context. So the signal is only there. A tool that was made in another way is returned as it is.
  */
-export function patientTool(given: StructuredToolInterface): StructuredToolInterface {
+export function patientTool<Tool extends object>(given: Tool): Tool {
   const call: unknown = Reflect.get(given, "_call");
   if (typeof call !== "function" || String(Reflect.get(given, "func")) !== WRAPPER) return given;
   const callPatiently = (input: unknown, runManager: unknown, config: Record<string, unknown> = {}) => {
