@@ -7,9 +7,8 @@ import { isSaver } from "../langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "../langgraph/run-host.js";
 import { unbatched } from "../langgraph/stores.js";
 import { awaitLate, type LateResults, lateResultsOf } from "../nodes/recovery/late-results.js";
-import { isOfAbort } from "../nodes/tools/call-tool.js";
-import { messagesOf } from "../nodes/tools/hand-off.js";
-import { isError } from "../shared/is-error.js";
+import { messagesOf } from "../nodes/tools/command-with-messages.js";
+import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely } from "../shared/safely.js";
 import { untilAborted } from "../shared/until-aborted.js";
 import { configOf, type HookRuntime, threadIdOf } from "./runtime.js";
@@ -58,7 +57,7 @@ export async function keepLate(
     const head = messages.findLast(isAIMessage);
     const index = head === undefined ? -1 : callsOf(head).findIndex((call) => call.id === id);
     if (signal.aborted && index >= 0) {
-      const coming = answered.then((outcome) => resultIn(outcome, id));
+      const coming = answered.then((outcome) => ({ result: resultIn(outcome, id), values: [] }));
       awaitLate(`${head?.id}:${index}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
     }
     throw error;

@@ -1,4 +1,5 @@
 import { isRecord } from "./is-record.js";
+import { safely } from "./safely.js";
 
 /** Whether a value is an error. Recognised by its form, because each realm of a process has its own `Error`. */
 export function isError(value: unknown): value is Error {
@@ -8,4 +9,14 @@ export function isError(value: unknown): value is Error {
     typeof value["message"] === "string" &&
     "stack" in value
   );
+}
+
+/** Whether a tool only tells that it was aborted. This says nothing about the call that its run does not say. */
+export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted !== true) return false;
+  return safely(() => {
+    const { name, message, cause } = Object(error);
+    const isReason = [error, message, cause].includes(signal.reason);
+    return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
+  }, false);
 }

@@ -5,7 +5,7 @@ import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
 import { withOwnSends } from "../../langgraph/own-command.js";
 import { withTaskInput } from "../../langgraph/task-input.js";
 import type { RunContext } from "../../settings/run-context.js";
-import { isError } from "../../shared/is-error.js";
+import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/safely.js";
 import { runInputsOf } from "../run/run-handle.js";
 import { withDeadline } from "../run/with-deadline.js";
@@ -60,16 +60,6 @@ export async function callTool(
     if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, config.signal)) throw error;
     return safely(() => outcomeOf(error), { kind: "threw", error });
   }
-}
-
-/** Whether a tool only tells that it was aborted. This says nothing about the call that its run does not say. */
-export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
-  if (signal?.aborted !== true) return false;
-  return safely(() => {
-    const { name, message, cause } = Object(error);
-    const isReason = [error, message, cause].includes(signal.reason);
-    return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
-  }, false);
 }
 
 function outcomeOf(error: unknown): CallOutcome {

@@ -1,4 +1,6 @@
-import { Command } from "@langchain/langgraph";
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, isCommand } from "@langchain/langgraph";
+import { coerceMessage } from "../../history/reading/coerce-message.js";
 import { fieldsOfCommand } from "../../langgraph/own-command.js";
 import { isRecord } from "../../shared/is-record.js";
 
@@ -22,4 +24,27 @@ export function readUpdate(update: unknown): Record<string, unknown> | undefined
 
 function fieldsOf(update: unknown): Record<string, unknown> {
   return readUpdate(update) ?? { ...Object(update) };
+}
+
+/** What a node writes: an update, a command, or several. */
+type Written = object | readonly object[];
+
+/** The messages that an update writes. */
+export function messagesOf(update: Written): BaseMessage[] {
+  return [update]
+    .flat()
+    .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : Reflect.get(one, "messages")));
+}
+
+/** What an update writes to these keys of the state, in order. */
+export function valuesOf(update: Written, keys: readonly string[]): Record<string, unknown>[] {
+  return [update].flat().flatMap((one) => {
+    const fields = (isCommand(one) ? readUpdate(one.update) : readUpdate(one)) ?? {};
+    const own = Object.entries(fields).filter(([key]) => keys.includes(key));
+    return own.length === 0 ? [] : [Object.fromEntries(own)];
+  });
+}
+
+export function readMessages(values: unknown): BaseMessage[] {
+  return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }

@@ -3,12 +3,10 @@
  * calls of the batch have returned. So the command takes their messages with it.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
 import { Command, isCommand } from "@langchain/langgraph";
 import { callsOf } from "../../history/messages/call.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
-import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { commandWithMessages, messagesOfCommand, readUpdate } from "./command-with-messages.js";
+import { commandWithMessages, messagesOf, messagesOfCommand, readMessages } from "./command-with-messages.js";
 import type { ToolsUpdate } from "./finalize-call.js";
 
 export function isHandOff(update: ToolsUpdate): boolean {
@@ -47,24 +45,4 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
     ...results,
     ...[...others, ...followers].filter((message) => !isResult(message) && message.type !== "remove"),
   ]);
-}
-
-/** The messages that an update writes. */
-export function messagesOf(update: ToolsUpdate): BaseMessage[] {
-  return [update]
-    .flat()
-    .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : one.messages));
-}
-
-/** What an update writes to these keys of the state, in order. */
-export function valuesOf(update: ToolsUpdate, keys: readonly string[]): Record<string, unknown>[] {
-  return [update].flat().flatMap((one) => {
-    const fields = (isCommand(one) ? readUpdate(one.update) : readUpdate(one)) ?? {};
-    const own = Object.entries(fields).filter(([key]) => keys.includes(key));
-    return own.length === 0 ? [] : [Object.fromEntries(own)];
-  });
-}
-
-function readMessages(values: unknown): BaseMessage[] {
-  return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }

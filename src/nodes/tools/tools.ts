@@ -15,8 +15,9 @@ import { emitEvent } from "../run/agent-event.js";
 import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "../run/run-handle.js";
 import { callTool, type WantedCall } from "./call-tool.js";
 import { checkCommand } from "./check-command.js";
+import { messagesOf, valuesOf } from "./command-with-messages.js";
 import { type CallOutcome, finalizeCall, type ToolsUpdate } from "./finalize-call.js";
-import { isHandOff, messagesOf, valuesOf, withBatch } from "./hand-off.js";
+import { isHandOff, withBatch } from "./hand-off.js";
 import { isToolTask, type ToolTask } from "./tool-task.js";
 
 export interface ToolsNodeOptions {
