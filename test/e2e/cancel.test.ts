@@ -65,6 +65,23 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     await thread.expectToGoOn();
   });
 
+  it("gets the result of a tool that ignores the cancel and ends later", async () => {
+    const thread = await served.thread("probe");
+    const run = await thread.begin('call deaf {"label": "ended-later", "ms": 3000}');
+    await until(() => served.log().includes("begin deaf:ended-later"));
+    await thread.client.runs.cancel(thread.id, run, true);
+    await until(() => served.log().includes("end deaf:ended-later"));
+    await delay(100);
+
+    await thread.send("hello");
+    expect((await thread.script()).slice(1, 4)).toEqual([
+      "ai> deaf",
+      "tool: deaf done ended-later",
+      "human: hello",
+    ]);
+    await thread.expectToGoOn();
+  });
+
   it("takes a message at once, without waiting for the end of the cancelled run", async () => {
     const thread = await served.thread("probe");
     const run = await beginBatch(thread, "at-once");

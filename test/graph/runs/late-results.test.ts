@@ -14,8 +14,11 @@ import {
 } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod/v4";
+import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
+import { takeLateResults } from "../../../src/nodes/recovery/late-results.js";
 import { EVENT_CHANNEL } from "../../../src/nodes/run/agent-event.js";
+import { ai, human, placeholder, result } from "../../support/make-messages.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
@@ -332,4 +335,22 @@ it("Tools that never end leave no listener behind", async () => {
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
   }
   expect(lateEvents()).toEqual([]);
+});
+
+it("The result of one of two calls with the same id answers that one", async () => {
+  const history = [
+    ai("first", "c"),
+    placeholder("p1", "c"),
+    human("hello"),
+    ai("second", "c"),
+    placeholder("p2", "c"),
+  ];
+  const late = {
+    deliver: async () => {},
+    read: async () => [{ place: "first:0", result: result("r", "c", "late") }],
+    remove: async () => {},
+  };
+  const { messages } = await takeLateResults(history, late, {});
+  expect(script(reduceMessages(history, messages).messages)[1]).toBe("tool: late");
+  expect(reduceMessages(history, messages).messages[4]).toBe(history[4]);
 });
