@@ -10,7 +10,7 @@ import {
   messagesSchema,
   messagesUpdateSchema,
 } from "../history/reading/messages-schema.js";
-import { isKnownHistory } from "../history/reducer/known-history.js";
+import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages-reducer.js";
 import { probeChannel } from "../langgraph/channels/probe-channel.js";
 import { isError } from "../shared/is-error.js";
