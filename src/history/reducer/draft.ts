@@ -46,14 +46,11 @@ export interface Slot {
  */
 export type Search = "empty" | "open" | "any";
 
-/** The slots of one call id. */
+/** The slots of one call id, the nearest last. */
 interface Offer {
-  /** The nearest slot is the last one. */
-  readonly slots: {
-    readonly slot: Slot /** How many slots are in groups before this one. */;
-    readonly before: number;
-  }[];
-  /** How many of the first slots can be accepted. The slots after them are not. */
+  /** `before`: how many slots are in groups before that of the slot. */
+  readonly slots: { readonly slot: Slot; readonly before: number }[];
+  /** How many of the first slots a search has to look at. Those after them are not accepted. */
   readonly left: Record<Search, number>;
 }
 

@@ -90,7 +90,7 @@ function positionsOf(messages: readonly BaseMessage[]): Map<string, number> {
   return positions;
 }
 
-/** Returns whether all could be added. An entry of a list that branches off can be in the way. */
+/** Returns whether the map can be used. An entry of a list that branches off can be in the way. */
 function addPositions(
   positions: Map<string, number>,
   messages: readonly BaseMessage[],
@@ -102,7 +102,8 @@ function addPositions(
     if (taken !== position) return false;
     positions.set(id, position);
   }
-  return true;
+  // Messages that left a list stay in the map.
+  return positions.size <= 2 * messages.length;
 }
 
 /** A list in which each result is directly after its message, in call order. */
