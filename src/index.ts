@@ -22,8 +22,11 @@ export { findSafeCutoff, type Keep } from "./history/long-threads/find-safe-cuto
 export type { Call } from "./history/messages/call.js";
 export type { Repair, RepairKind } from "./history/messages/repair.js";
 export type { PlaceholderCause } from "./history/messages/result.js";
-export { pairedMessagesReducer, REPAIR_CHANNEL } from "./history/reducer/paired-messages-reducer.js";
-export { PairedMessagesValue } from "./history/reducer/paired-messages-value.js";
+export {
+  PairedMessagesValue,
+  pairedMessagesReducer,
+  REPAIR_CHANNEL,
+} from "./history/reducer/paired-messages.js";
 export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export { PairedMessagesDeltaValue } from "./langgraph/channels/paired-messages-delta.js";

@@ -7,7 +7,7 @@
 
 import { type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { messagesDeltaReducer, messagesStateReducer } from "@langchain/langgraph";
-import { pairedMessagesReducer } from "../../src/history/reducer/paired-messages-reducer.js";
+import { pairedMessagesReducer } from "../../src/history/reducer/paired-messages.js";
 import { COPY, DELTA_REDUCER, OURS, STATE_REDUCER } from "../contenders.js";
 import { createHistory, MESSAGES_A_TURN, written } from "../histories.js";
 import { type CaseSpec, measureRounds, median, type Suite, timeOfCall } from "../suite.js";

@@ -21,7 +21,7 @@ const EXPECTED: readonly ExpectedFailures[] = [
 
 const OUR_REDUCERS = `
 export { REMOVE_ALL_MESSAGES } from ${sourceOf("history/messages/remove-all-messages.ts")};
-export { pairedMessagesReducer as messagesStateReducer } from ${sourceOf("history/reducer/paired-messages-reducer.ts")};
+export { pairedMessagesReducer as messagesStateReducer } from ${sourceOf("history/reducer/paired-messages.ts")};
 export { pairedMessagesDeltaReducer as messagesDeltaReducer } from ${sourceOf("langgraph/channels/paired-messages-delta.ts")};
 `;
 

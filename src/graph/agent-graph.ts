@@ -5,7 +5,7 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/messages/marks.js";
-import { publishRepairs } from "../history/reducer/paired-messages-reducer.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { boundedStore } from "../langgraph/bounded.js";
 import { type HeldAbort, holdAbort } from "../langgraph/held-abort.js";
 import { type RelayedAbort, relayAbort } from "../langgraph/relay-abort.js";

@@ -10,8 +10,8 @@ import {
   messagesSchema,
   messagesUpdateSchema,
 } from "../history/reading/messages-schema.js";
-import { isKnownHistory } from "../history/reducer/known-history.js";
-import { pairedMessagesReducer } from "../history/reducer/paired-messages-reducer.js";
+import { isKnownHistory } from "../history/reducer/normalize-history.js";
+import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { probeChannel } from "../langgraph/channels/probe-channel.js";
 import { isError } from "../shared/is-error.js";
 import { configOf, type HookRuntime } from "./runtime.js";

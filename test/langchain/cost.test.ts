@@ -4,7 +4,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { expect, it } from "vitest";
-import { isKnownHistory } from "../../src/history/reducer/known-history.js";
+import { isKnownHistory } from "../../src/history/reducer/normalize-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { countReads } from "../support/count-reads.js";

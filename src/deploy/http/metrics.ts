@@ -10,7 +10,7 @@ import { subscribe } from "node:diagnostics_channel";
 import type { Handler } from "hono";
 import { Counter, Registry } from "prom-client";
 import type { Repair } from "../../history/messages/repair.js";
-import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js";
+import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages.js";
 import { type AgentEvent, EVENT_CHANNEL } from "../../nodes/run/agent-event.js";
 import { type EndedRun, RUN_CHANNEL } from "../../nodes/run/run-channel.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";

@@ -12,7 +12,7 @@ import { REMOVE_ALL_MESSAGES } from "../../history/messages/remove-all-messages.
 import type { Repair } from "../../history/messages/repair.js";
 import { callIdOf, isMadeUpResult, isResult } from "../../history/messages/result.js";
 import { storageDemand } from "../../history/reading/storable.js";
-import { hasMessage } from "../../history/reducer/known-history.js";
+import { hasMessage } from "../../history/reducer/normalize-history.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { AgentEvent } from "../../nodes/run/agent-event.js";
 import { type ArchiveReader, isArchived } from "../../nodes/summary/archive.js";

@@ -6,7 +6,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod/v4";
 import { InvalidMessageError } from "../../errors.js";
-import { isKnownHistory } from "../reducer/known-history.js";
+import { isKnownHistory } from "../reducer/normalize-history.js";
 import { coerceMessage } from "./coerce-message.js";
 import { messageExpectation } from "./message-expectation.js";
 

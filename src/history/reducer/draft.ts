@@ -1,19 +1,32 @@
 /**
- * A history while it is being changed. The original array is not changed. `finish` returns the original array
- * if nothing changed, and a new one otherwise.
+ * A history while it is being changed. The original array is not changed.
  *
- * The draft reads the groups of the original array from the end, and only as far back as a change needs them.
- * So an append costs one copy of the array and work for the new messages, and many changes together cost one
- * pass over the history and work for each change.
+ * The original is read into groups from the end, and only as far back as a change needs it. So an append costs one copy
+ * of the array and work for the new messages, and many changes together cost one pass over the history and work for each
+ * change.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { addToList } from "../../shared/add-to-list.js";
 import { callsAnsweredAfter } from "../calls/group.js";
 import type { Call } from "../messages/call.js";
-import { callIdOf, isResult } from "../messages/result.js";
-import { CallSlots, type Search, type Slot } from "./call-slots.js";
-import { type DraftGroup, GroupList } from "./group-list.js";
-import { positionIn, rememberChange } from "./known-history.js";
+import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
+import { positionIn, rememberHistory } from "./normalize-history.js";
+
+/** A message that is not a result, its calls, and the result of each call. */
+export interface DraftGroup {
+  head: BaseMessage;
+  calls: readonly Call[];
+  /** `results[n]` answers `calls[n]`. */
+  results: (ToolMessage | undefined)[];
+  previous: DraftGroup | undefined;
+  next: DraftGroup | undefined;
+  /** Whether two calls have the same id. Undefined until that is asked. */
+  repeatsIds: boolean | undefined;
+  /** Whether a result was taken out, so that those after it can answer other calls: see `#settle`. */
+  isUnsettled: boolean;
+  isRemoved: boolean;
+}
 
 /** Where a message is. `call` is the index of the call that it answers; undefined for the head of the group. */
 export interface Place {
@@ -21,16 +34,37 @@ export interface Place {
   readonly call: number | undefined;
 }
 
+/** The place of a call's result in its group. */
+export interface Slot {
+  readonly group: DraftGroup;
+  readonly call: number;
+}
+
+/**
+ * Which slots a search accepts. `"empty"`: those without a result. `"open"`: also those with a placeholder.
+ * `"any"`: all. A call that a summary archived together with its result does not wait for another one.
+ */
+export type Search = "empty" | "open" | "any";
+
+/** The slots of one call id, the nearest last. */
+interface Offer {
+  /** `before`: how many slots are in groups before that of the slot. */
+  readonly slots: { readonly slot: Slot; readonly before: number }[];
+  /** How many of the first slots a search has to look at. Those after them are not accepted. */
+  readonly left: Record<Search, number>;
+}
+
 export class Draft {
   readonly #original: readonly BaseMessage[];
-  /** Messages before this index are not read yet. */
+  /** Messages of the original before this index are not read. */
   #unread: number;
-  #groups = new GroupList();
-  #slots = new CallSlots();
-  /** The places of all messages that are read, by id. */
+  /** The groups of all other messages, as a linked list. */
+  #first: DraftGroup | undefined;
+  #last: DraftGroup | undefined;
+  /** The places of their messages, by id. */
   readonly #places = new Map<string, Place>();
-  /** Groups whose results can answer other calls than noted, with their first and last emptied slot. */
-  readonly #unsettled = new Map<DraftGroup, readonly [first: number, last: number]>();
+  /** Their slots, by call id. Undefined until one is searched, and when their order is no longer known. */
+  #offers: Map<string, Offer> | undefined;
 
   /** @param messages A known history: see `isKnownHistory`. */
   constructor(messages: readonly BaseMessage[]) {
@@ -39,62 +73,86 @@ export class Draft {
   }
 
   has(id: string): boolean {
-    const position = positionIn(this.#original, id);
-    return this.#places.has(id) || (position !== undefined && position < this.#unread);
+    return this.#places.has(id) || (positionIn(this.#original, id) ?? this.#unread) < this.#unread;
   }
 
   /** The place of the message with this id; undefined if there is none. */
   find(id: string): Place | undefined {
-    const position = positionIn(this.#original, id) ?? this.#unread;
-    while (this.#unread > position) this.#readGroup();
+    this.#readFrom(positionIn(this.#original, id) ?? this.#unread);
     return this.#places.get(id);
   }
 
-  /** The place of a slot for a result of this call: see {@link CallSlots.find}. */
+  /**
+   * The first accepted slot of the last group that has one for a result of this call. Slots of the group `except` are
+   * not accepted.
+   */
   findSlot(callId: string, search: Search, except: DraftGroup | undefined): Slot | undefined {
     for (;;) {
-      const slot = this.#slots.find(callId, search, except);
-      if (slot === undefined && this.#unread > 0) this.#readGroup();
-      else if (slot === undefined || !this.#unsettled.has(slot.group)) return slot;
+      this.#offers ??= this.#offerAll();
+      const offer = this.#offers.get(callId);
+      const slot = offer && nearest(offer, search, except);
+      if (slot === undefined && this.#unread > 0) this.#readFrom(this.#unread - 1);
+      else if (slot === undefined || !slot.group.isUnsettled) return slot;
       else this.#settle(slot.group);
     }
   }
 
   /** The first group of the history. */
   first(): DraftGroup | undefined {
-    while (this.#unread > 0) this.#readGroup();
-    return this.#groups.first;
+    this.#readFrom(0);
+    return this.#first;
+  }
+
+  /** The last group of the history that is one of these. */
+  lastOf(groups: ReadonlySet<DraftGroup>): DraftGroup | undefined {
+    if (groups.size < 2) return [...groups][0];
+    let group = this.#last;
+    while (group !== undefined && !groups.has(group)) group = group.previous;
+    return group;
   }
 
   /** The id of the last message; `""` if there is none. */
   lastId(): string {
-    const { last } = this.#groups;
+    const last = this.#last;
     if (last === undefined) return this.#original[this.#unread - 1]?.id ?? "";
     return (last.results.findLast((result) => result !== undefined) ?? last.head).id ?? "";
   }
 
   append(head: BaseMessage): void {
-    this.insertAfter(this.#groups.last, head);
+    this.insertAfter(this.#last, head);
   }
 
   /** Inserts a message after a group; before all groups that are read if that is undefined. */
-  insertAfter(group: DraftGroup | undefined, head: BaseMessage): void {
-    this.#fill(this.#groups.insertAfter(group, head, callsAnsweredAfter(head)), []);
+  insertAfter(previous: DraftGroup | undefined, head: BaseMessage): void {
+    const group = this.#link(previous, head, callsAnsweredAfter(head));
+    this.#fill(group, []);
+    if (group.next === undefined) this.#offer(group);
+    else if (group.calls.length > 0) this.#offers = undefined;
   }
 
   /** Removes a group with all of its results. */
   removeGroup(group: DraftGroup): void {
     this.#forget(group);
-    this.#slots.withdraw(group);
-    this.#unsettled.delete(group);
-    this.#groups.remove(group);
+    group.isRemoved = true;
+    const { previous, next } = group;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
   }
 
   /** Replaces the head of a group, its calls and its results, which are in call order. */
-  replaceGroup(group: DraftGroup, head: BaseMessage, calls: readonly Call[], results: ToolMessage[]): void {
+  replaceGroup(
+    group: DraftGroup,
+    head: BaseMessage,
+    calls: readonly Call[],
+    results: readonly ToolMessage[],
+  ): void {
     this.#forget(group);
+    if (!isSameCalls(calls, group.calls)) this.#offers = undefined;
     group.head = head;
     group.calls = calls;
+    group.repeatsIds = undefined;
     this.#fill(group, results);
   }
 
@@ -108,10 +166,9 @@ export class Draft {
       this.#places.set(result.id ?? "", { group, call });
       return;
     }
-    this.#slots.reopen({ group, call });
-    if (this.#slots.hasDistinctIds(group)) return;
-    const [first, last] = this.#unsettled.get(group) ?? [call, call];
-    this.#unsettled.set(group, [Math.min(first, call), Math.max(last, call)]);
+    group.repeatsIds ??= new Set(group.calls.map(({ id }) => id)).size < group.calls.length;
+    group.isUnsettled = group.repeatsIds;
+    this.#reopen(group.calls[call]?.id ?? "");
   }
 
   /** The results of a group, each at the index of the call that it answers. */
@@ -122,49 +179,76 @@ export class Draft {
 
   clear(): void {
     this.#unread = 0;
-    this.#groups = new GroupList();
-    this.#slots = new CallSlots();
+    this.#first = undefined;
+    this.#last = undefined;
     this.#places.clear();
-    this.#unsettled.clear();
+    this.#offers = undefined;
   }
 
-  /** The changed history, which is known from now on. Do not use the draft after this. */
+  /** The changed history, which is known from now on. The same array if nothing changed. Do not use the draft after this. */
   finish(): BaseMessage[] {
     const original = this.#original as BaseMessage[];
-    const tail = this.#write();
-    const changed = tail.findIndex((message, index) => message !== original[this.#unread + index]);
-    const same = changed < 0 ? tail.length : changed;
-    const from = this.#unread + same;
-    if (changed < 0 && from === original.length) return original;
+    const changed = this.#write();
+    let kept = this.#unread;
+    while (kept < original.length && changed[kept - this.#unread] === original[kept]) kept += 1;
+    const isAppended = kept === original.length;
+    const tail = changed.slice(kept - this.#unread);
+    if (isAppended && tail.length === 0) return original;
     // `concat` copies once, at the right size.
-    const kept = from === original.length ? original : original.slice(0, from);
-    const messages = kept.concat(same === 0 ? tail : tail.slice(same));
-    rememberChange(messages, original, from);
+    const messages = (isAppended ? original : original.slice(0, kept)).concat(tail);
+    rememberHistory(messages, original, kept);
     return messages;
   }
 
   #write(): BaseMessage[] {
     const messages: BaseMessage[] = [];
-    for (let group = this.#groups.first; group !== undefined; group = group.next) {
+    for (let group = this.#first; group !== undefined; group = group.next) {
       messages.push(group.head);
       for (const result of group.results) if (result !== undefined) messages.push(result);
     }
     return messages;
   }
 
-  #readGroup(): void {
-    let start = this.#unread - 1;
-    const results: ToolMessage[] = [];
-    for (; start > 0; start -= 1) {
-      const result = this.#original[start];
-      if (result === undefined || !isResult(result)) break;
-      results.push(result);
-    }
+  /** Reads on to a message of the original. What is read at least doubles, because its slots are then offered anew. */
+  #readFrom(position: number): void {
+    if (position >= this.#unread) return;
+    const end = this.#unread;
+    let start = Math.max(0, Math.min(position, 2 * end - this.#original.length));
+    while (start > 0 && this.#original[start]?.type === "tool") start -= 1;
     this.#unread = start;
-    const head = this.#original[start];
-    if (head === undefined) return;
-    const group = this.#groups.insertAfter(undefined, head, callsAnsweredAfter(head));
-    this.#fill(group, results.reverse());
+    this.#offers = undefined;
+    let previous: DraftGroup | undefined;
+    let results: ToolMessage[] = [];
+    for (const message of this.#original.slice(start, end)) {
+      if (isResult(message) && previous !== undefined) {
+        results.push(message);
+        continue;
+      }
+      if (previous !== undefined) this.#fill(previous, results);
+      previous = this.#link(previous, message, callsAnsweredAfter(message));
+      results = [];
+    }
+    if (previous !== undefined) this.#fill(previous, results);
+  }
+
+  /** Adds a group without results. */
+  #link(previous: DraftGroup | undefined, head: BaseMessage, calls: readonly Call[]): DraftGroup {
+    const next = previous === undefined ? this.#first : previous.next;
+    const group: DraftGroup = {
+      head,
+      calls,
+      results: [],
+      previous,
+      next,
+      repeatsIds: undefined,
+      isUnsettled: false,
+      isRemoved: false,
+    };
+    if (previous === undefined) this.#first = group;
+    else previous.next = group;
+    if (next === undefined) this.#last = group;
+    else next.previous = group;
+    return group;
   }
 
   #forget({ head, results }: DraftGroup): void {
@@ -172,47 +256,86 @@ export class Draft {
     for (const result of results) if (result !== undefined) this.#places.delete(result.id ?? "");
   }
 
-  /**
-   * Removing a result can change which calls the results after it answer, if calls have the same id: only the
-   * order of the results is stored, and each answers the first call of its id after the call of the result
-   * before it.
-   */
-  #settle(group: DraftGroup): void {
-    const emptied = this.#unsettled.get(group);
-    if (emptied === undefined) return;
-    this.#unsettled.delete(group);
-    const [first, last] = emptied;
-    const { calls, results } = group;
-    let next = first;
-    while (next > 0 && results[next - 1] === undefined) next -= 1;
-    for (let call = first; call < results.length; call += 1) {
-      const result = results[call];
-      if (result === undefined) continue;
-      const id = callIdOf(result);
-      while (next < call && calls[next]?.id !== id) next += 1;
-      // From here on, the results answer the same calls as before.
-      if (next === call && call > last) return;
-      if (next !== call) {
-        results[call] = undefined;
-        results[next] = result;
-        this.#places.set(result.id ?? "", { group, call: next });
-        this.#slots.reopen({ group, call });
-      }
-      next += 1;
-    }
-  }
-
+  /** Only the order of the results is stored: each answers the first call of its id after that of the result before it. */
   #fill(group: DraftGroup, results: readonly ToolMessage[]): void {
-    group.results = new Array<ToolMessage | undefined>(group.calls.length).fill(undefined);
-    this.#unsettled.delete(group);
-    this.#places.set(group.head.id ?? "", { group, call: undefined });
+    const { head, calls } = group;
+    group.results =
+      calls.length === 0 ? [] : new Array<ToolMessage | undefined>(calls.length).fill(undefined);
+    group.isUnsettled = false;
+    this.#places.set(head.id ?? "", { group, call: undefined });
     let call = 0;
     for (const result of results) {
-      while (call < group.calls.length && group.calls[call]?.id !== callIdOf(result)) call += 1;
+      while (call < calls.length && calls[call]?.id !== callIdOf(result)) call += 1;
       group.results[call] = result;
       this.#places.set(result.id ?? "", { group, call });
       call += 1;
     }
-    this.#slots.offer(group);
   }
+
+  /** After a result was taken out, others can answer calls before theirs, if calls have the same id. */
+  #settle(group: DraftGroup): void {
+    if (!group.isUnsettled) return;
+    this.#fill(
+      group,
+      group.results.filter((result) => result !== undefined),
+    );
+    for (const id of new Set(group.calls.map((call) => call.id))) this.#reopen(id);
+  }
+
+  #offerAll(): Map<string, Offer> {
+    this.#offers = new Map();
+    for (let group = this.#first; group !== undefined; group = group.next) this.#offer(group);
+    return this.#offers;
+  }
+
+  #offer(group: DraftGroup): void {
+    if (this.#offers === undefined) return;
+    const indexes = new Map<string, number[]>();
+    for (const [call, { id }] of group.calls.entries()) addToList(indexes, id, call);
+    for (const [id, calls] of indexes) {
+      const offer = this.#offers.get(id) ?? { slots: [], left: { empty: 0, open: 0, any: 0 } };
+      const before = offer.slots.length;
+      for (const call of calls.reverse()) offer.slots.push({ slot: { group, call }, before });
+      this.#offers.set(id, offer);
+      this.#reopen(id);
+    }
+  }
+
+  /** A slot of this call id was emptied, or is new. */
+  #reopen(id: string): void {
+    const offer = this.#offers?.get(id);
+    if (offer === undefined) return;
+    const { length } = offer.slots;
+    Object.assign(offer.left, { empty: length, open: length, any: length });
+  }
+}
+
+function isSameCalls(one: readonly Call[], other: readonly Call[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ id, kind }, index) => id === other[index]?.id && kind === other[index]?.kind)
+  );
+}
+
+function nearest({ slots, left }: Offer, search: Search, except: DraftGroup | undefined): Slot | undefined {
+  let end = left[search];
+  for (let last = slots[end - 1]; last !== undefined; last = slots[end - 1]) {
+    const { slot, before } = last;
+    if (slot.group === except) {
+      end = before;
+      continue;
+    }
+    if (isAccepted(slot, search)) return slot;
+    if (end === left[search]) left[search] -= 1;
+    end -= 1;
+  }
+  return undefined;
+}
+
+function isAccepted({ group, call }: Slot, search: Search): boolean {
+  if (group.isRemoved) return false;
+  if (search === "any") return true;
+  const result = group.results[call];
+  if (result === undefined) return group.calls[call]?.kind !== "answered";
+  return search === "open" && isPlaceholder(result);
 }

@@ -1,123 +1,202 @@
 /**
  * Brings any stored list into the form that the reducer keeps: real messages with unique ids, each result
- * directly after its call, in call order, and at most one result for each call.
+ * directly after its call, in call order, and at most one result for each call. Lists in this form are known, and
+ * are not read again.
  */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { callsAnsweredAfter, flattenGroups } from "../calls/group.js";
-import { type Call, isListedAt } from "../messages/call.js";
+import {
+  type CallsOfHead,
+  callsAnsweredAfter,
+  flattenGroups,
+  type Group,
+  groupMessages,
+  isInOrder,
+  placesInGroups,
+} from "../calls/group.js";
 import { copyMessage } from "../messages/copy-message.js";
 import { isChunk } from "../messages/is-chunk.js";
 import { deriveUnusedId } from "../messages/message-id.js";
 import { isReadBack } from "../messages/read-back.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { createRepair, type Repair } from "../messages/repair.js";
-import { callIdOf, isResult } from "../messages/result.js";
+import { isResult } from "../messages/result.js";
 import { isMessage } from "../reading/coerce-message.js";
 import { readMessages } from "../reading/read-messages.js";
-import { arrangeMessages } from "./arrange-messages.js";
-import { hasId, identify } from "./identify.js";
-import { isKnownHistory, rememberCopy, rememberHistory } from "./known-history.js";
+
+/** Takes note of each repair, in order. */
+export type Report = (repair: Repair) => void;
+
+interface Known {
+  /**
+   * The positions of the messages, by id. A list and those that were appended to it share the map, so an entry counts
+   * only if the message at its position has the id: two lists can begin with the same list.
+   */
+  readonly positions: Map<string, number>;
+  /** If the list has another length now, it was changed in place and is no longer known. */
+  readonly length: number;
+}
+
+const knownHistories = new WeakMap<readonly unknown[], Known>();
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
-export function normalizeHistory(
-  history: readonly unknown[],
-  report: (repair: Repair) => void,
-): readonly BaseMessage[] {
-  const stored = history as readonly BaseMessage[];
-  if (isKnownHistory(stored) || rememberCopy(stored)) return stored;
-  const positions = indexIfNormal(stored);
-  if (positions !== undefined) {
-    rememberHistory(stored, positions);
-    return stored;
+export function normalizeHistory(history: readonly unknown[], report: Report): readonly BaseMessage[] {
+  if (isKnownHistory(history)) return history as readonly BaseMessage[];
+  const read = isStoredList(history) ? history : readMessages(history, report).map(withoutPlace);
+  const { arranged } = arrangeMessages(read, callsAnsweredAfter, report);
+  let messages = arranged;
+  let positions = positionsOf(messages);
+  if (positions.size < messages.length || !messages.every(hasId)) {
+    messages = withUniqueIds(messages, report);
+    positions = positionsOf(messages);
   }
-  const groups = arrangeMessages(readMessages(history, report).map(withoutPlace), callsAnsweredAfter, report);
-  const messages = withUniqueIds(flattenGroups(groups), report);
-  rememberHistory(messages);
+  knownHistories.set(messages, { positions, length: messages.length });
   return messages;
 }
 
-/** The position of each id if the list is in normal form; undefined otherwise. */
-function indexIfNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
-  try {
-    return indexNormal(messages);
-  } catch {
-    // Reading a value threw.
-    return undefined;
-  }
+/** Whether the list is one that the reducer made or has read, and is in normal form. */
+export function isKnownHistory(messages: readonly unknown[]): boolean {
+  return knownHistories.get(messages)?.length === messages.length;
 }
 
-function indexNormal(messages: readonly BaseMessage[]): Map<string, number> | undefined {
+/** Whether a message of the list has this id. A list that is not known is searched. */
+export function hasMessage(messages: readonly BaseMessage[], id: string): boolean {
+  if (isKnownHistory(messages)) return positionIn(messages, id) !== undefined;
+  return messages.some((message) => message.id === id);
+}
+
+/** The position of the message with this id in a known history; undefined if there is none. */
+export function positionIn(messages: readonly BaseMessage[], id: string): number | undefined {
+  const position = knownHistories.get(messages)?.positions.get(id);
+  return position === undefined || messages[position]?.id !== id ? undefined : position;
+}
+
+/** Records a list in normal form. `former` is a known list, and the first `kept` messages of both are the same. */
+export function rememberHistory(
+  messages: readonly BaseMessage[],
+  former: readonly BaseMessage[],
+  kept: number,
+): void {
+  const shared = knownHistories.get(former)?.positions;
+  const positions =
+    shared !== undefined && addPositions(shared, messages, kept) ? shared : positionsOf(messages);
+  knownHistories.set(messages, { positions, length: messages.length });
+}
+
+function positionsOf(messages: readonly BaseMessage[]): Map<string, number> {
   const positions = new Map<string, number>();
-  let head: BaseMessage | undefined;
-  let calls: readonly Call[] | undefined;
-  let next = 0;
-  for (let position = 0; position < messages.length; position += 1) {
-    const message: unknown = messages[position];
-    if (!isStoredMessage(message) || recoveredAfter(message) !== undefined) return undefined;
-    positions.set(message.id, position);
-    // An id that is not new.
-    if (positions.size === position) return undefined;
-    if (!isResult(message)) {
-      head = message;
-      calls = undefined;
-      next = 0;
-      continue;
-    }
-    if (head === undefined) return undefined;
-    const callId = callIdOf(message);
-    if (!isListedAt(head, next, callId)) {
-      // The result answers the first remaining call with this id. The calls before that one stay without a
-      // result.
-      calls ??= callsAnsweredAfter(head);
-      while (next < calls.length && calls[next]?.id !== callId) next += 1;
-      if (next === calls.length) return undefined;
-    }
-    next += 1;
-  }
+  for (let position = 0; position < messages.length; position += 1)
+    positions.set(messages[position]?.id ?? "", position);
   return positions;
 }
 
-function isStoredMessage(value: unknown): value is BaseMessage & { id: string } {
-  return isMessage(value) && hasId(value) && isOfStoredClass(value);
+/** Returns whether the map can be used. An entry of a list that branches off can be in the way. */
+function addPositions(
+  positions: Map<string, number>,
+  messages: readonly BaseMessage[],
+  from: number,
+): boolean {
+  for (let position = from; position < messages.length; position += 1) {
+    const id = messages[position]?.id ?? "";
+    const taken = positions.get(id) ?? position;
+    if (taken !== position) return false;
+    positions.set(id, position);
+  }
+  // Messages that left a list stay in the map.
+  return positions.size <= 2 * messages.length;
 }
 
-/** Whether messages of a class are stored unchanged, by prototype. Cached because the check is costly. */
+/** A list in which each result is directly after its message, in call order. */
+export interface Arranged {
+  readonly arranged: readonly BaseMessage[];
+  /** The groups of the given list; undefined if it is the same list. */
+  readonly groups?: readonly Group[];
+}
+
+/**
+ * Moves the results of any list to their calls. Reports each that was dropped because it has no place, and each that
+ * must move.
+ */
+export function arrangeMessages(
+  messages: readonly BaseMessage[],
+  callsOfHead: CallsOfHead,
+  report: Report,
+): Arranged {
+  if (isInOrder(messages, callsOfHead)) return { arranged: messages };
+  const { groups, orphans, duplicates, refusedAt } = groupMessages(messages, callsOfHead);
+  for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
+  for (const message of duplicates) report(createRepair({ kind: "duplicate-refused", message }));
+  const placed = [...messages.keys()].filter((place) => !refusedAt.has(place));
+  for (const [index, place] of placesInGroups(groups).entries()) {
+    const message = messages[place];
+    if (message !== undefined && isResult(message) && placed[index] !== place)
+      report(createRepair({ kind: "result-moved", message }));
+  }
+  return { arranged: flattenGroups(groups), groups };
+}
+
+/** Whether all values are messages as the reducer stores them, each with an id. */
+function isStoredList(values: readonly unknown[]): values is BaseMessage[] {
+  try {
+    for (const value of values) if (!isStored(value)) return false;
+    return true;
+  } catch {
+    // Reading a value threw.
+    return false;
+  }
+}
+
+function isStored(value: unknown): boolean {
+  return isMessage(value) && hasId(value) && isOfStoredClass(value) && recoveredAfter(value) === undefined;
+}
+
+/** Whether messages of a class are stored unchanged, by prototype: the check is costly. */
 const storedClasses = new WeakMap<object, boolean>();
-/** The first of the prototypes whose messages are. A search in a short list costs less. */
-const usualPrototypes: object[] = [];
-const MOST_USUAL = 8;
 
 function isOfStoredClass(message: BaseMessage): boolean {
   const prototype: object = Object.getPrototypeOf(message);
-  if (usualPrototypes.includes(prototype)) return true;
   const known = storedClasses.get(prototype);
   if (known !== undefined) return known;
-  const isStored = !RemoveMessage.isInstance(message) && !isChunk(message) && isReadBack(message);
-  storedClasses.set(prototype, isStored);
-  if (isStored && usualPrototypes.length < MOST_USUAL) usualPrototypes.push(prototype);
-  return isStored;
+  const isOfClass = !RemoveMessage.isInstance(message) && !isChunk(message) && isReadBack(message);
+  storedClasses.set(prototype, isOfClass);
+  return isOfClass;
 }
 
-function withUniqueIds(messages: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
+/** Gives each message without an id of its own a derived one. */
+function withUniqueIds(messages: readonly BaseMessage[], report: Report): readonly BaseMessage[] {
+  const claimed = new Set(messages.map(({ id }) => id));
   const ids = new Set<string>();
-  const claimed = new Set(messages.map((message) => message.id));
   let previousId = "";
   return messages.map((message) => {
-    const { id: formerId } = message;
-    const isOwn = hasId(message) && !ids.has(message.id);
-    const identified = isOwn
-      ? message
-      : withNewId(message, previousId, (id) => claimed.has(id) || ids.has(id));
-    if (!isOwn) report(createRepair({ kind: "id-derived", message: identified, previousId: formerId }));
-    previousId = identified.id ?? "";
+    let own = message;
+    if (!hasId(message) || ids.has(message.id)) {
+      const { id: formerId } = message;
+      const id = deriveUnusedId(message, previousId, (taken) => claimed.has(taken) || ids.has(taken));
+      // A message with an id that another one has too is copied.
+      own = hasId(message) ? copyMessage(message, { id }) : identify(message, id);
+      report(createRepair({ kind: "id-derived", message: own, previousId: formerId }));
+    }
+    previousId = own.id ?? "";
     ids.add(previousId);
-    return identified;
+    return own;
   });
 }
 
-/** A message with an id that another one has too is copied. */
-function withNewId(message: BaseMessage, previousId: string, isTaken: (id: string) => boolean): BaseMessage {
-  const id = deriveUnusedId(message, previousId, isTaken);
-  return hasId(message) ? copyMessage(message, { id }) : identify(message, id);
+export function hasId(message: BaseMessage): message is BaseMessage & { id: string } {
+  return typeof message.id === "string" && message.id !== "";
+}
+
+/**
+ * Writes a derived id into the message itself, as LangGraph's own reducer does. Its users count on that: who
+ * keeps a message and sends it again means the same message. A message that cannot be written to is copied.
+ */
+export function identify<T extends BaseMessage>(message: T, id: string): T {
+  const lc_kwargs = { ...message.lc_kwargs, id };
+  try {
+    if (Reflect.set(message, "lc_kwargs", lc_kwargs) && Reflect.set(message, "id", id)) return message;
+  } catch {
+    // A setter threw.
+  }
+  const fields: Partial<BaseMessage> = { id };
+  return copyMessage<BaseMessage>(message, fields) as T;
 }

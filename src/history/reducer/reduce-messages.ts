@@ -25,30 +25,27 @@
  *     So a message that is sent again is the same message. Nothing else is mutated. An untouched message keeps
  *     its identity, and so does the array if nothing changed.
  * 10. A history that is not in this form is brought into it first.
- * 11. An append costs one copy of the array, and work for the new messages only. An update of n messages costs
- *     at most n log n steps and one pass over the history, whatever it holds.
+ * 11. An append to a list that this reducer made costs one copy of the array, and work for the new messages only.
+ *     Any other update costs one pass over the history, and work for its messages. Only results that are searched
+ *     in turn with edits of calls cost a pass for each edit.
  * 12. A new message with the mark of a recovered message is placed after the group of the message that the mark
  *     names, or first if it names none. If that message is not in the history, it is appended.
  */
 
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsAnsweredAfter } from "../calls/group.js";
 import { indexesById } from "../messages/call.js";
 import { withStoredMarks } from "../messages/marks.js";
+import { deriveUnusedId } from "../messages/message-id.js";
 import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
 import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
 import { createRepair, type Repair } from "../messages/repair.js";
-import { isResult } from "../messages/result.js";
+import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
+import { coverageOf } from "../messages/summary.js";
 import { isMessage } from "../reading/coerce-message.js";
 import { listOf, readMessage } from "../reading/read-messages.js";
-import { changeOne } from "./change-one.js";
-import { Draft, type Place } from "./draft.js";
-import type { DraftGroup } from "./group-list.js";
-import { hasId, identify } from "./identify.js";
-import { normalizeHistory } from "./normalize-history.js";
-import { archiveCovered, placeMessage } from "./place-message.js";
-import { placeResult } from "./place-result.js";
-import { type Report, removeAt, reportRemoved } from "./remove-message.js";
+import { Draft, type DraftGroup, type Place, type Slot } from "./draft.js";
+import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -81,14 +78,10 @@ export interface ReducedMessages {
 export function reduceMessages(history: unknown, update: unknown): ReducedMessages {
   const repairs: Repair[] = [];
   const report: Report = (repair) => repairs.push(repair);
-  const known = normalizeHistory(listOf(history), report);
-  const values = listOf(update);
-  const draft = new Draft(known);
-  for (const value of values) {
+  const draft = new Draft(normalizeHistory(listOf(history), report));
+  for (const value of listOf(update)) {
     const message = readMessage(value, report);
     if (message === undefined) continue;
-    const changed = values.length === 1 ? changeOne(known, message, report) : undefined;
-    if (changed !== undefined) return { messages: changed, repairs };
     applyMessage(draft, message, report);
     // A chunk is stored as another object.
     if (message !== value && hasId(message) && isMessage(value) && !hasId(value)) identify(value, message.id);
@@ -109,15 +102,29 @@ function applyMessage(draft: Draft, given: BaseMessage, report: Report): void {
   else placeMessage(draft, message, recoveredAfter(given), report);
 }
 
+/** Applies rule 4. */
 function removeMessage(draft: Draft, id: string, report: Report): void {
   const place = draft.find(id);
   if (place === undefined) report(createRepair({ kind: "removal-ignored", id }));
   else removeAt(draft, place, report);
 }
 
+function removeAt(draft: Draft, { group, call }: Place, report: Report): void {
+  if (call !== undefined) {
+    draft.setResult({ group, call }, undefined);
+    return;
+  }
+  reportRemoved(group.results, report);
+  draft.removeGroup(group);
+}
+
+function reportRemoved(results: readonly (ToolMessage | undefined)[], report: Report): void {
+  for (const message of results)
+    if (message !== undefined) report(createRepair({ kind: "result-removed", message }));
+}
+
 /** Applies rule 5 to a message that is not a result. */
-function replaceMessage(draft: Draft, given: BaseMessage, place: Place, report: Report): void {
-  const { group, call } = place;
+function replaceMessage(draft: Draft, given: BaseMessage, { group, call }: Place, report: Report): void {
   const former = call === undefined ? group.head : group.results[call];
   if (former === given) return;
   const message = withStoredMarks(given, former);
@@ -137,10 +144,136 @@ function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report:
   const waiting = indexesById(group.calls);
   const calls = callsAnsweredAfter(head);
   const kept = calls.flatMap(({ id }) => results[waiting.get(id)?.pop() ?? -1] ?? []);
-  for (const lost of waiting.values())
-    reportRemoved(
-      lost.reverse().map((index) => results[index]),
-      report,
-    );
+  for (const lost of waiting.values()) {
+    const removed = lost.reverse().map((index) => results[index]);
+    reportRemoved(removed, report);
+  }
   draft.replaceGroup(group, head, calls, kept);
+}
+
+/** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
+function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, report: Report): void {
+  const callId = callIdOf(result);
+  if (own?.call !== undefined) {
+    const former = own.group.results[own.call];
+    if (former === result) return;
+    if (own.group.calls[own.call]?.id === callId) {
+      fillSlot(draft, withStoredMarks(result, former), { group: own.group, call: own.call }, report);
+      return;
+    }
+  }
+  const isStandIn = isPlaceholder(result);
+  const except = own?.call === undefined ? own?.group : undefined;
+  const slot =
+    draft.findSlot(callId, isStandIn ? "empty" : "open", except) ?? draft.findSlot(callId, "any", except);
+  const former = slot?.group.results[slot.call];
+  if (slot === undefined) {
+    report(createRepair({ kind: "orphan-refused", message: result }));
+  } else if (isStandIn && former !== undefined && !isPlaceholder(former)) {
+    report(createRepair({ kind: "placeholder-refused", message: result }));
+  } else {
+    // The search for a slot can have moved the stored message to another call.
+    const now = own && draft.find(result.id ?? "");
+    if (now !== undefined) removeAt(draft, now, report);
+    fillSlot(draft, result, slot, report);
+  }
+}
+
+/** Puts a result into the slot of its call. A placeholder does not replace a real result. */
+function fillSlot(draft: Draft, result: ToolMessage, slot: Slot, report: Report): void {
+  const { group, call } = slot;
+  const former = group.results[call];
+  if (former !== undefined && isPlaceholder(result) && !isPlaceholder(former)) {
+    report(createRepair({ kind: "placeholder-refused", message: result }));
+    return;
+  }
+  const by = withId(draft, result, `${group.head.id ?? ""}:${call}`, former?.id);
+  draft.setResult(slot, by);
+  if (former === undefined) return;
+  if (isPlaceholder(former) && !isPlaceholder(by)) {
+    report(createRepair({ kind: "placeholder-replaced", message: former, by }));
+  } else if (former.id !== by.id) {
+    report(createRepair({ kind: "result-replaced", message: former, by }));
+  }
+}
+
+/**
+ * Applies rule 8 to a summary and rule 12 to a recovered message. Appends any other message.
+ *
+ * @param after The message that a recovered message follows.
+ */
+function placeMessage(draft: Draft, message: BaseMessage, after: string | undefined, report: Report): void {
+  const before = groupBefore(draft, message, after);
+  if (before === undefined) {
+    draft.append(withId(draft, message, draft.lastId()));
+    return;
+  }
+  const previous = before === "start" ? undefined : before;
+  const next = previous === undefined ? draft.first() : previous.next;
+  const place = next === undefined ? draft.lastId() : `${previous?.head.id ?? ""}\n${next.head.id ?? ""}`;
+  draft.insertAfter(previous, withId(draft, message, place));
+  archiveCovered(draft, message, undefined, report);
+}
+
+/** The group that a new message follows if it is not appended. `"start"`: none, as it is the first of the history. */
+function groupBefore(
+  draft: Draft,
+  message: BaseMessage,
+  after: string | undefined,
+): DraftGroup | "start" | undefined {
+  const coverage = coverageOf(message);
+  if (coverage !== undefined) {
+    const covered = coverage.messages.flatMap((id) => draft.find(id)?.group ?? []);
+    return draft.lastOf(new Set(covered)) ?? lastLeadingSystem(draft) ?? "start";
+  }
+  if (after === undefined) return undefined;
+  return after === "" ? "start" : draft.find(after)?.group;
+}
+
+function lastLeadingSystem(draft: Draft): DraftGroup | undefined {
+  let system: DraftGroup | undefined;
+  for (let next = draft.first(); next?.head.type === "system"; next = next.next) system = next;
+  return system;
+}
+
+/**
+ * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
+ * the other one did not name, because the rest may have come back since. A result of an archived call that the
+ * summary does not name arrived meanwhile. It stays, after the summary.
+ */
+function archiveCovered(
+  draft: Draft,
+  summary: BaseMessage,
+  former: BaseMessage | undefined,
+  report: Report,
+): void {
+  const coverage = coverageOf(summary);
+  if (coverage?.kind !== "archive") return;
+  const formerCoverage = former === undefined ? undefined : coverageOf(former);
+  const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
+  const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
+  const unnamedResults: ToolMessage[] = [];
+  for (const id of covered) {
+    const place = id === summary.id ? undefined : draft.find(id);
+    if (place === undefined) continue;
+    const { group, call } = place;
+    if (call !== undefined) {
+      draft.setResult({ group, call }, undefined);
+      continue;
+    }
+    for (const result of group.results)
+      if (result !== undefined && !covered.has(result.id ?? "")) unnamedResults.push(result);
+    draft.removeGroup(group);
+  }
+  for (const result of unnamedResults) placeResult(draft, result, undefined, report);
+}
+
+/**
+ * Gives a message without an id one that is derived from its place. `ownId` is the id of the message that it
+ * replaces, which is free again.
+ */
+function withId<T extends BaseMessage>(draft: Draft, message: T, place: string, ownId?: string): T {
+  if (hasId(message)) return message;
+  const isTaken = (id: string) => id !== ownId && draft.has(id);
+  return identify(message, deriveUnusedId(message, place, isTaken));
 }

@@ -1,12 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../calls/group.js";
 import { withSentCalls } from "../calls/listed-calls.js";
-import { callsOf } from "../messages/call.js";
+import { callsOf, countCalls } from "../messages/call.js";
 import { createRepair, type Repair } from "../messages/repair.js";
-import { causeInHistory, createPlaceholder } from "../messages/result.js";
+import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
 import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
-import { arrangeMessages } from "./arrange-messages.js";
-import { closeInOrder } from "./close-in-order.js";
+import { type Arranged, arrangeMessages, type Report } from "./normalize-history.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -41,27 +40,39 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
   const repairs: Repair[] = [];
   const report = (repair: Repair) => void repairs.push(repair);
-  const inOrder = closeInOrder(list, report);
-  if (inOrder !== undefined) return { messages: inOrder, repairs };
-  const isSound = isMessageList(list);
-  const repaired = arranged(isSound ? list : readMessages(list, report), report);
-  return { messages: repairs.length === 0 && isSound ? list : repaired, repairs };
+  const given = arrangeMessages(isMessageList(list) ? list : readMessages(list, report), callsOf, report);
+  return { messages: closeCalls(given, report) as BaseMessage[], repairs };
 }
 
-function arranged(given: readonly BaseMessage[], report: (repair: Repair) => void): BaseMessage[] {
-  const groups = arrangeMessages(given, callsOf, report);
-  return groups.flatMap((group, index) => {
-    const { head, calls, results } = group;
-    const closed = calls.map((call, place) => {
-      const result = results[place];
-      if (result !== undefined) return result;
-      const cause = causeInHistory(call, groups[index + 1]?.head);
-      const message = createPlaceholder(call, cause, placeOfCall(group, place));
+/** Adds a placeholder for each call without a result. The same array if all have one. */
+function closeCalls({ arranged, groups }: Arranged, report: Report): readonly BaseMessage[] {
+  let closed: BaseMessage[] | undefined;
+  for (let start = 0, end = 0, group = 0; start < arranged.length; start = end, group += 1) {
+    const head = arranged[start] as BaseMessage;
+    for (end = start + 1; arranged[end]?.type === "tool"; ) end += 1;
+    // As the results are in order, each answers another call.
+    if (countCalls(head) === end - start - 1) {
+      if (closed !== undefined)
+        for (let at = start; at < end; at += 1) closed.push(arranged[at] as BaseMessage);
+      continue;
+    }
+    closed ??= arranged.slice(0, start);
+    const sent = withSentCalls(head);
+    closed.push(sent);
+    const place = { head, start: groups?.[group]?.start ?? start };
+    let next = start + 1;
+    for (const [index, call] of callsOf(head).entries()) {
+      const result = arranged[next];
+      if (next < end && result !== undefined && isResult(result) && callIdOf(result) === call.id) {
+        closed.push(result);
+        next += 1;
+        continue;
+      }
+      const message = createPlaceholder(call, causeInHistory(call, arranged[end]), placeOfCall(place, index));
+      closed.push(message);
       report(createRepair({ kind: "call-closed", call, message }));
-      return message;
-    });
-    const sent = results.includes(undefined) ? withSentCalls(head) : head;
+    }
     if (sent !== head) report(createRepair({ kind: "message-mended", message: head, by: sent }));
-    return [sent, ...closed];
-  });
+  }
+  return closed ?? arranged;
 }

@@ -8,7 +8,7 @@ import {
   messagesSchema,
   messagesUpdateSchema,
 } from "../../history/reading/messages-schema.js";
-import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
+import { pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
 
 /** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
 const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");

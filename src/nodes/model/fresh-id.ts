@@ -4,7 +4,7 @@ import { surveyOf } from "../../history/following/survey.js";
 import { copyMessage } from "../../history/messages/copy-message.js";
 import { deriveUnusedId } from "../../history/messages/message-id.js";
 import { coverageOf } from "../../history/messages/summary.js";
-import { hasMessage } from "../../history/reducer/known-history.js";
+import { hasMessage } from "../../history/reducer/normalize-history.js";
 import { isArchived } from "../summary/archive.js";
 
 /**

@@ -7,7 +7,7 @@ import { ModelError } from "../../errors.js";
 import { isBlankMessage } from "../../history/calls/without-calls.js";
 import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { hasMessage } from "../../history/reducer/known-history.js";
+import { hasMessage } from "../../history/reducer/normalize-history.js";
 import type { Settle } from "../../middleware/run-model-middleware.js";
 import { finishHabitOf } from "../../providers/answer/finish-habit.js";
 import { type Askable, guardModel } from "../../providers/answer/guard-model.js";

@@ -7,7 +7,7 @@ import type { Repair } from "../../history/messages/repair.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result.js";
 import { coverageOf } from "../../history/messages/summary.js";
 import { toPlain } from "../../history/messages/to-plain.js";
-import { publishRepairs } from "../../history/reducer/paired-messages-reducer.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { emitEvent } from "../run/agent-event.js";
 import type { Leftovers } from "./leftovers.js";

@@ -10,7 +10,7 @@ import {
   messagesSchema,
   messagesUpdateSchema,
 } from "../../history/reading/messages-schema.js";
-import { pairedMessagesReducer } from "../../history/reducer/paired-messages-reducer.js";
+import { pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
 import type { OwnState } from "../../settings/schemas/own-state.js";
 import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./thread-usage.js";
 

@@ -6,7 +6,7 @@ import { callsOf, isAIMessage } from "../../history/messages/call.js";
 import { createRepair, type Repair } from "../../history/messages/repair.js";
 import { callIdOf, isResult } from "../../history/messages/result.js";
 import { coverageOf } from "../../history/messages/summary.js";
-import { publishRepairs } from "../../history/reducer/paired-messages-reducer.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import type { AgentEvent } from "../run/agent-event.js";
 import { type ArchiveReader, readArchived } from "./archive.js";
 import { archivedIds } from "./covered-order.js";

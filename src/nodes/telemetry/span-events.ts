@@ -6,7 +6,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { Span } from "@opentelemetry/api";
 import type { Repair } from "../../history/messages/repair.js";
-import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages-reducer.js";
+import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
 import { importOptional } from "../../providers/models/import-optional.js";
 import { safely } from "../../shared/safely.js";

@@ -1,6 +1,6 @@
 import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { isKnownHistory } from "../../../src/history/reducer/known-history.js";
+import { isKnownHistory } from "../../../src/history/reducer/normalize-history.js";
 import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../src/index.js";
 import { probeChannel } from "../../../src/langgraph/channels/probe-channel.js";
 import { user } from "../../support/thread.js";

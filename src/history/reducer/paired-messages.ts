@@ -1,8 +1,15 @@
-/** The reducer in the form that a channel uses. It publishes repairs instead of returning them. */
+/** The reducer as a `messages` channel has it: it publishes repairs instead of returning them. */
 
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
+import { ReducedValue } from "@langchain/langgraph";
 import type { Repair } from "../messages/repair.js";
+import {
+  type MessagesUpdate,
+  messagesJsonSchemaExtra,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../reading/messages-schema.js";
 import { reduceMessages } from "./reduce-messages.js";
 
 /** The `node:diagnostics_channel` on which each {@link Repair} is published. */
@@ -50,3 +57,36 @@ export function pairedMessagesReducer(history: unknown, update: unknown): BaseMe
 export function publishRepairs(repairs: readonly Repair[]): void {
   if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
 }
+
+/**
+ * A `messages` field whose history stays paired, in place of LangGraph's `MessagesValue`. It refuses an update
+ * that is not a message or a list of messages with an `InvalidMessageError`.
+ *
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { END, START, StateGraph, StateSchema } from "@langchain/langgraph";
+ * import { PairedMessagesValue } from "langgraph-tether";
+ *
+ * const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+ *   .addNode("late", () => ({ messages: [new ToolMessage({ tool_call_id: "c1", content: "18 °C" })] }))
+ *   .addEdge(START, "late")
+ *   .addEdge("late", END)
+ *   .compile();
+ * const { messages } = await graph.invoke({
+ *   messages: [
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ * });
+ * console.log(messages.map((message) => message.type)); // [ 'ai', 'tool', 'human' ]
+ * ```
+ */
+export const PairedMessagesValue: ReducedValue<BaseMessage[], MessagesUpdate> = new ReducedValue(
+  messagesSchema.default(() => []),
+  {
+    inputSchema: messagesUpdateSchema,
+    reducer: pairedMessagesReducer,
+    jsonSchemaExtra: messagesJsonSchemaExtra,
+  },
+);
