@@ -16,7 +16,7 @@ import { callIdOf, isPlaceholder, isResult } from "../../history/messages/result
 import { coverageOf } from "../../history/messages/summary.js";
 import { toPlain } from "../../history/messages/to-plain.js";
 import { coerceMessage } from "../../history/reading/coerce-message.js";
-import { publishRepairs } from "../../history/reducer/paired-messages-reducer.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { originalOf } from "../../langgraph/replace-methods.js";
 import { answered } from "../../shared/answered.js";

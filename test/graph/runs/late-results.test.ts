@@ -347,7 +347,7 @@ it("The result of one of two calls with the same id answers that one", async () 
   ];
   const late = {
     deliver: async () => {},
-    read: async () => [{ place: "first:0", result: result("r", "c", "late") }],
+    read: async () => [{ place: "first:0", result: result("r", "c", "late"), values: [] }],
     remove: async () => {},
   };
   const { messages } = await takeLateResults(history, late, {});
