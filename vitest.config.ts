@@ -10,7 +10,7 @@ const deltaByDefault = {
   name: "delta-by-default",
   enforce: "pre" as const,
   transform(code: string, id: string) {
-    if (!id.endsWith("/src/settings/service-settings.ts")) return undefined;
+    if (!id.endsWith("/src/agent/settings/table.ts")) return undefined;
     const changed = code.replace('default: "full"', 'default: "delta"');
     if (changed === code)
       throw new Error("Expected the table of settings to have a default for the channel.");

@@ -3,8 +3,7 @@
 
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import type { TextOutput } from "./doctor/command/command-io.js";
-import { EXIT } from "./doctor/command/exit-codes.js";
+import { EXIT, type TextOutput } from "./doctor/command/command-io.js";
 import { ONLY_GRAPH, runCommandLine } from "./doctor/command/run-command-line.js";
 
 const { stdin, stdout, stderr } = process;

@@ -1,6 +1,6 @@
 /** The errors of this library: one base class with stable codes. */
 
-import { refusalText } from "./shared/refusal-text.js";
+import { refusalText } from "./shared/text.js";
 
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 

@@ -5,8 +5,8 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import type { Setting } from "../src/settings/setting.js";
-import { SETTINGS } from "../src/settings/settings.js";
+import { SETTINGS } from "../src/agent/settings/settings.js";
+import type { Setting } from "../src/shared/check-settings.js";
 
 const DOOR = resolve(dirname(fileURLToPath(import.meta.url)), "../src/index.ts");
 const COMPILER_OPTIONS: ts.CompilerOptions = {

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentEvent } from "../src/index.js";
-import { MODEL_PROVIDERS } from "../src/providers/models/model-providers.js";
+import { MODEL_PROVIDERS } from "../src/providers/models/create-model.js";
 import { typeErrorsOf } from "./support/type-errors.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");

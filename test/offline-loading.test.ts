@@ -34,14 +34,14 @@ const isOffline = (path: string) => path.startsWith("offline/");
 
 describe("a process that imports the library", () => {
   it("loads nothing of the offline model", async () => {
-    const loaded = await filesLoadedBy('await import("./src/index.ts");');
-    expect(loaded).toContain("graph/create-agent-graph.ts");
+    const loaded = await filesLoadedBy('await import("./src/index.js");');
+    expect(loaded).toContain("agent/create-agent-graph.ts");
     expect(loaded.filter(isOffline)).toEqual([]);
   });
 
   it("loads the offline model when it is asked for", async () => {
     const loaded = await filesLoadedBy(`
-      const { createModel } = await import("./src/index.ts");
+      const { createModel } = await import("./src/index.js");
       await createModel("offline:");`);
     expect(loaded.filter(isOffline)).toContain("offline/offline-chat-model.ts");
   });

@@ -10,13 +10,13 @@ import {
   RemoveMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { renderTranscript } from "../../src/history/long-threads/render-transcript.js";
-import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
-import { findCalls } from "../../src/offline/find-calls.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { renderTranscript } from "../../src/history/transcript.js";
+import { findCalls } from "../../src/offline/free-text.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import { written } from "../histories.js";
 import { type CaseSpec, measureRounds, type Suite } from "../suite.js";
 

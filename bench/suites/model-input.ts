@@ -4,8 +4,8 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { unansweredCalls } from "../../src/history/calls/open-calls.js";
-import { isSummaryDue } from "../../src/history/long-threads/plan-summary.js";
+import { unansweredCalls } from "../../src/history/open-calls.js";
+import { isSummaryDue } from "../../src/history/plan-summary.js";
 import { prepareModelInput } from "../../src/providers/input/to-model-input.js";
 import { COPY, FIRST_INPUT, NEXT_INPUT, NEXT_INPUT_ALONE, READING } from "../contenders.js";
 import { createHistory, createTurn, readOnly, written } from "../histories.js";

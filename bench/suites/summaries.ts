@@ -14,7 +14,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { countTokens } from "../../src/history/long-threads/count-tokens.js";
+import { countTokens } from "../../src/history/size.js";
 import { type Answer, FunctionModel } from "../../test/support/function-model.js";
 import { strictViolations } from "../../test/support/strict-check.js";
 import { WITH_SUMMARY } from "../contenders.js";

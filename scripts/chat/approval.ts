@@ -1,8 +1,8 @@
 /** A tool call that waits for the user's approval: its display, and the commands for it. */
 
 import type { Interrupt, ThreadState } from "@langchain/langgraph-sdk";
-import type { ApprovalRequest, Decision } from "../../src/nodes/approval/approval-request.js";
-import { listWithOr } from "../../src/shared/list-with-or.js";
+import type { ApprovalRequest, Decision } from "../../src/agent/approval-request.js";
+import { listWithOr } from "../../src/shared/text.js";
 import { describeCall } from "../terminal/describe.js";
 import type { TypedCommand } from "./command.js";
 

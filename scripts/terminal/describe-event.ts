@@ -1,9 +1,9 @@
 /** Describes the events of the agent on the `custom` stream. */
 
-import type { PlaceholderCause } from "../../src/history/messages/result.js";
-import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
-import type { RunEndEvent } from "../../src/nodes/run/run-end-event.js";
-import { BROKEN_REASONS } from "../../src/providers/answer/stream-verdict.js";
+import type { PlaceholderCause } from "../../src/history/result.js";
+import { BROKEN_REASONS } from "../../src/providers/answer/verdict.js";
+import type { AgentEvent } from "../../src/threads/events.js";
+import type { RunEndEvent } from "../../src/threads/usage.js";
 
 const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "call-closed": true,

@@ -31,7 +31,7 @@ export function describeCall(call: { name: string; args: Readonly<Record<string,
   return `${call.name}(${words.join(", ")})`;
 }
 
-/** The mark of a placeholder, a result that was written because none was recorded; see `src/history/messages/result.ts`. */
+/** The mark of a placeholder, a result that was written because none was recorded; see `src/history/result.ts`. */
 export function placeholderCauseOf({ additional_kwargs }: Message): string | undefined {
   const cause = additional_kwargs?.["tether_placeholder"];
   return cause === undefined ? undefined : String(cause);

@@ -1,7 +1,7 @@
 /** Prints what a run does while it runs. */
 
 import type { AIMessage, Message, ToolMessage } from "@langchain/langgraph-sdk";
-import type { RunEndEvent } from "../../src/nodes/run/run-end-event.js";
+import type { RunEndEvent } from "../../src/threads/usage.js";
 import { callsOf, placeholderCauseOf, textOf } from "./describe.js";
 import { describeEvent, describeUsage, isAgentEvent } from "./describe-event.js";
 import type { Style } from "./style.js";

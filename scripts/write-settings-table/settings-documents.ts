@@ -1,9 +1,9 @@
 /** The documents that list the settings, with the part that is written from their table. */
 
+import { SETTINGS } from "../../src/agent/settings/settings.js";
 import { SERVER_SETTINGS } from "../../src/deploy/access/server-settings.js";
 import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
-import type { Setting } from "../../src/settings/setting.js";
-import { SETTINGS } from "../../src/settings/settings.js";
+import type { Setting } from "../../src/shared/check-settings.js";
 
 export interface SettingsDocument {
   readonly path: string;

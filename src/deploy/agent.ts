@@ -1,11 +1,10 @@
 /** The graph that `langgraph.json` names. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { AgentGraph } from "../graph/agent-graph.js";
-import { createAgentGraph } from "../graph/create-agent-graph.js";
-import { withStartEvents } from "../graph/start-events.js";
-import { servedRunOf } from "../langgraph/server-fetch.js";
-import { cachedCreateModel } from "../providers/models/cached-create-model.js";
+import { type AgentGraph, withStartEvents } from "../agent/agent-graph.js";
+import { createAgentGraph } from "../agent/create-agent-graph.js";
+import { cachedCreateModel } from "../providers/models/create-model.js";
+import { servedRunOf } from "../threads/langgraph/run-host.js";
 import { withOwnedStore } from "./access/owned-store.js";
 import { access, runOwners, serverSettings } from "./access/served-access.js";
 import { userLabels } from "./access/user-label.js";

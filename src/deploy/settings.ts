@@ -1,10 +1,10 @@
 /** The settings of the served graph. They are read from the environment once, when the server starts. */
 
 import { z } from "zod/v4";
+import { checkAllowedSettings } from "../agent/settings/run-context.js";
+import { type NamesWith, SETTINGS, type SettingsOptions } from "../agent/settings/settings.js";
 import { InvalidSettingError } from "../errors.js";
-import { checkAllowedSettings } from "../settings/run-context.js";
-import type { Setting } from "../settings/setting.js";
-import { type NamesWith, SETTINGS, type SettingsOptions } from "../settings/settings.js";
+import type { Setting } from "../shared/check-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;

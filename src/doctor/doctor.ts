@@ -1,14 +1,11 @@
 /** The doctor for one thread: the functions that the entry `langgraph-tether/doctor` exports, over the parts below. */
 
+import { type ApplyOptions, applyPlan } from "./apply.js";
 import type { ThreadReport } from "./finding.js";
-import { isGraphThread } from "./graph/graph-thread.js";
-import type { RepairOutcome } from "./outcomes.js";
-import { placeOf, type ThreadPlace } from "./place.js";
-import { type ApplyOptions, applyPlan } from "./repair/apply-plan.js";
-import { type PlanOptions, planFor } from "./repair/plan-repair.js";
-import type { RepairPlan } from "./repair-plan.js";
-import { type DiagnoseOptions, reportOn } from "./report/report-on.js";
-import type { StoredThread } from "./stored-thread.js";
+import { type DiagnoseOptions, reportOn } from "./findings.js";
+import { isGraphThread, placeOf, type ThreadPlace } from "./graph-store.js";
+import { type PlanOptions, planFor, type RepairPlan } from "./plan.js";
+import type { RepairOutcome, StoredThread } from "./thread-store.js";
 
 /**
  * Reads a thread, and changes nothing.

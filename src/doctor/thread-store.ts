@@ -1,9 +1,14 @@
-/**
- * Where threads are stored: a LangGraph server, a database, or a file. Every part of the doctor reads and writes threads
- * through this interface alone.
- */
+/** What the doctor needs of a place that stores threads. */
 
-import type { StoredThread, ThreadSizes, ThreadStatus } from "./stored-thread.js";
+import { createHash } from "node:crypto";
+import { types } from "node:util";
+import { InvalidMessageError } from "../errors.js";
+import { convertMessage } from "../history/read-messages.js";
+import { safely, toJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { withoutUndefined } from "./examine.js";
+import type { ThreadReport } from "./finding.js";
+import type { RepairStep, SkipReason } from "./plan.js";
 
 /** One thread, or the state of a subgraph inside a thread. */
 export interface ThreadRef {
@@ -68,4 +73,268 @@ export interface ThreadStore {
   /** Contract: measures what is stored, without loading all of it into memory. Undefined: the store cannot tell. */
   readonly measure?: ((ref: ThreadRef) => Promise<ThreadSizes | undefined>) | undefined;
   close(): Promise<void>;
+}
+
+/*
+ * A thread as it was read from its store.
+ */
+
+/**
+ * - `idle`: no run is going on, and nobody is asked anything. A run may have ended early.
+ * - `busy`: a run is going on or waits to start. Its messages can be incomplete, so nothing of them is judged.
+ * - `interrupted`: the thread waits for the answer of a human.
+ * - `error`: the last run failed.
+ */
+export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
+
+/**
+ * The messages of a thread. Each one is a value as the store has it: an instance of a LangChain message, a plain object,
+ * or LangChain's serialised form. A store passes them on unchanged, because a repair writes those that it does not
+ * change back as they are.
+ */
+export type StoredMessages =
+  | { readonly kind: "read"; readonly messages: readonly unknown[] }
+  /**
+   * The thread's own graph cannot read the thread: every `getState` and every run throws `reason`. The messages were
+   * read in another way; undefined if that failed too.
+   */
+  | {
+      readonly kind: "bricked";
+      readonly reason: string;
+      readonly messages: readonly unknown[] | undefined;
+    }
+  /** The messages could not be read, and it is not known whether the thread is sound. */
+  | { readonly kind: "unreadable"; readonly reason: string }
+  /** The state has no list of messages. */
+  | { readonly kind: "none" };
+
+/** What a run that ended early has saved beside the state of the thread. */
+export interface EndedRun {
+  /** The checkpoint with which the writes of its finished tasks are stored. */
+  readonly checkpointId: string;
+  /**
+   * - `pending`: it is the latest checkpoint, and the next update of the state applies the writes.
+   * - `discarded`: later input discarded them.
+   */
+  readonly fate: "pending" | "discarded";
+  /** The ids of the messages that the run knew, so that its results are matched to calls that it made. */
+  readonly knownMessageIds: readonly string[];
+  /** The messages that its finished tasks wrote, in the form of {@link StoredMessages}. */
+  readonly written: readonly unknown[];
+  /** The names of other channels that its finished tasks wrote. A repair does not restore discarded ones. */
+  readonly otherChannels: readonly string[];
+}
+
+/** A task of the latest checkpoint that has not finished. */
+export interface OpenTask {
+  readonly id: string;
+  /** The name of its node. */
+  readonly node: string;
+  /** What it failed with. Undefined: it did not fail, or that is unknown. */
+  readonly error: string | undefined;
+  /** The questions that it asked a human, as far as the store tells them. */
+  readonly interrupts: readonly unknown[];
+}
+
+/** A thread as it was read from its store. */
+export interface StoredThread {
+  readonly threadId: string;
+  /** See `ThreadRef`. */
+  readonly namespace: string;
+  /** The latest checkpoint. Undefined for a list without one, such as a file. */
+  readonly checkpointId: string | undefined;
+  /** When the latest checkpoint was written, in ISO 8601; undefined if that is unknown. */
+  readonly updatedAt?: string | undefined;
+  readonly status: ThreadStatus;
+  readonly content: StoredMessages;
+  /** Runs that ended early and have left something, the oldest first. Empty if the store cannot tell. */
+  readonly endedRuns: readonly EndedRun[];
+  /** The tasks that a run of the thread would continue with. Undefined: the store cannot tell, as for a bare list. */
+  readonly openTasks: readonly OpenTask[] | undefined;
+  /** The names of the channels of the state that have a value, besides `messages`. */
+  readonly otherChannels: readonly string[];
+  /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
+  readonly otherGraph?: string | undefined;
+  /**
+   * Whether the graph of the thread mends calls and results when the next message comes, as those of `createAgentGraph`
+   * and those with `tetherMiddleware` do. Undefined: that is unknown.
+   */
+  readonly mendsItself?: boolean | undefined;
+  /** What the channel of the messages stores with each checkpoint; undefined if that is unknown. */
+  readonly messagesChannel?: "full" | "delta" | undefined;
+  /** What is stored of the thread; undefined if it was not measured. */
+  readonly sizes?: ThreadSizes | undefined;
+}
+
+/** What is stored of a thread, in bytes. */
+export interface ThreadSizes {
+  readonly checkpoints: number;
+  /** Everything: checkpoints, values of channels and pending writes, of all namespaces. */
+  readonly totalBytes: number;
+  /** What all checkpoints together store of the messages. */
+  readonly messagesBytes: number;
+  /** The latest list of messages alone. */
+  readonly latestMessagesBytes: number;
+  /** What all checkpoints together store of each channel. */
+  readonly channels: Readonly<Record<string, number>>;
+}
+
+/**
+ * A list of messages that no store has, as a thread. Nothing is known about its run, so each call without a result is a
+ * fault.
+ *
+ * @throws InvalidMessageError for a value that is not a list.
+ * @example
+ * ```ts
+ * import { ToolMessage } from "@langchain/core/messages";
+ * import { diagnoseThread, threadOfList } from "langgraph-tether/doctor";
+ *
+ * const { findings } = diagnoseThread(threadOfList([new ToolMessage({ tool_call_id: "c1", content: "18 °C" })]));
+ * console.log(findings.map(({ code }) => code)); // [ 'pairing/orphan-result' ]
+ * ```
+ */
+export function threadOfList(messages: readonly unknown[], threadId = "list"): StoredThread {
+  if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
+  return {
+    threadId,
+    namespace: "",
+    checkpointId: undefined,
+    status: "idle",
+    content: { kind: "read", messages },
+    endedRuns: [],
+    openTasks: undefined,
+    otherChannels: [],
+  };
+}
+
+/*
+ * What became of a repair, or of an undo, of one thread.
+ */
+
+export type RepairOutcome = {
+  readonly schemaVersion: 1;
+  readonly threadId: string;
+  readonly namespace: string;
+} & (
+  | { readonly kind: "nothing" }
+  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly description: string }
+  /** The thread was written, read back, and has nothing left to repair. */
+  | {
+      readonly kind: "repaired";
+      readonly checkpointId: string | null;
+      readonly steps: readonly RepairStep[];
+      /** What the doctor finds afterwards. */
+      readonly report: ThreadReport;
+    }
+  /** Somebody else wrote to the thread first. Nothing was written: make a new plan. */
+  | { readonly kind: "moved" }
+  /** The write failed, or what was read back is not what was written. `undo` restores what the receipt has. */
+  | { readonly kind: "failed"; readonly error: string }
+);
+
+export type UndoOutcome = {
+  readonly schemaVersion: 1;
+  readonly threadId: string;
+  readonly namespace: string;
+} & (
+  | { readonly kind: "restored"; readonly checkpointId: string | null }
+  /** The thread has the list of before already: nothing was written, or it was restored before. */
+  | { readonly kind: "unchanged" }
+  /** The thread has moved on since the repair. Nothing was written. */
+  | { readonly kind: "moved"; readonly description: string }
+  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly description: string }
+  | { readonly kind: "failed"; readonly error: string }
+);
+
+/** Node quotes the text that it cannot parse, and this can be a message. */
+const QUOTED_JSON = /, \.{0,3}"[\s\S]*"\.{0,3} is not valid JSON/;
+
+/** LangChain quotes the whole value that it cannot read as a message. */
+const QUOTED_VALUE = /\s*Received: [\s\S]*/;
+
+/** What an error of somebody else says, without the text of messages that `JSON.parse` and LangChain quote. */
+export function errorText(error: unknown): string {
+  return safely(() => {
+    const message: unknown = isRecord(error) ? Reflect.get(error, "message") : undefined;
+    const text = typeof message === "string" && message !== "" ? message : String(error);
+    return text.replace(QUOTED_JSON, ": what is stored is not valid JSON").replace(QUOTED_VALUE, "");
+  }, "an error that cannot be read");
+}
+
+/**
+ * The JSON that a database stores for a message, as a value. A message that was read with its stored JSON gives that one.
+ *
+ * @throws TypeError for a value that has no JSON.
+ */
+export function toStoredJson(value: unknown): unknown {
+  const json = toJson(value, (_, part) => markOf(part) ?? part);
+  if (json === undefined) throw new TypeError("Expected a message that can be written as JSON.");
+  return JSON.parse(json);
+}
+
+/** What LangGraph stores for values that JSON has no form for. */
+function markOf(value: unknown): object | undefined {
+  if (value === undefined) return { lc: 2, type: "undefined" };
+  const mark = (name: string, args: readonly unknown[], method: string | null = null) => ({
+    lc: 2,
+    type: "constructor",
+    id: [name],
+    method,
+    args,
+    kwargs: {},
+  });
+  if (types.isMap(value)) return mark("Map", [[...value]]);
+  if (types.isSet(value)) return mark("Set", [[...value]]);
+  if (types.isRegExp(value)) return mark("RegExp", [value.source, value.flags]);
+  if (types.isNativeError(value)) return mark("Error", [value.message]);
+  return types.isUint8Array(value) ? mark("Uint8Array", [[...value]], Uint8Array.from.name) : undefined;
+}
+
+/**
+ * A hash of what the messages say, in whatever form they are stored. Ids do not count: a reducer gives one to each message
+ * without. The hash of a value is that of its JSON, so a list that was read has the hash of its copy in a receipt.
+ */
+export function hashList(values: readonly unknown[]): string {
+  return createHash("sha256")
+    .update(JSON.stringify(values.map(meaningOf)))
+    .digest("hex");
+}
+
+function meaningOf(value: unknown): unknown {
+  const stored = withoutUndefined(toStoredJson(value));
+  const message = convertMessage(stored);
+  if (message === undefined) return sorted(stored);
+  const fields = FIELDS.map((name) => [name, Reflect.get(message, name)]);
+  return sorted(withoutUndefined(toStoredJson(Object.fromEntries(fields))));
+}
+
+const FIELDS = [
+  "type",
+  "content",
+  "name",
+  "role",
+  "tool_calls",
+  "invalid_tool_calls",
+  "tool_call_id",
+  "status",
+  "artifact",
+  "additional_kwargs",
+  "response_metadata",
+  "usage_metadata",
+] as const;
+
+/** Without fields that say nothing, which stores add and leave out, and in one order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, part]) => [name, sorted(part)] as const)
+      .filter(([, part]) => part !== null && !isEmpty(part))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
 }

@@ -2,21 +2,28 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
-import { callsOf, isAIMessage } from "../history/messages/call.js";
+import { InvalidSettingError } from "../errors.js";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/cut.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { withOwnMemory } from "../langgraph/checkpoints/own-memory.js";
-import { takeLateResults } from "../nodes/recovery/late-results.js";
-import { patientTool } from "../nodes/tools/patient-tool.js";
+import type { Repair } from "../history/reducer/repair.js";
+import { type DialectName, dialectNamed } from "../providers/dialects.js";
 import { viewOf } from "../providers/models/model-view.js";
-import { isRecord } from "../shared/is-record.js";
-import { askModel } from "./ask-model.js";
-import { recoverThread } from "./close-calls.js";
-import { keepLate, keepResult, lateResultsIn, type WantedCall } from "./keep-result.js";
-import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
-import { assertPaired, type pairedState } from "./paired-channel.js";
-import { createPreparation, stateFor, type ThreadUpdate } from "./prepare-thread.js";
-import { configOf } from "./runtime.js";
-import { removeReturned } from "./summarize-thread.js";
+import { isRecord } from "../shared/values.js";
+import { withOwnMemory } from "../threads/langgraph/own-memory.js";
+import { patientTool, takeLateResults } from "../threads/late-results.js";
+import { askModel, checkSummaryOptions, removeReturned, type TetherSummaryOptions } from "./ask-model.js";
+import {
+  createPreparation,
+  keepLate,
+  keepResult,
+  lateResultsIn,
+  recoverThread,
+  stateFor,
+  type ThreadUpdate,
+  type WantedCall,
+} from "./prepare-thread.js";
+import { assertPaired, configOf, type pairedState } from "./tether-state.js";
 
 /**
  * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
@@ -126,4 +133,83 @@ function withUpdate(answer: unknown, update: ThreadUpdate) {
     } as unknown as AIMessage;
   // LangChain writes the response of the model beside the command.
   return new Command({ update: { ...update } });
+}
+
+/** The options of `tetherMiddleware`. */
+export interface TetherMiddlewareOptions {
+  /**
+   * The rules of the provider that gets the requests.
+   *
+   * @default those of the model that is asked
+   */
+  readonly dialect?: DialectName | undefined;
+  /** How many tool calls of earlier turns are sent. @default all */
+  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
+  /**
+   * How many tokens the messages of a request may have, by our estimate. If they have more, they are shortened as
+   * `toModelInput` describes. @default the input window of the model, if it is known
+   */
+  readonly maxTokens?: number | undefined;
+  /**
+   * How often a broken response of the model is requested again, without streaming. 0: never, so that the run fails.
+   * A broken response is never stored, and its tool calls are never run. @default 3
+   */
+  readonly maxStreamFallbackAttempts?: number | undefined;
+  /**
+   * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
+   * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
+   * summaries
+   */
+  readonly summary?: TetherSummaryOptions | undefined;
+  /**
+   * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
+   * not, the run fails, and loses the results of the calls that still run. @default true
+   */
+  readonly keepToolErrors?: boolean | undefined;
+  /**
+   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. What
+   * it throws is ignored.
+   */
+  readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
+}
+
+/** Where a repair was made. */
+export interface RepairPlace {
+  /** The thread; undefined for a run without one. */
+  readonly threadId: string | undefined;
+}
+
+const NAMES: ReadonlySet<string> = new Set<keyof TetherMiddlewareOptions>([
+  "dialect",
+  "maxToolCallsFromHistory",
+  "maxTokens",
+  "maxStreamFallbackAttempts",
+  "summary",
+  "keepToolErrors",
+  "onRepair",
+]);
+
+/** @throws InvalidSettingError that names the first option that cannot be used. */
+function checkOptions(options: TetherMiddlewareOptions): void {
+  if (!isRecord(options as unknown)) throw InvalidSettingError.expected("options", "an object", options);
+  for (const name of Object.keys(options)) {
+    if (!NAMES.has(name))
+      throw InvalidSettingError.expected("option", `one of ${[...NAMES].join(", ")}`, name);
+  }
+  const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, summary } = options;
+  const { keepToolErrors, onRepair } = options;
+  if (dialect !== undefined) dialectNamed(dialect);
+  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
+  checkCount("maxTokens", maxTokens);
+  checkCount("maxStreamFallbackAttempts", maxStreamFallbackAttempts);
+  if (summary !== undefined) checkSummaryOptions(summary);
+  if (keepToolErrors !== undefined && typeof keepToolErrors !== "boolean")
+    throw InvalidSettingError.expected("keepToolErrors", "true or false", keepToolErrors);
+  if (onRepair !== undefined && typeof onRepair !== "function")
+    throw InvalidSettingError.expected("onRepair", "a function", onRepair);
+}
+
+function checkCount(name: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && Number.isInteger(value) && value >= 0)) return;
+  throw InvalidSettingError.expected(name, "a whole number of 0 or more", value);
 }

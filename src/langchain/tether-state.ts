@@ -1,7 +1,18 @@
-import { StateSchema } from "@langchain/langgraph";
-import { PairedMessagesDeltaValue } from "../langgraph/channels/paired-messages-delta.js";
-import { checkSettings, flag } from "../settings/rule.js";
-import { pairedState } from "./paired-channel.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
+import { z } from "zod/v4";
+import { InvalidStateError } from "../errors.js";
+import {
+  type MessagesUpdate,
+  messagesJsonSchemaExtra,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../history/messages-schema.js";
+import { isKnownHistory } from "../history/reducer/normalize-history.js";
+import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
+import { checkSettings, flag } from "../shared/check-settings.js";
+import { isError } from "../shared/is-error.js";
+import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
 
 /** The options of `tetherState`. */
 export interface TetherStateOptions {
@@ -45,4 +56,86 @@ export function tetherState(options: TetherStateOptions = {}): typeof pairedStat
   if (options.delta !== true) return pairedState;
   // LangChain's types know no delta field. The state and the updates have the same types.
   return new StateSchema({ messages: PairedMessagesDeltaValue }) as unknown as typeof pairedState;
+}
+
+/*
+ * The `messages` channel of an agent with the middleware.
+ */
+
+/** LangChain refuses an input without a value for a required key of a middleware, so this one is optional. */
+const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new ReducedValue(
+  messagesSchema.default(() => []),
+  {
+    inputSchema: z.any().superRefine(checkUpdate) as z.ZodType<MessagesUpdate | undefined>,
+    reducer: pairedMessagesReducer,
+    jsonSchemaExtra: messagesJsonSchemaExtra,
+  },
+);
+
+/**
+ * LangChain builds its own error from the issues of whatever the schema of a middleware throws. It shows their paths.
+ *
+ * @throws InvalidMessageError that names the first value that is not a message.
+ */
+function checkUpdate(update: unknown): void {
+  if (update === undefined) return;
+  try {
+    messagesUpdateSchema.parse(update);
+  } catch (error) {
+    throw isError(error)
+      ? Object.assign(error, { issues: [{ code: "invalid_type", path: [error.message] }] })
+      : error;
+  }
+}
+
+export const pairedState = new StateSchema({ messages });
+
+/**
+ * Checks that the reducer of the agent's `messages` is ours. LangChain takes the first declaration of a key and ignores
+ * all others without a word.
+ *
+ * @throws InvalidStateError if another declaration won.
+ */
+export function assertPaired(history: unknown, runtime: HookRuntime): void {
+  if (isPaired(history)) return;
+  // What the run has read from a checkpoint has not passed the reducer yet. An empty write changes nothing.
+  const probed = probeChannel(configOf(runtime), "messages", []);
+  if (probed === undefined || isPaired(probed)) return;
+  throw new InvalidStateError(
+    "messages",
+    "Expected `messages` to have the reducer of `tetherMiddleware`, but the agent's `stateSchema` or a middleware " +
+      "before this one declares `messages` too, and LangChain uses the first declaration. Remove that declaration, " +
+      "or pass `stateSchema: tetherState()` to the agent, which wins over every middleware.",
+  );
+}
+
+function isPaired(history: unknown): boolean {
+  return Array.isArray(history) && isKnownHistory(history);
+}
+
+/*
+ * What LangChain gives every hook of a middleware, as far as this library reads it.
+ */
+
+export interface HookRuntime {
+  readonly configurable?: LangGraphRunnableConfig["configurable"];
+  readonly writer?: ((chunk: unknown) => void) | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly store?: LangGraphRunnableConfig["store"] | null | undefined;
+}
+
+/** The config of the run, for the code that this middleware shares with the nodes of `createAgentGraph`. */
+export function configOf({ configurable, writer, signal, store }: HookRuntime): LangGraphRunnableConfig {
+  return {
+    ...(configurable !== undefined && { configurable }),
+    ...(writer != null && { writer }),
+    ...(signal !== undefined && { signal }),
+    ...(store != null && { store }),
+  };
+}
+
+/** The id of the run's thread; undefined if the run is not in a thread. */
+export function threadIdOf({ configurable }: HookRuntime): string | undefined {
+  const id: unknown = configurable?.["thread_id"];
+  return typeof id === "string" ? id : undefined;
 }

@@ -1,11 +1,13 @@
-/**
- * The literal form of a request: `call NAME` or `use NAME`, optionally followed by a JSON object, as in `call
- * slow_lookup {"ms": 500}`. It can call every bound tool.
- */
+/** Reads calls that are written out: `call NAME {json}`. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod/v4";
+import { isAIMessage } from "../history/call.js";
+import { isResult } from "../history/result.js";
+import { hashText } from "../shared/json.js";
+import type { PlannedCall } from "./free-text.js";
 
-export interface LiteralCall {
+interface LiteralCall {
   readonly name: string;
   /** Undefined if no JSON object follows the name. */
   readonly args: Readonly<Record<string, unknown>> | undefined;
@@ -65,4 +67,37 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/*
+ * Derives ids of tool calls: the model stays deterministic, and every call of a thread gets a different id.
+ */
+
+export interface IdentifiedCall extends PlannedCall {
+  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider accepts. */
+  readonly id: string;
+}
+
+/** Gives ids to the calls of the response to these messages. */
+export function identifyCalls(
+  calls: readonly PlannedCall[],
+  messages: readonly BaseMessage[],
+): IdentifiedCall[] {
+  // The ids of the messages count too. Two requests of one thread can have the same text and the same history
+  // before them after summaries and limits have shortened it.
+  const digest = hashText(messages.map((message) => JSON.stringify(essenceOf(message))).join("")).slice(
+    0,
+    20,
+  );
+  return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
+}
+
+function essenceOf(message: BaseMessage): unknown {
+  return [
+    message.type,
+    message.id,
+    message.content,
+    isAIMessage(message) ? message.tool_calls : undefined,
+    isResult(message) ? message.tool_call_id : undefined,
+  ];
 }

@@ -10,7 +10,6 @@
  */
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { OfflineBadRequestError } from "./offline-bad-request-error.js";
 
 /** @throws {OfflineBadRequestError} that names the first violation. */
 export function refuseBadHistory(messages: readonly BaseMessage[]): void {
@@ -130,4 +129,22 @@ function resultOutOfOrder(expected: string | undefined, index: number): OfflineB
       `expected a response to '${expected}' in messages[${index}].`,
     `messages.[${index}].tool_call_id`,
   );
+}
+
+/**
+ * The error of a strict provider for a request that it cannot accept: HTTP 400, in the shape of the OpenAI
+ * client. A retry never helps, because it sends the same history again.
+ */
+export class OfflineBadRequestError extends Error {
+  override readonly name = "OfflineBadRequestError";
+  readonly status = 400;
+  readonly code = "invalid_request_error";
+  readonly type = "invalid_request_error";
+  /** The faulty place in the request, such as `messages.[3].role`. */
+  readonly param: string;
+
+  constructor(message: string, param: string) {
+    super(message);
+    this.param = param;
+  }
 }

@@ -16,8 +16,8 @@ import {
   type Repair,
   readFullHistory,
 } from "../../src/index.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
-import { EVENT_CHANNEL } from "../../src/nodes/run/agent-event.js";
+import { EVENT_CHANNEL } from "../../src/threads/events.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, user } from "../support/thread.js";

@@ -2,9 +2,9 @@
 
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { coverageOf } from "../../src/history/messages/summary.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
-import { unwrapped } from "../../src/langgraph/state/swap-channel.js";
+import { coverageOf } from "../../src/history/summary.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
+import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 import type { Noted, Passed } from "./job.js";
 

@@ -3,7 +3,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";

@@ -3,7 +3,7 @@
 import { type BaseCheckpointSaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ThreadConflictError } from "../../src/index.js";
-import { withUniqueVersions } from "../../src/langgraph/checkpoints/unique-versions.js";
+import { withUniqueVersions } from "../../src/threads/watch-checkpointer.js";
 import { FunctionModel } from "../support/function-model.js";
 import { FirstValueSaver, SAVERS, type SaverKind } from "../support/savers.js";
 import { inThread, messagesOf, user } from "../support/thread.js";

@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
-import { replaceMethods, type SaverMethods } from "../../src/langgraph/replace-methods.js";
+import { replaceMethods, type SaverMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
 import { SAVERS } from "../support/savers.js";

@@ -5,9 +5,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it, vi } from "vitest";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
-import { replaceMethods } from "../../src/langgraph/replace-methods.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { createSoakGraph } from "../fixtures/soak/graph.js";
 import { type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { approve, asInput, askedLabels } from "../support/approval-graph.js";

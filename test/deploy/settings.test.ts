@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { NamesWith } from "../../src/agent/settings/settings.js";
 import { readSettings, SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import { InvalidSettingError } from "../../src/index.js";
-import type { NamesWith } from "../../src/settings/settings.js";
 
 interface Variable {
   readonly name: string;

@@ -1,7 +1,6 @@
 /** Each broken history of a public report, in a thread of an agent: found, repaired, sent again, and restored. */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { AIMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import {
@@ -13,7 +12,7 @@ import {
   type ReceiptEntry,
   undo,
 } from "../../src/doctor.js";
-import type { DialectName } from "../../src/providers/dialects/dialects.js";
+import type { DialectName } from "../../src/providers/dialects.js";
 import { BROKEN_HISTORIES } from "../support/broken-histories.js";
 import { refusalsOf } from "../support/deployment/strict-worker.js";
 import { human, result } from "../support/make-messages.js";

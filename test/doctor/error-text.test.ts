@@ -1,6 +1,6 @@
 import { coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { errorText } from "../../src/doctor/error-text.js";
+import { errorText } from "../../src/doctor/thread-store.js";
 
 const SECRET = "The secret word is fish";
 

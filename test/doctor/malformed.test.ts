@@ -10,7 +10,7 @@ import {
   type ReceiptEntry,
   undo,
 } from "../../src/doctor.js";
-import { unwrapped } from "../../src/langgraph/state/swap-channel.js";
+import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { AGENT_NAMES, type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { driveLocally } from "../support/deployment/local-driver.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";

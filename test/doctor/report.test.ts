@@ -9,7 +9,7 @@ import {
   threadOfList,
 } from "../../src/doctor.js";
 import { repairHistory } from "../../src/index.js";
-import { DIALECTS } from "../../src/providers/dialects/dialects.js";
+import { DIALECTS } from "../../src/providers/dialects.js";
 
 const human = (id: string) => new HumanMessage({ id, content: `secret ${id}` });
 const calling = (id: string, ...ids: string[]) =>

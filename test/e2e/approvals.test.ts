@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Command, Interrupt } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
-import type { ApprovalRequest } from "../../src/nodes/approval/approval-request.js";
+import type { ApprovalRequest } from "../../src/agent/approval-request.js";
 import { approve, edit, reject, respond } from "../support/approval-graph.js";
 import { readLog, Thread } from "./served.js";
 import { AGENTS } from "./shared-server.js";

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
+import { findSafeCutoff } from "../../src/history/cut.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { toPlainList } from "../support/plain-messages.js";

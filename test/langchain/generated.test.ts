@@ -5,7 +5,7 @@ import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { createAgent } from "langchain";
 import { expect, it } from "vitest";
-import { copyMessage } from "../../src/history/messages/copy-message.js";
+import { copyMessage } from "../../src/history/message.js";
 import { readFullHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";

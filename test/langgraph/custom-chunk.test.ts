@@ -3,7 +3,7 @@
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
-import { type ChunkOptions, customChunk } from "../../src/langgraph/custom-chunk.js";
+import { type ChunkOptions, customChunk } from "../../src/threads/langgraph/run-host.js";
 
 const graph = new StateGraph(MessagesAnnotation)
   .addNode("write", async (_state, config) => {

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { MemorySaver } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { holdAbort } from "../../src/langgraph/held-abort.js";
+import { holdAbort } from "../../src/threads/langgraph/abort.js";
 import { inThread, oneNode } from "../support/plain-graph.js";
 
 it("A graph of LangGraph tells the caller of an abort before its last writes have ended", async () => {

@@ -8,7 +8,7 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { followingOptions, innerOptions } from "../../src/langgraph/inner-options.js";
+import { followingOptions, innerOptions } from "../../src/threads/langgraph/run-host.js";
 import { inThread, oneNode, parallelGraph, say } from "../support/plain-graph.js";
 
 describe("a resume value while two interrupts wait", () => {

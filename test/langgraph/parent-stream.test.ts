@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mapParentStream } from "../../src/langgraph/parent-stream.js";
+import { mapParentStream } from "../../src/threads/langgraph/run-host.js";
 import { oneNode, say } from "../support/plain-graph.js";
 
 describe("the stream of a parent graph", () => {

@@ -1,6 +1,6 @@
 import { AIMessage, RemoveMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { retractMessages, takeBack } from "../../src/langgraph/retract-messages.js";
+import { retractMessages, takeBack } from "../../src/threads/langgraph/channels.js";
 import { oneNode, say } from "../support/plain-graph.js";
 
 type Node = Parameters<typeof oneNode>[0];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { serverFetch } from "../../src/langgraph/server-fetch.js";
+import { serverFetch } from "../../src/threads/langgraph/run-host.js";
 
 it("LangGraph's server binds the function under the same symbol", () => {
   const require = createRequire(import.meta.url);

@@ -1,6 +1,6 @@
 import { MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { stepOf } from "../../src/langgraph/step-of.js";
+import { stepOf } from "../../src/threads/langgraph/wrappable-graph.js";
 import { inThread, say } from "../support/plain-graph.js";
 
 describe("the superstep of a task", () => {

@@ -1,6 +1,6 @@
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { describe, expect, it } from "vitest";
-import { STREAMING_METHODS } from "../../src/langgraph/streaming-methods.js";
+import { STREAMING_METHODS } from "../../src/providers/answer/guard-model.js";
 
 describe("a chat model that streams", () => {
   it("calls these methods on `this` to make its chunks", async () => {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, getCurrentTaskInput, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { withTaskInput } from "../../src/langgraph/task-input.js";
+import { withTaskInput } from "../../src/threads/langgraph/wrappable-graph.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
 describe("the input of a task", () => {

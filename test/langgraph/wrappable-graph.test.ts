@@ -16,7 +16,7 @@ import {
   type RunConfigOf,
   showOnly,
   WrappableGraph,
-} from "../../src/langgraph/wrappable-graph.js";
+} from "../../src/threads/langgraph/wrappable-graph.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
 type Values = { messages: BaseMessage[] };

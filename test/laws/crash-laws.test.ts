@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPlaceholder } from "../../src/history/messages/result.js";
+import { isPlaceholder } from "../../src/history/result.js";
 import {
   type CrashingRun,
   crashingThread,

@@ -3,9 +3,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/history/long-threads/count-tokens.js";
-import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
-import { coerceMessage } from "../../src/history/reading/coerce-message.js";
+import { findSafeCutoff } from "../../src/history/cut.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
+import { countTokens } from "../../src/history/size.js";
 import { build, messageEntries } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";

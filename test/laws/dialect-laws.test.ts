@@ -3,10 +3,10 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { callsOf } from "../../src/history/messages/call.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { callsOf } from "../../src/history/call.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";

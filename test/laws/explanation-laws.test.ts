@@ -4,8 +4,8 @@ import { AIMessageChunk, type BaseMessage, HumanMessage, RemoveMessage } from "@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { explainInput } from "../../src/providers/input/explanation/explain-input.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { explainInput } from "../../src/providers/input/explain-input.js";
 import { type ModelInputOptions, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";

@@ -3,10 +3,10 @@
 import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../src/history/calls/open-calls.js";
-import { measureInput } from "../../src/history/long-threads/measure-input.js";
+import { unansweredCalls } from "../../src/history/open-calls.js";
+import { measureInput } from "../../src/history/plan-summary.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { type ModelInputOptions, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";

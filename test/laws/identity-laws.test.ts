@@ -3,7 +3,7 @@
 import { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coerceMessage } from "../../src/history/reading/coerce-message.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { build, entries, isGivenId } from "../support/arbitraries.js";
 import { runs } from "../support/law-runs.js";

@@ -4,39 +4,34 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withDistinctCallIds } from "../../src/history/calls/distinct-call-ids.js";
-import { unansweredCalls } from "../../src/history/calls/open-calls.js";
-import { withArguments } from "../../src/history/calls/with-arguments.js";
-import { coverPlan } from "../../src/history/long-threads/cover-plan.js";
-import { excerptOf } from "../../src/history/long-threads/excerpt.js";
-import { filterToolCalls } from "../../src/history/long-threads/filter-tool-calls.js";
-import { findSafeCutoff } from "../../src/history/long-threads/find-safe-cutoff.js";
-import { measureInput } from "../../src/history/long-threads/measure-input.js";
+import { pendingApprovals } from "../../src/agent/patch.js";
+import { callsOf } from "../../src/history/call.js";
+import { withArguments, withDistinctCallIds } from "../../src/history/change-calls.js";
+import { filterToolCalls, findSafeCutoff } from "../../src/history/cut.js";
+import { contentText, withTextFor } from "../../src/history/message.js";
+import { unansweredCalls } from "../../src/history/open-calls.js";
 import {
+  coverPlan,
+  flattenVisible,
   isSummaryDue,
+  measureInput,
   planSummary,
   type SummaryPolicy,
-} from "../../src/history/long-threads/plan-summary.js";
-import { renderTranscript } from "../../src/history/long-threads/render-transcript.js";
-import { flattenVisible, visibleHistory } from "../../src/history/long-threads/visible-history.js";
-import { callsOf } from "../../src/history/messages/call.js";
-import { contentText, withTextFor } from "../../src/history/messages/content-text.js";
+  visibleHistory,
+} from "../../src/history/plan-summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
-import { declinedCalls } from "../../src/langchain/calls-not-run.js";
-import { learnClasses, SAMPLE_MESSAGES } from "../../src/langgraph/serializer/message-classes.js";
-import { createMessageText } from "../../src/langgraph/serializer/message-text.js";
-import { readValue } from "../../src/langgraph/serializer/read-value.js";
-import { writeValue } from "../../src/langgraph/serializer/write-value.js";
-import type { Leftovers } from "../../src/nodes/recovery/leftovers.js";
-import { pendingApprovals } from "../../src/nodes/recovery/pending-approvals.js";
-import { recoverCalls } from "../../src/nodes/recovery/recover-calls.js";
+import { excerptOf, renderTranscript } from "../../src/history/transcript.js";
+import { declinedCalls } from "../../src/langchain/prepare-thread.js";
 import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
-import { explainInput } from "../../src/providers/input/explanation/explain-input.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { explainInput } from "../../src/providers/input/explain-input.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
+import { type Leftovers, recoverCalls } from "../../src/threads/leftovers.js";
+import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
+import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
 import { runs } from "../support/law-runs.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";

@@ -3,11 +3,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTextTokens, countTokens } from "../../src/history/long-threads/count-tokens.js";
-import { flattenVisible, visibleHistory } from "../../src/history/long-threads/visible-history.js";
-import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
-import { coverageOf, isUserMessage } from "../../src/history/messages/summary.js";
-import { gapNote } from "../../src/providers/input/bounds/input-draft.js";
+import { flattenVisible, visibleHistory } from "../../src/history/plan-summary.js";
+import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { countTextTokens, countTokens } from "../../src/history/size.js";
+import { coverageOf, isUserMessage } from "../../src/history/summary.js";
+import { gapNote } from "../../src/providers/input/bounds.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { runs } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";

@@ -2,8 +2,12 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Handler, type Layer, runOnion } from "../../src/middleware/run-onion.js";
-import { MiddlewareTermination } from "../../src/middleware/termination.js";
+import {
+  type Handler,
+  type Layer,
+  MiddlewareTermination,
+  runOnion,
+} from "../../src/agent/middleware/run-onion.js";
 import { runs } from "../support/law-runs.js";
 
 interface Context {

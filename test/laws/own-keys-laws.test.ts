@@ -9,7 +9,7 @@ import { Command, MemorySaver, ReducedValue, StateSchema } from "@langchain/lang
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { isPlaceholder, isResult } from "../../src/history/messages/result.js";
+import { isPlaceholder, isResult } from "../../src/history/result.js";
 import { createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
 import { runs } from "../support/law-runs.js";

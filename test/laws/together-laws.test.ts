@@ -10,7 +10,7 @@ import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { isPlaceholder, isResult } from "../../src/history/messages/result.js";
+import { isPlaceholder, isResult } from "../../src/history/result.js";
 import {
   type AgentEvent,
   type AgentGraphOptions,
@@ -20,9 +20,9 @@ import {
   providerStrategy,
   toolStrategy,
 } from "../../src/index.js";
-import { rememberDialect } from "../../src/providers/dialects/dialect-of.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import { rememberDialect } from "../../src/providers/dialect-of.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import { type Asked, FunctionModel } from "../support/function-model.js";
 import { runs } from "../support/law-runs.js";
 import { messagesOf, pairedMessagesOf, user } from "../support/thread.js";

@@ -3,12 +3,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/history/long-threads/count-tokens.js";
-import { isUserMessage } from "../../src/history/messages/summary.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
-import { sizeOfInput } from "../../src/providers/input/bounds/fit-input.js";
+import { countTokens } from "../../src/history/size.js";
+import { isUserMessage } from "../../src/history/summary.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { sizeOfInput } from "../../src/providers/input/bounds.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import { runs } from "../support/law-runs.js";
 import { snapshot } from "../support/plain-messages.js";
 import { buildThread, longThreads } from "../support/window-arbitraries.js";

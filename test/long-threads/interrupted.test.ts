@@ -15,9 +15,9 @@ import {
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
-import { archiveNamespace } from "../../src/nodes/summary/archive.js";
+import { archiveNamespace } from "../../src/threads/archive.js";
 import { createLookGraph } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";

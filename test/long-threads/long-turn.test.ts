@@ -2,8 +2,8 @@
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/messages/summary.js";
-import { countToolTokens } from "../../src/settings/summary-policy.js";
+import { coverageOf } from "../../src/history/summary.js";
+import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";

@@ -2,7 +2,7 @@
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { createLookGraph, eventsOf } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";

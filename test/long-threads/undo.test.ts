@@ -3,7 +3,7 @@
 import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
 import { createLookGraph, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";

@@ -14,7 +14,7 @@ import {
   restoreCovered,
 } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { archiveMessages } from "../../src/nodes/summary/archive.js";
+import { archiveMessages } from "../../src/threads/archive.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import type { AnyAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Handoff, HandoffClosedError } from "../../src/middleware/handoff.js";
+import { Handoff, HandoffClosedError } from "../../src/agent/middleware/run-onion.js";
 import { turns } from "../support/turns.js";
 
 describe("a handoff", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { type Handler, type Layer, type Next, runOnion } from "../../src/agent/middleware/run-onion.js";
 import { MiddlewareError } from "../../src/index.js";
-import { type Handler, type Layer, type Next, runOnion } from "../../src/middleware/run-onion.js";
 import { turns } from "../support/turns.js";
 
 interface Context {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findCalls } from "../../src/offline/find-calls.js";
+import { findCalls } from "../../src/offline/free-text.js";
 
 const BUILT_IN = ["calculator", "current_time", "weather", "save_note", "search_notes"];
 const tools = new Set([...BUILT_IN, "slow_lookup", "get-price"]);

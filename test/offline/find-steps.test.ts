@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findSteps } from "../../src/offline/find-steps.js";
+import { findSteps } from "../../src/offline/free-text.js";
 
 const tools = new Set(["calculator", "save_note", "look"]);
 

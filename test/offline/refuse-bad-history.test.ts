@@ -6,8 +6,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { OfflineBadRequestError } from "../../src/offline/offline-bad-request-error.js";
-import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
+import { OfflineBadRequestError, refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
 
 const human = new HumanMessage("hello");
 const ai = (...ids: string[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { partsOf } from "../../src/offline/wish.js";
+import { partsOf } from "../../src/offline/free-text.js";
 
 const joined = (text: string) =>
   partsOf(text)

@@ -6,9 +6,9 @@ import {
   type TypedDecision,
 } from "../../scripts/chat/approval.js";
 import { readCommand, type TypedCommand } from "../../scripts/chat/command.js";
-import { approvalRequest } from "../../src/nodes/approval/approval-request.js";
-import { ANY_DECISION, type ApprovalRule } from "../../src/nodes/approval/approval-rules.js";
-import type { ToolTask } from "../../src/nodes/tools/tool-task.js";
+import { approvalRequest } from "../../src/agent/approval-request.js";
+import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
+import type { ToolTask } from "../../src/threads/read-checkpoints.js";
 
 describe("readCommand", () => {
   it.each<{ line: string; command: TypedCommand | undefined }>([

@@ -2,10 +2,10 @@ import { Annotation, DeltaValue, StateSchema, UntrackedValue } from "@langchain/
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
+import { readContextSchema } from "../../src/agent/settings/run-context.js";
 import { createAgentGraph } from "../../src/index.js";
-import { agentStateSchema } from "../../src/nodes/run/agent-state.js";
-import { readContextSchema } from "../../src/settings/schemas/own-context.js";
-import { readStateSchema } from "../../src/settings/schemas/own-state.js";
+import { readStateSchema } from "../../src/threads/own-state.js";
+import { agentStateSchema } from "../../src/threads/state.js";
 
 const built = (options: object) => () => createAgentGraph({ model: "offline:", ...options });
 

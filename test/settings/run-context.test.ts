@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { resolveSettings } from "../../src/settings/resolve-settings.js";
-import { checkAllowedSettings, readRunContext, runContextSchema } from "../../src/settings/run-context.js";
-import { SETTINGS } from "../../src/settings/settings.js";
+import {
+  checkAllowedSettings,
+  readRunContext,
+  runContextSchema,
+} from "../../src/agent/settings/run-context.js";
+import { resolveSettings, SETTINGS } from "../../src/agent/settings/settings.js";
 
 const PER_RUN = [
   "model",

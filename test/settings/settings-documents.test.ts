@@ -5,9 +5,9 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { SETTINGS_DOCUMENTS, withSettings } from "../../scripts/write-settings-table/settings-documents.js";
+import { SETTINGS } from "../../src/agent/settings/settings.js";
 import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
-import type { Setting } from "../../src/settings/setting.js";
-import { SETTINGS } from "../../src/settings/settings.js";
+import type { Setting } from "../../src/shared/check-settings.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
 const read = (path: string) => readFileSync(resolve(ROOT, path), "utf8");

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { resolveSettings } from "../../src/settings/resolve-settings.js";
-import type { Setting } from "../../src/settings/setting.js";
-import { SETTINGS, type SettingName } from "../../src/settings/settings.js";
+import { resolveSettings, SETTINGS, type SettingName } from "../../src/agent/settings/settings.js";
+import type { Setting } from "../../src/shared/check-settings.js";
 
 /** The last sentence of the help, for each option. */
 const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value: unknown] } = {

@@ -3,11 +3,10 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createSummaryPolicy } from "../../src/nodes/summary/summarize.js";
-import { learnWindow } from "../../src/providers/failure/input-window.js";
+import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
+import { createSummaryPolicy } from "../../src/agent/summarize.js";
+import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { createModel } from "../../src/providers/models/create-model.js";
-import { resolveSettings } from "../../src/settings/resolve-settings.js";
-import type { SettingsOptions } from "../../src/settings/settings.js";
 
 const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
 

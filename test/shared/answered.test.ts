@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answered } from "../../src/shared/answered.js";
+import { answered } from "../../src/shared/waiting.js";
 
 const never = () => new Promise<never>(() => {});
 

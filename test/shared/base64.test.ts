@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { decodeBase64Text, encodeBase64 } from "../../src/shared/base64.js";
+import { decodeBase64Text, encodeBase64 } from "../../src/shared/json.js";
 
 it("Bytes are encoded as Node's buffers encode them.", () => {
   fc.assert(

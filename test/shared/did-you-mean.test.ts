@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean, nearestOf } from "../../src/shared/did-you-mean.js";
+import { didYouMean, nearestOf } from "../../src/shared/text.js";
 
 const NAMES = [
   "maxIterations",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { hashText } from "../../src/shared/hash-text.js";
+import { hashText } from "../../src/shared/json.js";
 import { runs } from "../support/law-runs.js";
 
 it("is the same for the same text, at any time", () => {

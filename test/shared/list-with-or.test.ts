@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listWithOr } from "../../src/shared/list-with-or.js";
+import { listWithOr } from "../../src/shared/text.js";
 
 it.each([
   [[], ""],

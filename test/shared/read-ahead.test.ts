@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAhead } from "../../src/shared/read-ahead.js";
+import { readAhead } from "../../src/shared/waiting.js";
 import { turns } from "../support/turns.js";
 
 function createSource(failure?: Error) {

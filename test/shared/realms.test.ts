@@ -3,8 +3,7 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { isError } from "../../src/shared/is-error.js";
-import { isPlainObject } from "../../src/shared/is-plain-object.js";
-import { nativeClassOf } from "../../src/shared/native-class.js";
+import { isPlainObject, nativeClassOf } from "../../src/shared/values.js";
 
 const foreign = (code: string): unknown => runInNewContext(code);
 

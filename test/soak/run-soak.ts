@@ -1,8 +1,8 @@
 /** Plays thousands of turns in which everything goes wrong, and checks each thread after each turn. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { isPlaceholder } from "../../src/history/messages/result.js";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { isPlaceholder } from "../../src/history/result.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { ALL_KINDS, TURN_KINDS, type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { strictViolations } from "../support/strict-check.js";
 import type { SoakHost, SoakThread } from "./soak-thread.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Client } from "@langchain/langgraph-sdk";
 import { type ArchiveReader, readFullHistory } from "../../src/index.js";
-import { archiveNamespace } from "../../src/nodes/summary/archive.js";
+import { archiveNamespace } from "../../src/threads/archive.js";
 import { ASK_FOR_MEMORY } from "../fixtures/soak/graph.js";
 import { messagesOf, user } from "../support/thread.js";
 import { failForMissing, type SoakHost, type SoakThread } from "./soak-thread.js";

@@ -4,8 +4,8 @@ import type { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
+import type { ApprovalRequest } from "../../src/agent/approval-request.js";
 import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import type { ApprovalRequest } from "../../src/nodes/approval/approval-request.js";
 import { scripted } from "./scripted-model.js";
 import { messagesOf, pairedScript, script } from "./thread.js";
 

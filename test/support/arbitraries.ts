@@ -16,9 +16,8 @@ import {
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import fc from "fast-check";
-import { markRecovered } from "../../src/history/messages/recovered.js";
-import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
-import { createSummary } from "../../src/history/messages/summary.js";
+import { markRecovered, PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { createSummary } from "../../src/history/summary.js";
 import { messageLike, noMessage } from "./foreign-values.js";
 import { second } from "./second-copy.js";
 

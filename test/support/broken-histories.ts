@@ -4,7 +4,7 @@
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import type { PlaceholderCause } from "../../src/history/messages/result.js";
+import type { PlaceholderCause } from "../../src/history/result.js";
 import { ai, human, placeholder, result, system } from "./make-messages.js";
 
 export interface BrokenHistory {

@@ -12,8 +12,8 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
-import { copyMessage } from "../../src/history/messages/copy-message.js";
-import { coerceMessage } from "../../src/history/reading/coerce-message.js";
+import { copyMessage } from "../../src/history/message.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
 import { build, type Entry, messageEntries } from "./arbitraries.js";
 
 const ID_STYLES = [

@@ -1,8 +1,8 @@
 /** Long histories in short notation. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { countTokens } from "../../src/history/long-threads/count-tokens.js";
-import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+import { countTokens } from "../../src/history/size.js";
 
 /** A text that begins with its name and has this many tokens, by our estimate. */
 export function textOf(tokens: number, name = ""): string {

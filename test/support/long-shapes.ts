@@ -8,8 +8,8 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
-import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
-import { createSummary } from "../../src/history/messages/summary.js";
+import { PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { createSummary } from "../../src/history/summary.js";
 
 /** How the n-th message or call of a part is named. Names of different parts can be the same. */
 const NAMINGS = ["own", "shared", "reversed", "pairs", "same"] as const;

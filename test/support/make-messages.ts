@@ -2,8 +2,8 @@
 
 import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import { PLACEHOLDER_KEY } from "../../src/history/messages/result.js";
-import { createSummary } from "../../src/history/messages/summary.js";
+import { PLACEHOLDER_KEY } from "../../src/history/result.js";
+import { createSummary } from "../../src/history/summary.js";
 
 export const human = (id: string, content = `text of ${id}`) => new HumanMessage({ content, id });
 

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { createAgentGraph } from "../../src/index.js";
-import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
+import type { AgentEvent } from "../../src/threads/events.js";
 import { PlainClient } from "./stream-faults.js";
 import { pairedMessagesOf, user } from "./thread.js";
 

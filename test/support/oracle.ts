@@ -9,9 +9,9 @@
 
 import { BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import { deriveUnusedId } from "../../src/history/messages/message-id.js";
-import { coverageOf } from "../../src/history/messages/summary.js";
-import { coerceMessage } from "../../src/history/reading/coerce-message.js";
+import { deriveUnusedId } from "../../src/history/message.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
+import { coverageOf } from "../../src/history/summary.js";
 import { answeredIdOf, callIdsOf } from "./strict-check.js";
 
 interface Slot {

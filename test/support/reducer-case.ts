@@ -2,8 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { expect } from "vitest";
-import type { RepairKind } from "../../src/history/messages/repair.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import type { RepairKind } from "../../src/history/reducer/repair.js";
 import { outline } from "./plain-messages.js";
 import { stateViolations } from "./strict-check.js";
 

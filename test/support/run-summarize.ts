@@ -2,15 +2,15 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
-import { coverageOf } from "../../src/history/messages/summary.js";
-import { coerceMessage } from "../../src/history/reading/coerce-message.js";
+import type { RunContext } from "../../src/agent/settings/run-context.js";
+import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/agent/summarize.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import type { AgentEvent } from "../../src/nodes/run/agent-event.js";
-import type { AgentState, SummaryAttempt } from "../../src/nodes/run/agent-state.js";
-import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/nodes/summary/summarize.js";
-import { summaryWording } from "../../src/nodes/summary/summary-prompts.js";
-import type { RunContext } from "../../src/settings/run-context.js";
+import { coverageOf } from "../../src/history/summary.js";
+import type { AgentEvent } from "../../src/threads/events.js";
+import type { AgentState, SummaryAttempt } from "../../src/threads/state.js";
+import { summaryWording } from "../../src/threads/summary.js";
 import type { FunctionModel } from "./function-model.js";
 import { policyOf } from "./long-histories.js";
 

@@ -5,8 +5,8 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects/dialects.js";
-import { toSentMessages } from "../../src/providers/dialects/validation/sent-message.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { toSentMessages } from "../../src/providers/validate-history.js";
 
 const PLACES = ["tool_calls", "invalid_tool_calls", "block", "item", "raw"] as const;
 type Place = (typeof PLACES)[number];

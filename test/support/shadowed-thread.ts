@@ -3,18 +3,17 @@
  * lost as long as both have the same complete history.
  */
 
-import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { RemoveMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
-import { groupMessages } from "../../src/history/calls/group.js";
-import type { SummaryPolicy } from "../../src/history/long-threads/plan-summary.js";
-import { callsOf } from "../../src/history/messages/call.js";
-import { createPlaceholder, isPlaceholder } from "../../src/history/messages/result.js";
-import { coverageOf } from "../../src/history/messages/summary.js";
+import { callsOf } from "../../src/history/call.js";
+import { groupMessages } from "../../src/history/group.js";
+import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import type { SummaryAttempt } from "../../src/nodes/run/agent-state.js";
-import { readFullHistory, restoreCovered } from "../../src/nodes/summary/full-history.js";
-import { shouldSummarize } from "../../src/nodes/summary/summary-due.js";
+import { createPlaceholder, isPlaceholder } from "../../src/history/result.js";
+import { coverageOf } from "../../src/history/summary.js";
+import { readFullHistory, restoreCovered } from "../../src/threads/full-history.js";
+import type { SummaryAttempt } from "../../src/threads/state.js";
+import { shouldSummarize } from "../../src/threads/summary.js";
 import { FunctionModel } from "./function-model.js";
 import { aiOf, humanOf, policyOf, squeeze, stepOf } from "./long-histories.js";
 import { result } from "./make-messages.js";

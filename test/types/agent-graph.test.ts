@@ -5,8 +5,8 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { Command, type Interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
+import type { runContextSchema } from "../../src/agent/settings/run-context.js";
 import { type AgentEvent, type AgentGraph, createAgentGraph, type RunContext } from "../../src/index.js";
-import type { runContextSchema } from "../../src/settings/run-context.js";
 import { createProbe } from "../support/probe-tools.js";
 
 const create = () =>

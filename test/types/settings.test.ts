@@ -4,6 +4,7 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
+import { resolveSettings, type SettingName } from "../../src/agent/settings/settings.js";
 import type {
   AgentGraphOptions,
   CreateModel,
@@ -13,8 +14,6 @@ import type {
   RunContext,
   ToolChoice,
 } from "../../src/index.js";
-import { resolveSettings } from "../../src/settings/resolve-settings.js";
-import type { SettingName } from "../../src/settings/settings.js";
 
 type Given<Name extends keyof AgentGraphOptions> = Exclude<AgentGraphOptions[Name], undefined>;
 

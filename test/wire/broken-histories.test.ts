@@ -5,8 +5,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import { REFUSED_HISTORIES } from "../support/refused-histories.js";
 import {
   ANSWER,

@@ -6,7 +6,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
-import { createDeepSeekModel } from "../../src/providers/models/clients/deepseek-model.js";
+import { createDeepSeekModel } from "../../src/providers/deepseek/client.js";
 import type { ProviderName, StrictProvider } from "../support/strict-provider/start-strict-provider.js";
 
 type Client = (url: string) => BaseChatModel | Promise<BaseChatModel>;

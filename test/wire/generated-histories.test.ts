@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { planRepair, threadOfList } from "../../src/doctor.js";
 import { repairHistory } from "../../src/history.js";
-import { DIALECTS } from "../../src/providers/dialects/dialects.js";
+import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";

@@ -2,8 +2,8 @@
 
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import {
   ANSWER,
   type ProviderName,

@@ -2,9 +2,9 @@
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DialectName } from "../../src/providers/dialects/dialects.js";
-import { validateHistory } from "../../src/providers/dialects/validate-history.js";
+import type { DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/validate-history.js";
 import {
   ANSWER,
   type ProviderName,

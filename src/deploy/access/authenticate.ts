@@ -1,7 +1,7 @@
 /** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
 
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 import type { Access } from "./access.js";
 import { userOfKey } from "./api-keys.js";
 import { credentialOf, isPageRequest } from "./credential.js";

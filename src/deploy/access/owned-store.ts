@@ -10,8 +10,8 @@ import {
   type PutOperation,
   type SearchOperation,
 } from "@langchain/langgraph";
-import type { AgentGraph } from "../../graph/agent-graph.js";
-import { isUnder, searchItems } from "../../langgraph/stores.js";
+import type { AgentGraph } from "../../agent/agent-graph.js";
+import { isUnder, searchItems } from "../../threads/stores.js";
 import type { UserLabels } from "./user-label.js";
 
 const PAGE_SIZE = 100;

@@ -1,6 +1,6 @@
 /** Which user started which run in this process, and what the run works with. */
 
-import type { ServedRun } from "../../langgraph/server-fetch.js";
+import type { ServedRun } from "../../threads/langgraph/run-host.js";
 
 /** What is kept: enough for the runs whose streams a client can still join. */
 const MOST_RUNS = 50_000;

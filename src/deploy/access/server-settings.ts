@@ -5,13 +5,16 @@
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import {
+  countFrom,
   type EnvironmentVariable,
+  flag,
+  type Rule,
   readFlag,
   readNames,
   readNumber,
   readText,
-} from "../../settings/environment-text.js";
-import { countFrom, flag, type Rule, text } from "../../settings/rule.js";
+  text,
+} from "../../shared/check-settings.js";
 
 interface ServerSetting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
   /** What the variable does, in plain sentences. The last one states the default. */

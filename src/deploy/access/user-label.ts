@@ -1,6 +1,6 @@
 /** The labels under which the store keeps what belongs to a user. Two users never have the same label. */
 
-import { formerLabel, storeLabel } from "../../langgraph/stores.js";
+import { formerLabel, storeLabel } from "../../threads/stores.js";
 
 export interface UserLabels {
   /** What is written has this label. */

@@ -1,7 +1,7 @@
 /** What stands before the routes of the server: `http.app` of `langgraph.json`. */
 
 import { Hono } from "hono";
-import { serverFetch } from "../../langgraph/server-fetch.js";
+import { serverFetch } from "../../threads/langgraph/run-host.js";
 import { access, runOwners, serverSettings } from "../access/served-access.js";
 import { createInspector } from "../inspector/routes.js";
 import { servedFormOf } from "../inspector/served-form.js";

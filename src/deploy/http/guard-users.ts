@@ -8,7 +8,7 @@
 
 import type { Context, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { ServerFetch } from "../../langgraph/server-fetch.js";
+import type { ServerFetch } from "../../threads/langgraph/run-host.js";
 import type { RunOwners } from "../access/run-owners.js";
 import { runRequestsOf } from "./run-requests.js";
 import { userOf } from "./user-of.js";

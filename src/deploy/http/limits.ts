@@ -3,7 +3,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import type { ServerFetch } from "../../langgraph/server-fetch.js";
+import type { ServerFetch } from "../../threads/langgraph/run-host.js";
 import { asUser } from "./guard-users.js";
 import { runRequestsOf } from "./run-requests.js";
 import { userOf } from "./user-of.js";

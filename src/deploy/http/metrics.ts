@@ -9,11 +9,11 @@ import { createHash } from "node:crypto";
 import { subscribe } from "node:diagnostics_channel";
 import type { Handler } from "hono";
 import { Counter, Registry } from "prom-client";
-import type { Repair } from "../../history/messages/repair.js";
+import { type EndedRun, RUN_CHANNEL } from "../../agent/run-handle.js";
 import { REPAIR_CHANNEL } from "../../history/reducer/paired-messages.js";
-import { type AgentEvent, EVENT_CHANNEL } from "../../nodes/run/agent-event.js";
-import { type EndedRun, RUN_CHANNEL } from "../../nodes/run/run-channel.js";
-import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal-channel.js";
+import type { Repair } from "../../history/reducer/repair.js";
+import { type ModelRefusal, REFUSAL_CHANNEL } from "../../providers/failure/refusal.js";
+import { type AgentEvent, EVENT_CHANNEL } from "../../threads/events.js";
 
 export const METRICS_ROUTE = "/tether/metrics";
 

@@ -3,8 +3,8 @@
  * as an object of one thread has such a name, nothing of anybody is saved.
  */
 
-import { copyMessage } from "../../history/messages/copy-message.js";
-import { type ChatMiddleware, chatMiddleware } from "../../middleware/middleware.js";
+import { type ChatMiddleware, chatMiddleware } from "../../agent/middleware/middleware.js";
+import { copyMessage } from "../../history/message.js";
 
 const RESERVED_NAMES: readonly string[] = ["__proto__", "constructor", "prototype"];
 

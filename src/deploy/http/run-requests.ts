@@ -1,7 +1,7 @@
 /** The runs that a request asks for. */
 
 import type { Context } from "hono";
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 
 /** The routes that start runs. */
 export const RUN_ROUTES = [

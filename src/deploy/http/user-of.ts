@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 import { EVERYBODY } from "../access/authenticate.js";
 
 /** The user of a request, as the server has authenticated it. */

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 import { hostnameOf, isThisMachine } from "../access/this-machine.js";
 
 /** A proxy sets one of these. Its own address says nothing about the client. */

@@ -1,6 +1,6 @@
 /** The pages as JSON. The fields are stable. */
 
-import { toPlain } from "../../history/messages/to-plain.js";
+import { toPlain } from "../../history/message.js";
 import type { ListView } from "./view/list-view.js";
 import type { ThreadView } from "./view/thread-view.js";
 

@@ -1,7 +1,7 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import type { ServerFetch } from "../../langgraph/server-fetch.js";
+import type { ServerFetch } from "../../threads/langgraph/run-host.js";
 import { admitThisMachine } from "./admit-this-machine.js";
 import { answerError } from "./answer-error.js";
 import { HEADERS } from "./html/layout.js";

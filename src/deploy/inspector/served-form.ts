@@ -1,7 +1,7 @@
 /** With which settings this server asks its model. */
 
-import { identityOf } from "../../providers/dialects/dialect-of.js";
-import { windowOf } from "../../providers/failure/input-window.js";
+import { identityOf } from "../../providers/dialect-of.js";
+import { windowOf } from "../../providers/failure/overflow.js";
 import { createModel } from "../../providers/models/create-model.js";
 import { readSettings } from "../settings.js";
 import type { ServedForm } from "./view/request-form.js";

@@ -1,6 +1,6 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidSettingError } from "../../errors.js";
-import { didYouMean } from "../../shared/did-you-mean.js";
+import { didYouMean } from "../../shared/text.js";
 import type { LoadedTools } from "./create-mcp-tools.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { RequireApproval } from "../../settings/require-approval.js";
+import type { RequireApproval } from "../../agent/approval-rules.js";
 import type { LoadedTools } from "./create-mcp-tools.js";
 
 /**

@@ -1,8 +1,8 @@
 /** The tools of all MCP servers, for the graph of one run. */
 
 import { DynamicStructuredTool, type StructuredToolInterface } from "@langchain/core/tools";
-import type { AgentEvent } from "../../nodes/run/agent-event.js";
 import { isError } from "../../shared/is-error.js";
+import type { AgentEvent } from "../../threads/events.js";
 import { McpServer, type McpServerOptions } from "./mcp-server.js";
 import { createToolNames, legalName, prefixedName } from "./tool-names.js";
 

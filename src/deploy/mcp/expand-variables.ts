@@ -1,6 +1,6 @@
 /** Replaces `${NAME}` in the texts of a value, so that a file does not need to hold keys. */
 
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

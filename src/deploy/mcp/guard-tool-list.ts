@@ -1,6 +1,6 @@
 /** Reads the list of tools of an MCP server such that no server can stop the process with it. */
 
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 
 export type McpClient = Parameters<typeof import("@langchain/mcp-adapters")["loadMcpTools"]>[1];
 

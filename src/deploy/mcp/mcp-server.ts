@@ -1,10 +1,10 @@
 /** One MCP server: its connection, which is made when it is first needed, and made again when it was lost. */
 
 import type { DynamicStructuredTool } from "@langchain/core/tools";
-import { withDeadline } from "../../nodes/run/with-deadline.js";
 import { createRedact, type Redact } from "../../providers/failure/redact.js";
-import { importOptional } from "../../providers/models/import-optional.js";
+import { importOptional } from "../../shared/import-optional.js";
 import { isError } from "../../shared/is-error.js";
+import { withDeadline } from "../../shared/waiting.js";
 import { guardToolList, type McpClient } from "./guard-tool-list.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 import { toolContent } from "./tool-content.js";

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
-import { didYouMean } from "../../shared/did-you-mean.js";
 import { isError } from "../../shared/is-error.js";
-import { isRecord } from "../../shared/is-record.js";
+import { didYouMean } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
 import { expandVariables, type Variables } from "./expand-variables.js";
 
 const MCP_VARIABLE = "MCP_SERVERS";

@@ -1,7 +1,7 @@
 /** What an MCP tool returned, as the content of a tool result. */
 
 import type { MessageContent } from "@langchain/core/messages";
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
 
 type Block = Exclude<MessageContent, string>[number];
 

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import type { BaseStore } from "@langchain/langgraph";
 import { z } from "zod/v4";
-import { escapeText, escapeValue, searchItems, unescapeValue } from "../../langgraph/stores.js";
+import { escapeText, escapeValue, searchItems, unescapeValue } from "../../threads/stores.js";
 
 type NoteStore = Pick<BaseStore, "put" | "search">;
 

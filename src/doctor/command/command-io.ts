@@ -1,3 +1,5 @@
+/** What a command is given, and how it ends. */
+
 /** The world of a command. It is passed in, so a test can replace it. */
 export interface CommandIo {
   readonly output: TextOutput;
@@ -21,4 +23,25 @@ export interface TextOutput {
   /** Contract: resolves when more can be written. */
   readonly write: (text: string) => Promise<void>;
   readonly isTerminal: boolean;
+}
+
+/** The exit codes of the command. Scripts depend on them. */
+export const EXIT = {
+  /** `doctor`: nothing found at or above `--fail-on`. `repair` and `undo`: nothing is left to do. */
+  sound: 0,
+  /** `doctor`: findings at or above `--fail-on`. `repair` and `undo`: something is left. `explain`: it would be refused. */
+  findings: 1,
+  /** A wrong option or value, a missing package, or a target that cannot be opened. Nothing was written. */
+  usage: 2,
+  /** Some threads could not be read, so the target is not known to be sound. */
+  partlyRead: 3,
+  /** A fault of the command itself. */
+  ownFault: 101,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Whether the operator agrees. Anything but `y` or `yes` is a no. */
+export async function askToWrite(question: string, io: Pick<CommandIo, "ask">): Promise<boolean> {
+  return /^\s*y(?:es)?\s*$/i.test(await io.ask(`${question} [y/N] `));
 }

@@ -1,18 +1,15 @@
 /** `doctor`: reads threads and says what is wrong with them. It never writes. */
 
+import { setImmediate } from "node:timers/promises";
 import { diagnoseThread } from "../doctor.js";
 import type { FixKind } from "../finding.js";
-import type { StoredThread } from "../stored-thread.js";
 import { openTarget } from "../targets/open-target.js";
-import type { ThreadRef, ThreadStore } from "../thread-store.js";
-import type { CommandIo } from "./command-io.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./line/options.js";
-import { selectionOf, targetFlags, targetOf, threadFlags } from "./line/target-of.js";
-import { countThread, noCounts, outcomeOf, type PrintedThread } from "./output/doctor-report.js";
-import { endingText, threadText } from "./output/doctor-text.js";
-import { excerptOf } from "./output/excerpt-of.js";
-import { readThreads } from "./read-threads.js";
+import { reasonOf, UsageError } from "../targets/target.js";
+import type { StoredThread, ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { type GivenOptions, selectionOf, targetFlags, targetOf, threadFlags } from "./options.js";
+import { countThread, endingText, noCounts, outcomeOf, type PrintedThread, threadText } from "./print.js";
+import { excerptOf, startProgress } from "./text.js";
 
 /** What `repair` does. */
 const MENDED: ReadonlySet<FixKind> = new Set<FixKind>([
@@ -135,4 +132,126 @@ async function withSizes(store: ThreadStore, ref: ThreadRef, thread: StoredThrea
     return thread;
   const sizes = await store.measure(ref).catch(() => undefined);
   return sizes === undefined ? thread : { ...thread, sizes };
+}
+
+/** After this many threads in a row whose read failed, the store itself is taken to have failed. */
+const MOST_FAILURES = 5;
+
+interface ReadOptions {
+  readonly selection: ThreadSelection;
+  readonly concurrency: number;
+  readonly quiet: boolean;
+}
+
+/** How the reading of a target ended. */
+export interface Reading {
+  readonly threads: number;
+  /** The threads that were asked for, and are not there. */
+  readonly missing: readonly string[];
+  /** Why not everything was read; undefined if everything was. */
+  readonly stopped: string | undefined;
+}
+
+/**
+ * Reads threads, several at once, and passes what is made of them on in order.
+ *
+ * @param work Contract: called for several threads at once.
+ * @param take Contract: called for one result at a time, in the order of the threads.
+ * @throws UsageError if none of the threads that were asked for is there.
+ */
+export async function readThreads<Result>(
+  store: ThreadStore,
+  { selection, concurrency, quiet }: ReadOptions,
+  io: CommandIo,
+  work: (ref: ThreadRef, thread: StoredThread) => Promise<Result>,
+  take: (result: Result) => Promise<void>,
+): Promise<Reading> {
+  const progress = startProgress(io, quiet);
+  const seen = new Set<string>();
+  let threads = 0;
+  let failures = 0;
+  let stopped: string | undefined;
+  const results = mapInOrder(store.threads(selection), concurrency, io.signal, async (ref) => {
+    // SQLite answers at once, so without this no signal would be noticed before the end.
+    await setImmediate();
+    let thread: StoredThread;
+    try {
+      thread = await store.read(ref);
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures >= MOST_FAILURES) throw error;
+      thread = unreadable(ref, reasonOf(error));
+    }
+    const isMeant = selection.status === undefined || thread.status === selection.status;
+    return { ref, result: isMeant ? { value: await work(ref, thread) } : undefined };
+  });
+  try {
+    for await (const { ref, result } of results) {
+      if (selection.threadIds !== undefined) seen.add(ref.threadId);
+      if (result === undefined) continue;
+      if (ref.namespace === "") threads += 1;
+      await progress.count();
+      await take(result.value);
+    }
+    if (io.signal.aborted) stopped = "It was interrupted.";
+  } catch (error) {
+    if (UsageError.isInstance(error)) throw error;
+    stopped = reasonOf(error);
+  } finally {
+    await progress.end();
+  }
+  const missing = stopped === undefined ? (selection.threadIds ?? []).filter((id) => !seen.has(id)) : [];
+  if (missing.length > 0 && seen.size === 0)
+    throw new UsageError(`${store.target} has no thread ${missing.join(" and no thread ")}.`);
+  return { threads, missing, stopped };
+}
+
+function unreadable({ threadId, namespace }: ThreadRef, reason: string): StoredThread {
+  return {
+    threadId,
+    namespace,
+    checkpointId: undefined,
+    status: "error",
+    content: { kind: "unreadable", reason },
+    endedRuns: [],
+    openTasks: undefined,
+    otherChannels: [],
+  };
+}
+
+/**
+ * Works on several items at once, and gives the results in the order of the items. At most `concurrency` results wait.
+ *
+ * @param signal When it is aborted, no further item is begun, and what was begun is finished.
+ */
+async function* mapInOrder<Item, Result>(
+  items: AsyncIterable<Item>,
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const waiting: Promise<Result>[] = [];
+  const begin = (item: Item): void => {
+    const result = work(item);
+    // It is awaited in its turn. Until then, a rejection must not end the process.
+    result.catch(() => {});
+    waiting.push(result);
+  };
+  const iterator = items[Symbol.asyncIterator]();
+  try {
+    while (!signal.aborted) {
+      const next = await iterator.next();
+      if (next.done === true) break;
+      begin(next.value);
+      const [first] = waiting;
+      if (waiting.length < concurrency || first === undefined) continue;
+      yield await first;
+      waiting.shift();
+    }
+    for (const result of waiting) yield await result;
+  } finally {
+    await Promise.allSettled(waiting);
+    await iterator.return?.();
+  }
 }

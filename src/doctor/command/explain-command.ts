@@ -1,14 +1,13 @@
 /** `explain`: says offline why a provider would refuse a list of messages. */
 
-import { explain } from "../report/explain.js";
+import { explain } from "../explain.js";
 import { readRequestBody } from "../report/request-body.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
-import { UsageError } from "../targets/usage-error.js";
-import { threadOfList } from "../thread-of-list.js";
-import type { CommandIo } from "./command-io.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { CommandLine } from "./line/parse-options.js";
-import { excerptOf } from "./output/excerpt-of.js";
+import { UsageError } from "../targets/target.js";
+import { threadOfList } from "../thread-store.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import type { CommandLine } from "./options.js";
+import { excerptOf } from "./text.js";
 
 export async function runExplain({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [file, ...others] = operands;

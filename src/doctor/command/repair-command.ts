@@ -1,20 +1,16 @@
 /** `repair`: prints what it would do with each thread, and does it with `--apply`. */
 
+import { open, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { applyRepair, planRepair } from "../doctor.js";
-import type { RepairOutcome } from "../outcomes.js";
-import type { RepairPlan } from "../repair-plan.js";
-import type { StoredThread } from "../stored-thread.js";
+import type { RepairPlan } from "../plan.js";
+import { openReceipt, type ReceiptFile, type ReceiptWriter } from "../receipt.js";
 import { openTarget } from "../targets/open-target.js";
-import { UsageError } from "../targets/usage-error.js";
-import type { ThreadRef, ThreadStore } from "../thread-store.js";
-import { askToWrite } from "./ask-to-write.js";
-import type { CommandIo } from "./command-io.js";
-import { concurrencyOf } from "./doctor-command.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
-import { type LazyReceipt, openLazyReceipt } from "./lazy-receipt.js";
-import type { GivenOptions } from "./line/options.js";
-import { selectionFlags, selectionOf, targetFlags, targetOf } from "./line/target-of.js";
-import { amount } from "./output/progress.js";
+import { reasonOf, UsageError } from "../targets/target.js";
+import type { RepairOutcome, StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
+import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { concurrencyOf, type Reading, readThreads } from "./doctor-command.js";
+import { type GivenOptions, selectionFlags, selectionOf, targetFlags, targetOf } from "./options.js";
 import {
   countRepair,
   isLeft,
@@ -23,8 +19,8 @@ import {
   printedPlan,
   type RepairCounts,
   repairEnding,
-} from "./output/repair-text.js";
-import { type Reading, readThreads } from "./read-threads.js";
+} from "./print.js";
+import { amount } from "./text.js";
 
 /** How often a thread that somebody else has written meanwhile gets a new plan. */
 const TRIES = 3;
@@ -188,3 +184,52 @@ async function repairOne(
     plan = planRepair(await store.read(ref), planOptions(options));
   }
 }
+
+/** A receipt whose file is made with its first entry, so that a repair without a write leaves none. */
+interface LazyReceipt extends ReceiptWriter {
+  /** The path, as the operator can type it; undefined if nothing was written. */
+  readonly writtenTo: () => string | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * @param path Undefined: a new name with the time.
+ * @throws UsageError if the file exists already.
+ */
+async function openLazyReceipt(
+  path: string | undefined,
+  { folder, now }: Pick<CommandIo, "folder" | "now">,
+): Promise<LazyReceipt> {
+  const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
+  const absolute = resolve(folder, name);
+  const taken = new UsageError(
+    `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`,
+  );
+  if (await isThere(absolute)) throw taken;
+  let opening: Promise<ReceiptFile> | undefined;
+  const create = async (): Promise<ReceiptFile> => {
+    try {
+      // Fails if another repair has made it meanwhile.
+      await (await open(absolute, "wx", 0o600)).close();
+      return await openReceipt(absolute);
+    } catch (error) {
+      throw Object(error).code === "EEXIST"
+        ? taken
+        : new UsageError(`The receipt ${name} cannot be written: ${reasonOf(error)}`);
+    }
+  };
+  return {
+    append: async (entry) => {
+      opening ??= create();
+      await (await opening).append(entry);
+    },
+    writtenTo: () => (opening === undefined ? undefined : name),
+    close: async () => (await opening?.catch(() => undefined))?.close(),
+  };
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

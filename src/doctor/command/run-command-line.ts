@@ -1,18 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { type InvalidSettingError, TetherError } from "../../errors.js";
-import { listWithOr } from "../../shared/list-with-or.js";
-import { reasonOf } from "../targets/reason-of.js";
-import { UsageError } from "../targets/usage-error.js";
-import type { CommandIo } from "./command-io.js";
+import { listWithOr } from "../../shared/text.js";
+import { reasonOf, UsageError } from "../targets/target.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
 import { runExplain } from "./explain-command.js";
-import { helpText } from "./line/help.js";
-import { targetsOf } from "./line/options.js";
-import { asksForHelp, type CommandLine, commandOf, parseOptions } from "./line/parse-options.js";
-import { printable } from "./output/printable.js";
+import { asksForHelp, type CommandLine, commandOf, helpText, parseOptions, targetsOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { runSize } from "./size-command.js";
+import { printable } from "./text.js";
 import { runUndo } from "./undo-command.js";
 
 /** It is as far from `dist` as from the sources. */

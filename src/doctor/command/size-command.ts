@@ -1,16 +1,12 @@
 /** `size`: says how much each thread stores, and what would save how much. */
 
-import { type SizeReport, sizeOf } from "../report/size-of.js";
+import { type SizeReport, sizeOf } from "../size.js";
 import { openTarget } from "../targets/open-target.js";
-import { UsageError } from "../targets/usage-error.js";
-import type { CommandIo } from "./command-io.js";
-import { concurrencyOf } from "./doctor-command.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./line/options.js";
-import { selectionOf, targetOf } from "./line/target-of.js";
-import { printableLine } from "./output/printable.js";
-import { amount } from "./output/progress.js";
-import { readThreads } from "./read-threads.js";
+import { UsageError } from "../targets/target.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { concurrencyOf, readThreads } from "./doctor-command.js";
+import { type GivenOptions, selectionOf, targetOf } from "./options.js";
+import { amount, printableLine } from "./text.js";
 
 /** How many threads the text lists: the largest. */
 const LISTED = 20;

@@ -2,21 +2,14 @@
 
 import { resolve } from "node:path";
 import { TetherError } from "../../errors.js";
-import type { UndoOutcome } from "../outcomes.js";
-import { readReceiptLines } from "../receipt/receipt-file.js";
-import { undo } from "../repair/undo.js";
+import { undo } from "../apply.js";
+import { readReceiptLines } from "../receipt.js";
 import { openTarget, type TargetPlace } from "../targets/open-target.js";
-import { reasonOf } from "../targets/reason-of.js";
-import { UsageError } from "../targets/usage-error.js";
-import { askToWrite } from "./ask-to-write.js";
-import type { CommandIo } from "./command-io.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
-import type { GivenOptions } from "./line/options.js";
-import type { CommandLine } from "./line/parse-options.js";
-import { targetOf } from "./line/target-of.js";
-import { printable, printableLine } from "./output/printable.js";
-import { amount } from "./output/progress.js";
-import { wrapText } from "./output/wrap-text.js";
+import { reasonOf, UsageError } from "../targets/target.js";
+import type { UndoOutcome } from "../thread-store.js";
+import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { type CommandLine, type GivenOptions, targetOf } from "./options.js";
+import { amount, printable, printableLine, wrapText } from "./text.js";
 
 export async function runUndo({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
   const [path, ...others] = operands;

@@ -12,10 +12,9 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
-import type { DialectName } from "../../providers/dialects/dialects.js";
-import { isRecord } from "../../shared/is-record.js";
-import { parseJson } from "../../shared/parse-json.js";
-import { recordsIn } from "../../shared/records-in.js";
+import type { DialectName } from "../../providers/dialects.js";
+import { parseJson } from "../../shared/json.js";
+import { isRecord, recordsIn } from "../../shared/values.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

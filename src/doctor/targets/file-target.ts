@@ -2,14 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { isRecord } from "../../shared/is-record.js";
-import { parseJson } from "../../shared/parse-json.js";
-import type { StoredThread } from "../stored-thread.js";
-import type { ThreadSelection, ThreadStore } from "../thread-store.js";
-import { reasonOf } from "./reason-of.js";
-import type { ServedState } from "./served-state.js";
-import { endedRunsOf, openTasksOf, waitsForHuman } from "./served-state.js";
-import { UsageError } from "./usage-error.js";
+import { parseJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
+import type { StoredThread, ThreadSelection, ThreadStore } from "../thread-store.js";
+import { endedRunsOf, openTasksOf, type ServedState, waitsForHuman } from "./server-target.js";
+import { reasonOf, UsageError } from "./target.js";
 
 export interface FilePlace {
   /** `-` for standard input. */

@@ -4,14 +4,12 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEnv } from "node:util";
-import { compiledGraphOf } from "../../langgraph/state/swap-channel.js";
-import { importOptional } from "../../providers/models/import-optional.js";
-import { didYouMean } from "../../shared/did-you-mean.js";
-import { isRecord } from "../../shared/is-record.js";
-import { parseJson } from "../../shared/parse-json.js";
-import { importPackage } from "./import-package.js";
-import { reasonOf } from "./reason-of.js";
-import { UsageError } from "./usage-error.js";
+import { importOptional } from "../../shared/import-optional.js";
+import { parseJson } from "../../shared/json.js";
+import { didYouMean } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { compiledGraphOf } from "../../threads/langgraph/swap-channel.js";
+import { importPackage, reasonOf, UsageError } from "./target.js";
 
 export interface GraphPlace {
   /** `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json. */

@@ -1,10 +1,14 @@
-import type { ThreadStore } from "../thread-store.js";
-import { openDatabase } from "./database-target.js";
+/** Opens a server, a database or a file. */
+
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { createGraphStore } from "../graph-store.js";
+import type { StoredMessages, ThreadStore } from "../thread-store.js";
 import { openFile } from "./file-target.js";
 import { loadGraph } from "./load-graph.js";
 import { openPostgres } from "./postgres-target.js";
 import { openServer } from "./server-target.js";
 import { openSqlite } from "./sqlite-target.js";
+import { type HideSecrets, selectHeads, type ThreadTable } from "./target.js";
 
 /** Where threads are, as the operator named it. */
 export type TargetPlace =
@@ -23,7 +27,7 @@ export type TargetPlace =
     }
   | { readonly kind: "file"; readonly file: string };
 
-export interface OpenTargetOptions {
+interface OpenTargetOptions {
   /** If false, the store refuses every write, and a database is opened so that it refuses them too. */
   readonly canWrite: boolean;
   readonly concurrency: number;
@@ -49,4 +53,62 @@ export async function openTarget(place: TargetPlace, options: OpenTargetOptions)
         () => loadGraph({ spec: place.graph, folder, environment }),
       );
   }
+}
+
+interface DatabasePlace {
+  /** The address, or the path of the file. */
+  readonly place: string;
+  readonly schema?: string | undefined;
+  /** If false, the database itself refuses every write. */
+  readonly canWrite: boolean;
+  /** Where paths begin, and where packages are looked for. */
+  readonly folder: string;
+  readonly concurrency: number;
+}
+
+interface OpenedDatabase {
+  readonly target: string;
+  readonly saver: BaseCheckpointSaver;
+  readonly table: ThreadTable;
+  readonly hide?: HideSecrets;
+  readonly close: () => Promise<void>;
+}
+
+/** Contract: creates and changes nothing. Rejects with a `UsageError` if there is no database of a checkpointer. */
+export type OpenDatabase = (place: DatabasePlace) => Promise<OpenedDatabase>;
+
+/** The graph is loaded after the database is open, because a wrong address is found faster. */
+async function openDatabase(
+  open: OpenDatabase,
+  place: DatabasePlace,
+  loadGraph: () => Promise<object>,
+): Promise<ThreadStore> {
+  const { target, saver, table, hide = (text) => text, close } = await open(place);
+  try {
+    const store = createGraphStore({
+      graph: await loadGraph(),
+      checkpointer: saver,
+      target,
+      list: (selection) => selectHeads(table, selection),
+      measure: ({ threadId }) => table.measure(threadId),
+      close,
+    });
+    return {
+      ...store,
+      canWrite: place.canWrite,
+      read: async (ref) => {
+        const thread = await store.read(ref);
+        // Throws if the database itself cannot be read any more, which is no fault of the thread.
+        if (thread.content.kind === "unreadable") await table.headOf(ref);
+        return { ...thread, content: withoutSecrets(thread.content, hide) };
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function withoutSecrets(content: StoredMessages, hide: HideSecrets): StoredMessages {
+  return "reason" in content ? { ...content, reason: hide(content.reason) } : content;
 }

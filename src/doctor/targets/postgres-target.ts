@@ -1,14 +1,19 @@
 /** The tables of `PostgresSaver`. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { isRecord } from "../../shared/is-record.js";
-import type { ThreadSizes } from "../stored-thread.js";
-import type { OpenDatabase } from "./database-target.js";
-import { importPackage, requireDependency } from "./import-package.js";
-import { reasonOf } from "./reason-of.js";
-import { hideSecrets, safeAddress } from "./safe-address.js";
-import type { Head, ThreadTable } from "./thread-table.js";
-import { UsageError } from "./usage-error.js";
+import { isRecord } from "../../shared/values.js";
+import type { ThreadSizes } from "../thread-store.js";
+import type { OpenDatabase } from "./open-target.js";
+import {
+  type Head,
+  hideSecrets,
+  importPackage,
+  reasonOf,
+  requireDependency,
+  safeAddress,
+  type ThreadTable,
+  UsageError,
+} from "./target.js";
 
 const SAVER = "@langchain/langgraph-checkpoint-postgres";
 const TIMEOUT_MS = 15_000;

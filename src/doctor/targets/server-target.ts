@@ -1,23 +1,23 @@
-/** Threads of a LangGraph server, read and written through its SDK. */
+/** The threads of a LangGraph server. */
 
-import { recordsIn } from "../../shared/records-in.js";
-import { mendsItself } from "../graph/other-graph.js";
-import type { StoredMessages, StoredThread, ThreadStatus } from "../stored-thread.js";
-import type { ThreadRef, ThreadStore } from "../thread-store.js";
-import { importPackage } from "./import-package.js";
-import { reasonOf } from "./reason-of.js";
-import { hideSecrets, safeAddress } from "./safe-address.js";
-import { searchThreads } from "./search-threads.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
+import { isRecord, recordsIn } from "../../shared/values.js";
+import { mendsItself } from "../graph-store.js";
 import type {
-  AssistantsClient,
-  ServedState,
-  ServedThread,
-  ThreadsClient,
-  ThreadsReader,
-} from "./served-state.js";
-import { endedRunsOf, mayLackResults, openTasksOf, statusCodeOf, waitsForHuman } from "./served-state.js";
-import { UsageError } from "./usage-error.js";
-import { writeServed } from "./write-served.js";
+  EndedRun,
+  OpenTask,
+  StoredMessages,
+  StoredThread,
+  ThreadRef,
+  ThreadSelection,
+  ThreadStatus,
+  ThreadStore,
+  ThreadWrite,
+  WriteOutcome,
+} from "../thread-store.js";
+import { type HideSecrets, hideSecrets, importPackage, reasonOf, safeAddress, UsageError } from "./target.js";
 
 const SDK = "@langchain/langgraph-sdk";
 /** How many states are read for the results of ended runs. */
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 60_000;
 /** What is read of a state. Servers that do not know the choice send everything. */
 export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
 
-export interface ServerPlace {
+interface ServerPlace {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -230,4 +230,252 @@ function ofState(state: ServedState) {
     ...(waitsForHuman(state) && { status: "interrupted" as const }),
     otherChannels: Object.keys(Object(state.values)).filter((name) => name !== "messages"),
   };
+}
+
+/*
+ * The state of a thread as a LangGraph server sends it.
+ */
+
+export interface ServedThread {
+  readonly thread_id: string;
+  readonly status: string;
+  readonly updated_at: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+interface ServedTask {
+  readonly id: string;
+  readonly name: string;
+  readonly error?: string | null;
+  readonly interrupts?: readonly { readonly value?: unknown }[];
+  /** What a finished task wrote. */
+  readonly result?: unknown;
+}
+
+export interface ServedState {
+  readonly values: unknown;
+  readonly next?: readonly string[];
+  readonly tasks?: readonly ServedTask[];
+  readonly checkpoint?: { readonly checkpoint_id?: string | null } | null;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+/** The part of the SDK that is used. */
+interface ThreadsClient {
+  search(query: object): Promise<readonly ServedThread[]>;
+  get(threadId: string): Promise<ServedThread>;
+  getState(threadId: string, checkpoint: undefined, options: object): Promise<ServedState>;
+  getHistory(threadId: string, options: object): Promise<readonly ServedState[]>;
+  updateState(
+    threadId: string,
+    options: object,
+  ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
+}
+
+/** The part that tells the nodes of a graph. */
+interface AssistantsClient {
+  getGraph(graphId: string): Promise<unknown>;
+}
+
+/** What reads a thread. */
+export type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+
+/** The status of the response that an error of the SDK is about; undefined for another error. */
+const statusCodeOf = (error: unknown): unknown => Object(error).status;
+
+export function openTasksOf(state: ServedState): OpenTask[] {
+  return tasksIn(state)
+    .filter(({ result }) => result == null)
+    .map((task) => ({
+      id: task.id,
+      node: task.name,
+      error: task.error ?? undefined,
+      interrupts: recordsIn(task.interrupts).map(({ value }) => value),
+    }));
+}
+
+export function waitsForHuman(state: ServedState): boolean {
+  return tasksIn(state).some(({ interrupts }) => Array.isArray(interrupts) && interrupts.length > 0);
+}
+
+/** A file can have anything. */
+function tasksIn({ tasks }: ServedState): readonly ServedTask[] {
+  return recordsIn(tasks) as unknown as readonly ServedTask[];
+}
+
+/** Whether the history may have results that the state does not have. */
+function mayLackResults(state: ServedState): boolean {
+  const messages = messagesIn(state.values);
+  const { dangling, pending } = unansweredCalls(messages);
+  const isStopped = (state.next ?? []).length > 0 && !waitsForHuman(state);
+  return (
+    isStopped ||
+    dangling.length + pending.length > 0 ||
+    messages.some((message) => isPlaceholder(message) || isMadeUpResult(message))
+  );
+}
+
+/**
+ * What the finished tasks of ended runs wrote, the oldest first.
+ *
+ * @param states The history, the latest state first.
+ */
+export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
+  return states
+    .flatMap((state, index): EndedRun[] => {
+      // The state that follows has the writes of its tasks, unless new input discarded them.
+      const isDiscarded = states[index - 1]?.metadata?.["source"] === "input";
+      const checkpointId = state.checkpoint?.checkpoint_id;
+      if (checkpointId == null || (index > 0 && !isDiscarded)) return [];
+      const results = tasksIn(state).flatMap(({ result }) => (isRecord(result) ? [result] : []));
+      const written = results.flatMap((result) => [result["messages"] ?? []].flat());
+      const others = results.flatMap(Object.keys).filter((name) => name !== "messages");
+      if (written.length + others.length === 0) return [];
+      return [
+        {
+          checkpointId,
+          fate: index === 0 ? "pending" : "discarded",
+          knownMessageIds: messagesIn(state.values).flatMap(({ id }) => id ?? []),
+          written,
+          otherChannels: [...new Set(others)],
+        },
+      ];
+    })
+    .toReversed();
+}
+
+/**
+ * What finished tasks of a state wrote to other keys than `messages`. A key that several of them wrote is left out,
+ * because one update cannot repeat what its reducer made of them.
+ */
+function otherWritesOf(state: ServedState): Record<string, unknown> {
+  const written = tasksIn(state)
+    .flatMap(({ result }) => (isRecord(result) ? Object.entries(result) : []))
+    .filter(([name]) => name !== "messages");
+  const names = written.map(([name]) => name);
+  return Object.fromEntries(written.filter(([name]) => names.indexOf(name) === names.lastIndexOf(name)));
+}
+
+/**
+ * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message without invalid
+ * calls an empty list of them, after its calls. A list that is sent comes before them.
+ */
+function asSent(message: unknown): unknown {
+  if (!isRecord(message)) return message;
+  const { invalid_tool_calls, ...rest } = message;
+  const names = Object.keys(message);
+  const isAfter = names.indexOf("tool_calls") < names.indexOf("invalid_tool_calls");
+  return isAfter && Array.isArray(invalid_tool_calls) && invalid_tool_calls.length === 0 ? rest : message;
+}
+
+function messagesIn(values: unknown) {
+  const messages: unknown = Object(values)["messages"];
+  return Array.isArray(messages) ? messages.flatMap((value) => coerceMessage(value) ?? []) : [];
+}
+
+/*
+ * Writes the messages of a thread of a LangGraph server.
+ */
+
+const REMOVE_ALL = "__remove_all__";
+
+/** See `ThreadStore.write`. */
+async function writeServed(
+  threads: ThreadsClient,
+  { threadId }: ThreadRef,
+  { expectedCheckpointId, messages, asNode }: ThreadWrite,
+  hide: HideSecrets,
+): Promise<WriteOutcome> {
+  const { status } = await threads.get(threadId);
+  if (status === "busy") return { kind: "busy" };
+  const { id: head, failing } = await headOf(threads, threadId);
+  if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
+  const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
+  try {
+    const { checkpoint } = await threads.updateState(threadId, {
+      values: { ...(failing && otherWritesOf(failing)), messages: list },
+      // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
+      ...(failing && head !== undefined && { checkpointId: head }),
+      ...(asNode !== undefined && { asNode }),
+    });
+    return { kind: "written", checkpointId: checkpoint?.checkpoint_id ?? undefined };
+  } catch (error) {
+    if (statusCodeOf(error) === 409) return { kind: "busy" };
+    const status = statusCodeOf(error);
+    if (typeof status !== "number") throw new Error(hide(reasonOf(error)));
+    // A server can quote what it refuses, which is the messages.
+    const about =
+      asNode === undefined ? "If it asks for a node, name one" : `It may not know the node \`${asNode}\``;
+    throw new Error(
+      `The server answers ${status}, and its log says why. ${about}: --as-node (\`asNode\` in the library).`,
+    );
+  }
+}
+
+async function headOf(
+  threads: ThreadsClient,
+  threadId: string,
+): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
+  const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
+  try {
+    return { id: idOf(await threads.getState(threadId, undefined, { select: ["checkpoint"] })) };
+  } catch (error) {
+    if (statusCodeOf(error) !== 500) throw error;
+    const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
+    return { id: idOf(failing), failing };
+  }
+}
+
+/*
+ * Finds the threads of a LangGraph server, page by page.
+ */
+
+const PAGE = 100;
+/** How often pages may move before another thread is found. */
+const MOST_RESTARTS = 20;
+
+/** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
+async function* searchThreads(
+  threads: ThreadsClient,
+  { threadIds, metadata, status, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+): AsyncGenerator<ThreadRef> {
+  const seen = new Set<string>();
+  let count = 0;
+  let offset = 0;
+  let last: string | undefined;
+  let restarts = 0;
+  for (;;) {
+    const page = await threads.search({
+      ...(threadIds !== undefined && { ids: [...threadIds] }),
+      ...(metadata !== undefined && { metadata }),
+      ...(status !== undefined && { status }),
+      sortBy: "created_at",
+      sortOrder: "asc",
+      limit: PAGE,
+      offset,
+      select: ["thread_id", "updated_at"],
+    });
+    // A page begins with the last thread of the page before. If it does not, a thread was deleted meanwhile, and
+    // others may have moved to an earlier page.
+    if (last !== undefined && page[0]?.thread_id !== last) {
+      restarts += 1;
+      if (restarts > MOST_RESTARTS)
+        throw new Error("The server lists its threads in another order with each request.");
+      offset = Math.max(0, offset - PAGE);
+      last = undefined;
+      continue;
+    }
+    for (const { thread_id, updated_at } of page) {
+      if (seen.has(thread_id)) continue;
+      seen.add(thread_id);
+      restarts = 0;
+      if (since !== undefined && Date.parse(updated_at) < since.getTime()) continue;
+      if (count === limit) return;
+      count += 1;
+      yield { threadId: thread_id, namespace: "" };
+    }
+    if (page.length < PAGE) return;
+    offset += page.length - 1;
+    last = page.at(-1)?.thread_id;
+  }
 }

@@ -3,14 +3,18 @@
 import { open, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { isRecord } from "../../shared/is-record.js";
-import { parseJson } from "../../shared/parse-json.js";
-import type { ThreadSizes } from "../stored-thread.js";
-import type { OpenDatabase } from "./database-target.js";
-import { importPackage, requireDependency } from "./import-package.js";
-import { reasonOf } from "./reason-of.js";
-import type { Head, ThreadTable } from "./thread-table.js";
-import { UsageError } from "./usage-error.js";
+import { parseJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
+import type { ThreadSizes } from "../thread-store.js";
+import type { OpenDatabase } from "./open-target.js";
+import {
+  type Head,
+  importPackage,
+  reasonOf,
+  requireDependency,
+  type ThreadTable,
+  UsageError,
+} from "./target.js";
 
 const SAVER = "@langchain/langgraph-checkpoint-sqlite";
 /** How the first bytes of each SQLite file read. */

@@ -7,10 +7,10 @@
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { addToList } from "../../shared/add-to-list.js";
-import { callsAnsweredAfter } from "../calls/group.js";
-import type { Call } from "../messages/call.js";
-import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
+import { addToList } from "../../shared/values.js";
+import type { Call } from "../call.js";
+import { callsAnsweredAfter } from "../group.js";
+import { callIdOf, isPlaceholder, isResult } from "../result.js";
 import { positionIn, rememberHistory } from "./normalize-history.js";
 
 /** A message that is not a result, its calls, and the result of each call. */

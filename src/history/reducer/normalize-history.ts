@@ -13,16 +13,12 @@ import {
   groupMessages,
   isInOrder,
   placesInGroups,
-} from "../calls/group.js";
-import { copyMessage } from "../messages/copy-message.js";
-import { isChunk } from "../messages/is-chunk.js";
-import { deriveUnusedId } from "../messages/message-id.js";
-import { isReadBack } from "../messages/read-back.js";
-import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
-import { createRepair, type Repair } from "../messages/repair.js";
-import { isResult } from "../messages/result.js";
-import { isMessage } from "../reading/coerce-message.js";
-import { readMessages } from "../reading/read-messages.js";
+} from "../group.js";
+import { copyMessage, deriveUnusedId, isChunk } from "../message.js";
+import { isMessage, readMessages } from "../read-messages.js";
+import { isResult, recoveredAfter, withoutPlace } from "../result.js";
+import { isReadBack } from "../storable.js";
+import { createRepair, type Repair } from "./repair.js";
 
 /** Takes note of each repair, in order. */
 export type Report = (repair: Repair) => void;

@@ -33,19 +33,16 @@
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
-import { callsAnsweredAfter } from "../calls/group.js";
-import { indexesById } from "../messages/call.js";
-import { withStoredMarks } from "../messages/marks.js";
-import { deriveUnusedId } from "../messages/message-id.js";
-import { recoveredAfter, withoutPlace } from "../messages/recovered.js";
-import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
-import { createRepair, type Repair } from "../messages/repair.js";
-import { callIdOf, isPlaceholder, isResult } from "../messages/result.js";
-import { coverageOf } from "../messages/summary.js";
-import { isMessage } from "../reading/coerce-message.js";
-import { listOf, readMessage } from "../reading/read-messages.js";
+import { indexesById } from "../call.js";
+import { callsAnsweredAfter } from "../group.js";
+import { withStoredMarks } from "../marks.js";
+import { deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
+import { isMessage, listOf, readMessage } from "../read-messages.js";
+import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
+import { coverageOf } from "../summary.js";
 import { Draft, type DraftGroup, type Place, type Slot } from "./draft.js";
 import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
+import { createRepair, type Repair } from "./repair.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {

@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { placeOfCall } from "../calls/group.js";
-import { withSentCalls } from "../calls/listed-calls.js";
-import { callsOf, countCalls } from "../messages/call.js";
-import { createRepair, type Repair } from "../messages/repair.js";
-import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../messages/result.js";
-import { isMessageList, listOf, readMessages } from "../reading/read-messages.js";
+import { callsOf, countCalls } from "../call.js";
+import { withSentCalls } from "../change-calls.js";
+import { placeOfCall } from "../group.js";
+import { isMessageList, listOf, readMessages } from "../read-messages.js";
+import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../result.js";
 import { type Arranged, arrangeMessages, type Report } from "./normalize-history.js";
+import { createRepair, type Repair } from "./repair.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {

@@ -1,10 +1,9 @@
 /** Makes the update that replaces a complete history. */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
-import { type Group, groupMessages, placeOfCall } from "../calls/group.js";
-import { copyMessage } from "../messages/copy-message.js";
-import { REMOVE_ALL_MESSAGES } from "../messages/remove-all-messages.js";
-import { createPlaceholder, isPlaceholder, NO_OUTPUT, PLACEHOLDER_KEY } from "../messages/result.js";
+import { type Group, groupMessages, placeOfCall } from "../group.js";
+import { copyMessage, REMOVE_ALL_MESSAGES } from "../message.js";
+import { createPlaceholder, isPlaceholder, NO_OUTPUT, PLACEHOLDER_KEY } from "../result.js";
 
 /**
  * Makes an update after which the history is the given one, whatever it was before.

@@ -1,18 +1,47 @@
+/** A model whose stream gives only complete responses. A broken one is requested again, without streaming. */
+
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  type UsageMetadata,
+} from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
-import { STREAMING_METHODS } from "../../langgraph/streaming-methods.js";
-import { withModelErrors } from "../failure/model-failure.js";
-import { catchGeminiResponse } from "../models/clients/catch-gemini-response.js";
-import { sendToGoogle } from "../models/clients/google-model.js";
-import { sendReasoning } from "../models/clients/send-reasoning.js";
-import { keepServerTools } from "../models/clients/server-tools.js";
-import { sendToDashScope } from "../models/clients/tongyi-model.js";
-import { isChatModel } from "../models/model-view.js";
-import { withParameters } from "../models/with-parameters.js";
-import { guardedChunks, type StreamGuardOptions } from "./stream-guard.js";
+import { concat } from "@langchain/core/utils/stream";
+import { ModelError } from "../../errors.js";
+import { isAIMessage } from "../../history/call.js";
+import { copyMessage } from "../../history/message.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { isRecord } from "../../shared/values.js";
+import { keepServerTools } from "../anthropic/client.js";
+import { sendToDashScope } from "../dashscope/client.js";
+import { sendReasoning } from "../deepseek/client.js";
+import {
+  isAbortError,
+  isConnectError,
+  isEmptyAnswer,
+  isRefusal,
+  isTransportError,
+  withModelErrors,
+} from "../failure/model-failure.js";
+import { readOverflow } from "../failure/overflow.js";
+import { catchGeminiResponse, sendToGoogle } from "../gemini/client.js";
+import { unstreamedMistral } from "../mistral/client.js";
+import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
+import { ClientStream, type FailedAttempt, isAIChunk, tellRetries } from "./client-stream.js";
+import {
+  BROKEN_REASONS,
+  type BrokenReason,
+  type FinishHabit,
+  finishKindOf,
+  finishReasonOf,
+  judgeAnswer,
+  judgeWholeText,
+} from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
@@ -64,3 +93,272 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
     },
   });
 }
+
+/*
+ * Accepts only complete responses from a model. A broken response is requested again, without streaming.
+ */
+
+export interface StreamGuardOptions {
+  /** How often a broken response is requested again. 0: never. */
+  readonly maxFallbackAttempts: number;
+  readonly habit: FinishHabit;
+  /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
+  readonly wants?: "answer" | "whole-text";
+  /** Whether a message of the thread has this id, or a message that clients were shown. */
+  readonly isTaken: (id: string) => boolean;
+  /** Contract: called with the id of a message that clients were shown. Must not throw. */
+  readonly onShown?: ((id: string) => void) | undefined;
+  /**
+   * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
+   * client gets instead. Undefined: the response is streamed to the client.
+   */
+  readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
+  /** Contract: called for every broken response, before it is requested again. Must not throw. */
+  readonly onBroken: (answer: BrokenAnswer) => void;
+  /**
+   * Contract: called for a response that the provider's filter ended. It is then refused with an error. Must not throw.
+   * Undefined: such a text counts as complete.
+   */
+  readonly onWithheld?: ((answer: Pick<BrokenAnswer, "usage">) => void) | undefined;
+  /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
+  readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
+}
+
+interface BrokenAnswer {
+  readonly reason: BrokenReason;
+  /** The token usage that the provider reported. */
+  readonly usage: UsageMetadata | undefined;
+  readonly cause?: unknown;
+}
+
+type WholeAnswer = (
+  | { readonly kind: "streamed"; readonly message: AIMessageChunk }
+  | { readonly kind: "whole"; readonly message: AIMessage }
+) & { readonly finish: string | undefined };
+
+type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
+
+type CallOptions = BaseChatModel["ParsedCallOptions"];
+
+/**
+ * The model's `_streamResponseChunks` with a guard. The stream is passed on to the client as it arrives, and the
+ * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
+ * call.
+ *
+ * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), failures before a
+ * response began, and the abort of the run.
+ *
+ * @throws ModelError if all attempts give broken responses.
+ */
+async function* guardedChunks(
+  model: BaseChatModel,
+  guard: StreamGuardOptions,
+  messages: BaseMessage[],
+  options: CallOptions,
+  run?: CallbackManagerForLLMRun,
+): AsyncGenerator<ChatGenerationChunk> {
+  const { settle } = guard;
+  const client = new ClientStream(settle === undefined ? run : undefined, guard);
+  // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
+  // stream.
+  const ask = () =>
+    tellRetries(model, guard.onRetry, () => askWhole(unstreamed(model), guard, messages, options));
+  const answer = await insistOnWhole(guard, options.signal, {
+    first: () =>
+      mayStream(model) && guard.wants !== "whole-text"
+        ? tellRetries(model, guard.onRetry, () => askStreaming(model, guard, messages, options, client))
+        : ask(),
+    again: ask,
+  })
+    .then((whole) => refuseWithheld(whole, guard))
+    .catch(async (error: unknown) => {
+      // After an abort, the user may want to read the partial response.
+      if (options.signal?.aborted !== true) await client.takeBack();
+      throw error;
+    });
+  const message =
+    settle === undefined
+      ? await finish(answer, client)
+      : await new ClientStream(run, guard).replaceBy(await settle(storedForm(answer.message)));
+  yield new ChatGenerationChunk({ text: message.text, message });
+}
+
+/** @throws ModelError for a response that the provider's filter ended. */
+function refuseWithheld(answer: WholeAnswer, { onWithheld }: StreamGuardOptions): WholeAnswer {
+  if (onWithheld === undefined || answer.finish === undefined) return answer;
+  if (finishKindOf(answer.finish) !== "withheld") return answer;
+  onWithheld({ usage: usageOf(answer.message) });
+  throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
+}
+
+async function finish(answer: WholeAnswer, client: ClientStream): Promise<AIMessageChunk> {
+  return answer.kind === "streamed" ? answer.message : client.replaceBy(answer.message);
+}
+
+function storedForm(answer: AIMessage): AIMessage {
+  const stored = coerceMessage(answer);
+  if (stored === undefined || !isAIMessage(stored))
+    throw new ModelError("Expected the model's response to be an AI message.");
+  return stored;
+}
+
+/** Requests a response, and requests it again while it is broken. */
+async function insistOnWhole(
+  { maxFallbackAttempts, onBroken }: StreamGuardOptions,
+  signal: AbortSignal | undefined,
+  ask: { readonly first: () => Promise<Answer>; readonly again: () => Promise<Answer> },
+): Promise<WholeAnswer> {
+  let answer = await ask.first();
+  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+    onBroken(answer);
+    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+    signal?.throwIfAborted();
+    answer = await ask.again();
+  }
+  return answer;
+}
+
+async function askStreaming(
+  model: BaseChatModel,
+  { habit }: StreamGuardOptions,
+  messages: BaseMessage[],
+  options: CallOptions,
+  client: ClientStream,
+): Promise<Answer> {
+  const chunks: ChatGenerationChunk[] = [];
+  try {
+    for await (const chunk of model._streamResponseChunks(messages, options)) {
+      options.signal?.throwIfAborted();
+      chunks.push(chunk);
+      await client.forward(chunk);
+    }
+    // When a client is aborted, it ends its stream without an error.
+    options.signal?.throwIfAborted();
+  } catch (error) {
+    const isLost = chunks.length > 0 || (isTransportError(error) && !isConnectError(error));
+    // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
+    const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
+    if (options.signal?.aborted || isAbortError(error) || isRefused || !isLost) throw error;
+    return { kind: "broken", reason: "transport-error", usage: usageOf(client.sent?.message), cause: error };
+  }
+  const message = client.sent?.message;
+  if (message === undefined || !isAIChunk(message))
+    return { kind: "broken", reason: "empty", usage: undefined };
+  const streamed = { chunks, omitsFinishReason: habit.omits };
+  const verdict = judgeAnswer(message, streamed);
+  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const reason = finishReasonOf(message, streamed);
+  habit.note(reason, false);
+  // Joined chunks can read "nullnullstop".
+  if (message.response_metadata["finish_reason"] !== undefined)
+    message.response_metadata = { ...message.response_metadata, finish_reason: reason };
+  return { kind: "streamed", message, finish: reason };
+}
+
+async function askWhole(
+  model: BaseChatModel,
+  { habit, wants }: StreamGuardOptions,
+  messages: BaseMessage[],
+  options: CallOptions,
+): Promise<Answer> {
+  let message: AIMessage | undefined;
+  try {
+    const { generations, llmOutput } = await model._generate(messages, options);
+    const [generation] = generations;
+    options.signal?.throwIfAborted();
+    if (generation !== undefined && AIMessage.isInstance(generation.message)) {
+      message = generation.message;
+      const { generationInfo } = generation;
+      message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
+    }
+  } catch (error) {
+    if (isEmptyAnswer(error)) return { kind: "broken", reason: "empty", usage: undefined };
+    const isLost = isTransportError(error) && !isRefusal(error);
+    if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
+    return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
+  }
+  if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
+  const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
+  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const finish = finishReasonOf(message);
+  habit.note(finish, true);
+  return { kind: "whole", message, finish };
+}
+
+function usageOf(message: BaseMessage | undefined): UsageMetadata | undefined {
+  return message !== undefined && "usage_metadata" in message
+    ? (message.usage_metadata as UsageMetadata | undefined)
+    : undefined;
+}
+
+function noWholeAnswer({ reason, cause }: BrokenAnswer, attempts: number): ModelError {
+  const again =
+    attempts === 0
+      ? "It was not requested again."
+      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
+  const advice = reason === "cut-off-calls" ? " Raise the model's token limit, or ask for less at once." : "";
+  return new ModelError(
+    `The model's response ${BROKEN_REASONS[reason]}. ${again}${advice} No tool was run, and the history is unchanged.`,
+    ...(cause === undefined ? [] : [{ cause }]),
+  );
+}
+
+/*
+ * Calls a model without streaming, overriding its settings.
+ */
+
+/** Whether a model can stream and streaming is not off. It is off with `streaming: false` or `disableStreaming`. */
+function mayStream(model: BaseChatModel): boolean {
+  if (model._streamResponseChunks === baseOf(model)?._streamResponseChunks) return false;
+  if (model.disableStreaming) return false;
+  // In many clients the field `streaming` is false by default although they stream. `lc_kwargs` has the user's
+  // choice.
+  return model.lc_kwargs?.["streaming"] !== false;
+}
+
+/**
+ * The prototype of LangChain's `BaseChatModel` in the model's own chain, because the model can be one of another copy
+ * of LangChain. Its `_streamResponseChunks` only throws. It is the one class that declares `_generateUncached`.
+ */
+function baseOf(model: BaseChatModel): BaseChatModel | undefined {
+  let prototype = Object.getPrototypeOf(model);
+  while (prototype !== null && !Object.hasOwn(prototype, "_generateUncached"))
+    prototype = Object.getPrototypeOf(prototype);
+  return prototype ?? undefined;
+}
+
+/**
+ * A view of the model that does not stream. With `streaming: true`, `_generate` of the common clients streams too,
+ * and OpenAI's client downloads a tokenizer to count tokens. A client can contain other clients with the same field.
+ */
+function unstreamed(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() === "mistral_ai") return unstreamedMistral(model);
+  if (Reflect.get(model, "streaming") !== true) return model;
+  const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
+  return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
+}
+
+/** The complete message of a stream. Undefined if the stream was empty. */
+export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
+  return whole && withoutUnnamedCalls(whole);
+}
+
+/**
+ * In LangChain's `v1` form, `ChatGoogle` writes each call also as a block without an id. When such a message is read from a
+ * checkpoint, LangChain takes each of these blocks for one more call.
+ */
+function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
+  const { content, tool_calls } = message;
+  if (!Array.isArray(content) || !tool_calls?.length) return message;
+  const named = content.filter(
+    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
+  );
+  return named.length === content.length ? message : copyMessage(message, { content: named });
+}
+
+/**
+ * The methods that a chat model calls on `this` while it streams. The second one is internal to LangChain.
+ */
+export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);

@@ -1,18 +1,23 @@
-/** Turns an error of a model into a `ModelError` without keys. */
+/**
+ * What an error of a model says: whether the request is sent again, another model is
+ * asked, or the caller is told, without keys.
+ */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
-import { isLangGraphSignal } from "../../langgraph/is-langgraph-signal.js";
-import { dialectOf } from "../dialects/dialect-of.js";
-import { addressOf } from "./address-of.js";
-import { concernsMessages, explainRefusal } from "./explain-refusal.js";
+import { isError, isLangGraphSignal } from "../../shared/is-error.js";
+import { isRecord } from "../../shared/values.js";
+import { dialectOf, innermost } from "../dialect-of.js";
 import { readOverflow } from "./overflow.js";
-import { providerTextOf, rootOf, toPlainError } from "./plain-error.js";
 import { createRedact, type Redact } from "./redact.js";
-import { publishRefusal } from "./refusal-channel.js";
-import { isAbortError, isUnreachable, statusOf } from "./transport-error.js";
+import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
-export interface FailedRequest {
+/*
+ * Turns an error of a model into a `ModelError` without keys.
+ */
+
+interface FailedRequest {
   readonly model: object;
   /** The messages that were sent. */
   readonly messages: readonly BaseMessage[];
@@ -81,4 +86,291 @@ function explain(broken: BrokenRule | undefined, text: string): string {
   const { dialect, rule, index, message } = broken;
   const words = text.includes(message) ? "" : `: ${message}`;
   return ` (\`messages[${index}]\` breaks the rule \`${rule}\`, required by the dialect \`${dialect}\`${words})`;
+}
+
+/*
+ * Tells the failures of a model, after which another model can be asked, from everything else.
+ */
+
+/** Faults of a program. `fetch` throws a `TypeError` too, when it cannot connect. */
+const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
+
+export function isModelError(error: unknown): error is ModelError {
+  return TetherError.isInstance(error) && error.code === "MODEL_FAILED";
+}
+
+/**
+ * Whether a model has failed for this request: its provider cannot be reached, failed or refused the request, or no
+ * response was complete. The client has retried what can pass, and the guard has requested broken responses again.
+ *
+ * False for an abort, for LangGraph's signals, and for faults of a program. Another model would meet them too.
+ */
+export function failsForGood(error: unknown): error is ModelError {
+  if (!isModelError(error)) return false;
+  const { cause } = error;
+  if (!isError(cause) || statusOf(cause) !== undefined) return true;
+  return !FAULTS.has(rootOf(cause).name) || isTransportError(cause) || isUnreachable(cause);
+}
+
+/*
+ * Decides which failed requests the clients of `createModel` send again. The waits are those of LangChain's
+ * `AsyncCaller`.
+ */
+
+/**
+ * Fields of a client. It waits 1 to 2 s before the first retry and doubles the wait each time, 15 to 30 s in total.
+ * If the provider names a wait, it waits that long, up to a minute each time.
+ */
+export const RETRY_FIELDS = { maxRetries: 4, onFailedAttempt } as const satisfies AsyncCallerParams;
+
+/** Refusals that can pass after a moment. Any other status from 400 to 499 would be the same for the same request. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+/** Gemini's text for how long to wait. Gemini calls every exhausted minute an exceeded quota. */
+const RETRY_IN_SECONDS = /\bretry in (\d+(?:\.\d+)?)s/i;
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * Contract of `AsyncCaller`: returns for a request that is sent again, throws for any other.
+ *
+ * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps
+ * no headers. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
+ * retried here, because the stream guard asks the model again.
+ */
+function onFailedAttempt(error: unknown): void {
+  if (isAbortError(error) || Reflect.get(Object(error), "name") === "SyntaxError") throw error;
+  const status = statusOf(error);
+  if (status === undefined || status >= 500) return;
+  if (!PASSING.has(status)) throw error;
+  const waitMs = namedWait(error);
+  if (waitMs === "never") throw error;
+  // `AsyncCaller` reads it from the error.
+  if (waitMs !== undefined) Object.assign(Object(error), { retryAfterMs: waitMs });
+}
+
+/**
+ * The wait that the provider asks for, in milliseconds. Undefined if it does not say, `"never"` if waiting does not
+ * help.
+ */
+function namedWait(error: unknown): number | "never" | undefined {
+  const limit = classifyRateLimitError(error);
+  if (limit?.reason === "insufficient_quota") return "never";
+  const [, seconds] = RETRY_IN_SECONDS.exec(String(Reflect.get(Object(error), "message"))) ?? [];
+  const waitMs = seconds === undefined ? limit?.retryAfterMs : Number(seconds) * 1000;
+  if (waitMs === undefined) return limit?.action === "stop" ? "never" : undefined;
+  return waitMs <= LONGEST_WAIT_MS ? waitMs : "never";
+}
+
+/*
+ * Tells lost connections from the errors of a provider and from an abort.
+ */
+
+const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "UND_ERR_SOCKET",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+/** The last one is Google's error for a stream that ends within an event. */
+const MESSAGES =
+  /^(terminated|premature close|socket hang up|other side closed|network error|\[GoogleGenerativeAI Error\]: Failed to parse stream)$/i;
+/** The request got no response at all. The client has already retried it often enough. */
+const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
+  "APIConnectionError",
+  "APIConnectionTimeoutError",
+  "TimeoutError",
+]);
+
+/** Node's codes for an address where no server can be reached. */
+const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
+export function isTransportError(error: unknown): boolean {
+  return causesOf(error).some(
+    ({ name, code, message }) =>
+      TRANSPORT_CODES.has(code) ||
+      MESSAGES.test(String(message)) ||
+      name === "SyntaxError" ||
+      CONNECT_ERRORS.has(name),
+  );
+}
+
+export function isConnectError(error: unknown): boolean {
+  return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
+}
+
+/** Whether no server was reached at the model's address. */
+function isUnreachable(error: unknown): boolean {
+  return (
+    !isRefusal(error) &&
+    causesOf(error).some(({ name, code }) => UNREACHABLE_CODES.has(code) || CONNECT_ERRORS.has(name))
+  );
+}
+
+export function isAbortError(error: unknown): boolean {
+  return causesOf(error).some(({ name }) => name === "AbortError" || name === "APIUserAbortError");
+}
+
+/** Whether a provider refused the request. Its client has already retried every refusal that can be retried. */
+export function isRefusal(error: unknown): boolean {
+  return statusOf(error) !== undefined;
+}
+
+/** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
+function statusOf(error: unknown): number | undefined {
+  return causesOf(error)
+    .map(({ status }) => status)
+    .find((status) => typeof status === "number" && status >= 400);
+}
+
+/**
+ * Whether a client threw because the response has no content. Gemini's client does so, for example for a malformed
+ * tool call. False if the prompt was blocked, because a new request would be blocked too.
+ */
+export function isEmptyAnswer(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return (
+    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined
+  );
+}
+
+interface Facts {
+  readonly name: unknown;
+  readonly code: unknown;
+  readonly message: unknown;
+  readonly status: number | undefined;
+}
+
+const LONGEST_CHAIN = 5;
+
+function causesOf(error: unknown, depth = 0): Facts[] {
+  if (typeof error !== "object" || error === null || depth === LONGEST_CHAIN) return [];
+  const read = (field: string): unknown => Reflect.get(error, field);
+  // The OpenAI client leaves `name` as "Error"; the name is in the class.
+  const name = read("name") === "Error" ? error.constructor?.name : read("name");
+  // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
+  const status = read("status") ?? read("statusCode") ?? Reflect.get(Object(read("response")), "status");
+  return [
+    {
+      name,
+      code: read("code"),
+      message: read("message"),
+      status: typeof status === "number" ? status : undefined,
+    },
+    ...causesOf(read("cause"), depth + 1),
+  ];
+}
+
+/*
+ * The parts of a client's error that can be kept and shown.
+ */
+
+/** Fields with the kind of the error. All other fields may hold the request, its headers or the client. */
+const PLAIN_CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;
+const LONGEST_MESSAGE = 2000;
+const LONGEST_TEXT = 500;
+/** The text of OpenAI's client for a body that is not in OpenAI's form. */
+const NO_BODY = "status code (no body)";
+/** What {@link providerTextOf} says in its place. */
+export const NO_REASON = "no reason given";
+
+/** A copy of an error and of its causes: name, texts and codes without keys, and stack. */
+export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
+  const read = (field: string): unknown => Reflect.get(Object(error), field);
+  const isObject = typeof error === "object" && error !== null;
+  const message = String(isObject ? read("message") || read("code") || "" : error);
+  const inner = read("cause");
+  const hasCause = typeof inner === "object" && inner !== null && depth < LONGEST_CHAIN;
+  const plain = new Error(
+    shorten(redact(message), LONGEST_MESSAGE),
+    hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},
+  );
+  // The OpenAI client leaves `name` as "Error"; the name is in the class.
+  const name = read("name") === "Error" ? Object(error).constructor?.name : (read("name") ?? "Error");
+  const frames = String(read("stack"))
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
+  Object.defineProperties(plain, {
+    name: { value: String(name), configurable: true, writable: true },
+    stack: { value: [`${name}: ${plain.message}`, ...frames].join("\n"), configurable: true, writable: true },
+  });
+  for (const field of PLAIN_CODES) {
+    const value = read(field);
+    if (typeof value === "number") Reflect.set(plain, field, value);
+    if (typeof value === "string") Reflect.set(plain, field, redact(value));
+  }
+  return plain;
+}
+
+/** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
+export function providerTextOf(error: Error): string {
+  const { message } = error;
+  const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
+  const text = (json === "" ? undefined : findMessage(parse(json))) ?? message;
+  // OpenAI's and Anthropic's clients begin with the status.
+  const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
+  const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
+  const own = words === NO_BODY ? NO_REASON : words;
+  const root = rootOf(error);
+  const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
+  return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
+}
+
+/** The first cause of an error. It says most. */
+function rootOf(error: Error): Error {
+  return isError(error.cause) ? rootOf(error.cause) : error;
+}
+
+/** The message in the JSON of an error. It is in `message` or `detail`, possibly within `error`. */
+function findMessage(answer: unknown): string | undefined {
+  if (typeof answer !== "object" || answer === null) return undefined;
+  const read = (field: string): unknown => Reflect.get(answer, field);
+  const own = [read("message"), read("detail"), read("error")].find((value) => typeof value === "string");
+  return typeof own === "string" ? own : findMessage(read("error"));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+/** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */
+const HOLDERS = ["clientConfig", "_defaultConfig"] as const;
+const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL", "endpoint"] as const;
+
+/**
+ * The address of a model, without credentials. Undefined for the provider's default address, which the client keeps.
+ */
+export function addressOf(model: object): string | undefined {
+  const client = innermost(model);
+  for (const holder of [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client]) {
+    if (!isRecord(holder)) continue;
+    for (const name of NAMES) {
+      const address = withoutCredentials(holder[name]);
+      if (address !== undefined) return address;
+    }
+  }
+  return undefined;
+}
+
+/** The credentials are in the part before the host, and in the query. */
+function withoutCredentials(value: unknown): string | undefined {
+  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+  const { origin, pathname, protocol } = new URL(value);
+  return /^https?:$/.test(protocol) ? `${origin}${pathname.replace(/\/$/, "")}` : undefined;
 }

@@ -1,6 +1,7 @@
 /** Reads from a provider's error that the request was too long for the model. */
 
-import { isRecord } from "../../shared/is-record.js";
+import { isRecord } from "../../shared/values.js";
+import { innermost } from "../dialect-of.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */
 export interface Overflow {
@@ -143,4 +144,58 @@ function words(text: string): RegExp {
     text.replaceAll(/<(limit|input|total|output)>/g, (_, name: string) => `(?<${name}>[\\d,]+)`),
     "is",
   );
+}
+
+/*
+ * The input window of a model: what its client states, and what a refusal taught this process.
+ */
+
+const learned = new WeakMap<object, number>();
+
+/** The window that LangChain's client states in `profile`, in tokens. Undefined if it states none. */
+function statedWindowOf(model: unknown): number | undefined {
+  const profile: unknown = isRecord(model) ? model["profile"] : undefined;
+  const window: unknown = isRecord(profile) ? profile["maxInputTokens"] : undefined;
+  return typeof window === "number" && window > 0 ? window : undefined;
+}
+
+/** The most tokens, by our estimate, of a request that the model may accept. Undefined if none was refused. */
+export function learnedWindowOf(model: object): number | undefined {
+  return learned.get(innermost(model));
+}
+
+/** Remembers that the model refused a longer request. A larger value than before changes nothing. */
+export function learnWindow(model: object, tokens: number): void {
+  learned.set(innermost(model), Math.min(tokens, learnedWindowOf(model) ?? tokens));
+}
+
+/** The bound of a request: the smaller of both. Undefined if neither is known. */
+export function windowOf(model: object): number | undefined {
+  const known = [statedWindowOf(model), learnedWindowOf(model)].filter((window) => window !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** What each attempt makes of the bound that the provider's numbers name. Our estimate may be far off. */
+const MARGINS = [0.95, 0.8, 0.5] as const;
+/** Shares of the refused request, for a provider that names no numbers. */
+const SHARES = [0.7, 0.3, 0.1] as const;
+/** Every chat model takes this much. It is tried last, for a provider that names no numbers. */
+const LEAST_WINDOW = 4_000;
+
+/** How often in a row a request that is too long is made again. */
+export const MOST_OVERFLOWS = MARGINS.length;
+
+/**
+ * The bound of the next request, in estimated tokens.
+ *
+ * @param estimate The estimated tokens of the refused request.
+ * @param attempt How many requests in a row were refused before it.
+ */
+export function lowerBound({ limit, sent }: Overflow, estimate: number, attempt: number): number {
+  const margin = MARGINS[attempt] ?? 0;
+  const share = estimate * (SHARES[attempt] ?? 0);
+  if (limit !== undefined && sent !== undefined && sent > limit)
+    return Math.floor(estimate * (limit / sent) * margin);
+  if (limit !== undefined) return Math.floor(Math.min(limit * margin, share));
+  return Math.floor(attempt === MOST_OVERFLOWS - 1 ? Math.min(share, LEAST_WINDOW) : share);
 }

@@ -1,6 +1,6 @@
 /** Removes keys from texts. Providers repeat keys in their errors. */
 
-import { LEAST_LENGTH, secretsOf } from "./secrets.js";
+import { nativeClassOf } from "../../shared/values.js";
 
 const REDACTED = "[redacted]";
 
@@ -36,4 +36,93 @@ function withoutSecret(text: string, secret: string): string {
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
   return text.replaceAll(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, "gu"), REDACTED);
+}
+
+/*
+ * The secrets of a client: its keys, and the values that it sends in headers and queries.
+ */
+
+/** Names under which clients keep keys and send them. */
+const SECRET_NAME =
+  /key|token|secret|password|credential|auth(?!or(?!i[sz]))|cookie|session|signature|(?:^|[-_])sig$/i;
+/** A field that holds a key, however short: a private gateway can have keys of any length. */
+const KEY_NAME = /api[-_]?key$/i;
+/** Every value in these fields is secret unless it is listed as harmless. */
+const SENT_NAME = /headers$|^default_?query$/i;
+const HARMLESS_NAME =
+  /^(?:accept.*|content-.*|user-agent|connection|host|origin|(?:http-)?referer|x-title|x-stainless-.*|.*-beta|.*version)$/i;
+const HARMLESS_VALUE = /^(?:true|false|null)$/i;
+
+/** Minimum length where only the field name suggests a secret. */
+const LEAST_LENGTH = 8;
+const SHORTEST = 4;
+const DEEPEST = 3;
+
+/** The secrets of a model or client, in each form in which a text can repeat them. */
+function secretsOf(holder: object): ReadonlySet<string> {
+  const found = new Set<string>();
+  findSecrets(holder, found, new Set(), 0);
+  return found;
+}
+
+function findSecrets(holder: object, found: Set<string>, seen: Set<object>, depth: number): void {
+  seen.add(holder);
+  for (const [name, value] of entriesOf(holder)) {
+    if (typeof value === "string" && SECRET_NAME.test(name)) {
+      addSecret(found, name, value, KEY_NAME.test(name) ? SHORTEST : LEAST_LENGTH);
+    }
+    if (typeof value !== "object" || value === null || seen.has(value)) continue;
+    if (SENT_NAME.test(name)) addSent(found, value);
+    else if (depth < DEEPEST) findSecrets(value, found, seen, depth + 1);
+  }
+}
+
+/** Adds every header or query parameter except harmless ones. */
+function addSent(found: Set<string>, fields: object): void {
+  for (const [name, given] of sentOf(fields)) {
+    if (HARMLESS_NAME.test(name)) continue;
+    for (const value of [given].flat()) {
+      if (typeof value === "string" && !HARMLESS_VALUE.test(value)) addSecret(found, name, value, SHORTEST);
+    }
+  }
+}
+
+function addSecret(found: Set<string>, name: string, value: string, least: number): void {
+  for (const part of partsOf(name, value.trim())) {
+    // The plain form, and the form in a URL. A URL cannot hold half of a surrogate pair.
+    const wellFormed = part.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+    const forms = [
+      part,
+      encodeURIComponent(wellFormed),
+      new URLSearchParams([["", part]]).toString().slice(1),
+    ];
+    for (const form of forms) if (part.length >= least) found.add(form);
+  }
+}
+
+/** A header can hold more than its secret, and a text can repeat the secret alone. */
+function partsOf(name: string, value: string): readonly string[] {
+  if (/cookie/i.test(name)) {
+    return [value, ...value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim())];
+  }
+  const bare = value.replace(/^(?:Bearer|Basic)\s+/i, "");
+  const credential = /auth/i.test(name) ? /^[A-Za-z-]+\s+(\S+)$/.exec(bare)?.[1] : undefined;
+  return credential === undefined ? [bare] : [bare, credential];
+}
+
+function entriesOf(holder: object): readonly (readonly [string, unknown])[] {
+  return isHeaders(holder) ? [...holder] : Object.entries(holder);
+}
+
+/** Headers of any `fetch`, not only of Node's own. */
+function isHeaders(holder: object): holder is Headers {
+  return nativeClassOf(holder) === "Headers" && Symbol.iterator in holder;
+}
+
+/** Clients also accept lists of pairs. */
+function sentOf(fields: object): readonly (readonly [string, unknown])[] {
+  if (!Array.isArray(fields)) return entriesOf(fields);
+  return fields.flatMap((pair) =>
+    Array.isArray(pair) && pair.length === 2 ? [[String(pair[0]), pair[1]]] : [],
+  );
 }

@@ -1,21 +1,24 @@
+/** Makes the messages of a request from a history. */
+
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import { type Survey, surveyOf } from "../../history/following/survey.js";
+import { InvalidSettingError } from "../../errors.js";
 import {
+  checkToolCallsToKeep,
   filterEach,
   filterToolCalls,
   type ToolCallsToKeep,
-} from "../../history/long-threads/filter-tool-calls.js";
-import { flattenVisible, visibleHistory } from "../../history/long-threads/visible-history.js";
-import { coverageOf } from "../../history/messages/summary.js";
-import { assertList, isMessageList, readEach, soundMessages } from "../../history/reading/read-messages.js";
+} from "../../history/cut.js";
+import { type Survey, surveyOf } from "../../history/open-calls.js";
+import { flattenVisible, type VisibleHistory, visibleHistory } from "../../history/plan-summary.js";
+import { assertList, isMessageList, readEach, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
-import { type DialectName, dialectNamed } from "../dialects/dialects.js";
-import { ALL_STEPS, SHORTEN_WORK } from "./bounds/bound-steps.js";
-import { type Bound, type FittedInput, fitInput } from "./bounds/fit-input.js";
-import { checkInputOptions } from "./check-input-options.js";
-import type { InputTrace } from "./input-trace.js";
-import type { Conversation } from "./project-messages.js";
-import { plainRoles } from "./projection/plain-roles.js";
+import { coverageOf } from "../../history/summary.js";
+import { didYouMean } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { type DialectName, dialectNamed } from "../dialects.js";
+import { ALL_STEPS, type Bound, type CutInput, type FittedInput, fitInput, SHORTEN_WORK } from "./bounds.js";
+import type { Conversation, ProjectionLog } from "./projection.js";
+import { plainRoles } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
 export interface ModelInputOptions {
@@ -201,4 +204,70 @@ function systemsOf(messages: readonly BaseMessage[], { odd, systems }: Pick<Surv
 
 function withoutSystems(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter(({ type }) => type !== "system");
+}
+
+type Check<Value> = (value: Value, name: string) => void;
+
+const checkText: Check<string> = (value, name) => {
+  if (typeof value !== "string") throw InvalidSettingError.expected(name, "a string", value);
+};
+
+const CHECKS: { readonly [Name in keyof ModelInputOptions]-?: Check<NonNullable<ModelInputOptions[Name]>> } =
+  {
+    systemPrompt: checkText,
+    maxToolCallsFromHistory: checkToolCallsToKeep,
+    maxTokens: (value, name) => {
+      if (!(typeof value === "number" && value >= 0))
+        throw InvalidSettingError.expected(name, "a number of 0 or more", value);
+    },
+    dialect: dialectNamed,
+    modelId: checkText,
+  };
+
+/** @throws InvalidSettingError for an unknown name, or a value that the option does not take. Undefined values pass. */
+export function checkInputOptions(options: ModelInputOptions): void {
+  if (!isRecord(options)) throw InvalidSettingError.expected("options", "an object", options);
+  for (const [name, value] of Object.entries(options)) {
+    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof ModelInputOptions] : undefined;
+    if (check === undefined) throw unknownOption(name);
+    if (value !== undefined) (check as Check<unknown>)(value, name);
+  }
+}
+
+function unknownOption(name: string): InvalidSettingError {
+  const known = Object.keys(CHECKS);
+  const help = didYouMean(name, known) || ` Known options are: ${known.join(", ")}.`;
+  return new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
+}
+
+/** What is left of each message of the list before; undefined for one that is left out. */
+type Each = readonly (BaseMessage | undefined)[];
+
+/**
+ * Learns what the steps from a history to a model input did. Each step tells its outcome when it is done, in this order.
+ * A step that does not apply tells nothing.
+ *
+ * Contract: reads the messages only.
+ */
+export interface InputTrace {
+  /** Values were read as messages. */
+  read(after: Each): void;
+  /** Summaries hide the messages that they cover. */
+  visible(visible: VisibleHistory): void;
+  /** Odd roles became common ones. */
+  plainRoles(after: readonly BaseMessage[]): void;
+  /** Each call has its result. What stays is the same object. */
+  repaired(after: readonly BaseMessage[]): void;
+  /** Malformed messages were brought into a sound form. */
+  sound(after: readonly BaseMessage[]): void;
+  /** Earlier calls were left out. */
+  filtered(after: Each): void;
+  /** One system message was made of the system prompt and of these stored ones. The others of them are left out. */
+  joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void;
+  /** A projection begins. Only the last one that was begun counts. */
+  projection(): ProjectionLog;
+  /** The messages that the projection has formed are cut. */
+  formed(): void;
+  /** They were cut to this many tokens. The projection that was begun last is one of what is left. */
+  cut(after: CutInput, tokens: number): void;
 }

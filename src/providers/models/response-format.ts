@@ -1,9 +1,9 @@
 /** The call options with which LangChain's clients ask their providers for a response in a JSON schema. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { isRecord } from "../../shared/is-record.js";
-import { dialectOf, innermost } from "../dialects/dialect-of.js";
-import type { DialectName } from "../dialects/dialects.js";
+import { isRecord } from "../../shared/values.js";
+import { dialectOf, innermost } from "../dialect-of.js";
+import type { DialectName } from "../dialects.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -7,12 +7,11 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { formOf, type ServedForm } from "../../../src/deploy/inspector/view/request-form.js";
-import type { Step } from "../../../src/deploy/inspector/view/steps.js";
-import { stepOf } from "../../../src/deploy/inspector/view/steps.js";
+import { type Step, stepOf } from "../../../src/deploy/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../../src/deploy/inspector/view/thread-view.js";
-import { reportOn } from "../../../src/doctor/report/report-on.js";
-import { threadOfList } from "../../../src/doctor/thread-of-list.js";
-import { createSummary } from "../../../src/history/messages/summary.js";
+import { reportOn } from "../../../src/doctor/findings.js";
+import { threadOfList } from "../../../src/doctor/thread-store.js";
+import { createSummary } from "../../../src/history/summary.js";
 import type { ModelInputOptions } from "../../../src/index.js";
 
 const STEP: Step = {

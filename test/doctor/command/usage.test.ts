@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../../src/doctor/command/line/option-row.js";
+import { COMMANDS } from "../../../src/doctor/command/options.js";
 import { GRAPH, makeDatabase, makeFolder, run } from "./command-line.js";
 
 const SECRET = "hunter2secret";

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { PLACEHOLDER_KEY } from "../../../src/history/messages/result.js";
+import { PLACEHOLDER_KEY } from "../../../src/history/result.js";
 import { createAgentGraph } from "../../../src/index.js";
 import {
   ApprovalThread,

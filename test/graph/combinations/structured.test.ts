@@ -12,7 +12,7 @@ import {
   functionMiddleware,
   toolStrategy,
 } from "../../../src/index.js";
-import { rememberDialect } from "../../../src/providers/dialects/dialect-of.js";
+import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { type Answer, FunctionModel } from "../../support/function-model.js";
 import type { PlayedModel } from "../../support/played-model.js";
 import { createProbe } from "../../support/probe-tools.js";

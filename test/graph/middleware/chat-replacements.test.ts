@@ -13,8 +13,8 @@ import {
   functionMiddleware,
 } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
-import { rememberDialect } from "../../../src/providers/dialects/dialect-of.js";
-import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
+import { rememberDialect } from "../../../src/providers/dialect-of.js";
+import { validateHistory } from "../../../src/providers/validate-history.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { startModelServer } from "../../support/model-server.js";
 import { openThread } from "../../support/open-thread.js";

@@ -6,7 +6,7 @@ import { Command, InMemoryStore, REMOVE_ALL_MESSAGES } from "@langchain/langgrap
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, readFullHistory } from "../../../src/index.js";
-import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/langgraph/channels/history-channel.js";
+import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/threads/langgraph/channels.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";

@@ -3,7 +3,7 @@
 import { type BaseCheckpointSaver, type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
-import { replaceMethods } from "../../../src/langgraph/replace-methods.js";
+import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";

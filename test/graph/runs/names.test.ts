@@ -13,7 +13,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
-import { EVENT_CHANNEL } from "../../../src/nodes/run/agent-event.js";
+import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";

@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver, Send } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph } from "../../../src/graph/create-agent-graph.js";
+import { createAgentGraph } from "../../../src/agent/create-agent-graph.js";
 import { results } from "../../support/batch.js";
 
 const any = z.object({});

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { withDistinctCallIds } from "../../../src/history/calls/distinct-call-ids.js";
-import { callsOf } from "../../../src/history/messages/call.js";
+import { callsOf } from "../../../src/history/call.js";
+import { withDistinctCallIds } from "../../../src/history/change-calls.js";
 
 const calling = (...ids: string[]) =>
   new AIMessage({ id: "a", content: "", tool_calls: ids.map((id, x) => ({ id, name: "t", args: { x } })) });

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { callsAnsweredAfter, flattenGroups, groupMessages } from "../../../src/history/calls/group.js";
-import { callsOf } from "../../../src/history/messages/call.js";
+import { callsOf } from "../../../src/history/call.js";
+import { callsAnsweredAfter, flattenGroups, groupMessages } from "../../../src/history/group.js";
 import { ai, human, placeholder, result, summary } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 import { titled } from "../../support/titled.js";

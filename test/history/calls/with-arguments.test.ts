@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { withArguments } from "../../../src/history/calls/with-arguments.js";
+import { withArguments } from "../../../src/history/change-calls.js";
 
 const call = (id: string, args: object = { x: 1 }) => ({
   id,

@@ -1,10 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import {
-  hasSignedReasoning,
-  isBlankMessage,
-  withoutCalls,
-} from "../../../src/history/calls/without-calls.js";
+import { hasSignedReasoning, isBlankMessage, withoutCalls } from "../../../src/history/change-calls.js";
 import { callIdsOf } from "../../support/strict-check.js";
 
 const listed = (id: string) => ({ id, name: "look", args: {} });

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { countTextTokens, countTokens } from "../../../src/history/long-threads/count-tokens.js";
+import { countTextTokens, countTokens } from "../../../src/history/size.js";
 import { ai } from "../../support/make-messages.js";
 import { titled } from "../../support/titled.js";
 

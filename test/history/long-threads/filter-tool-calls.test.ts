@@ -2,10 +2,10 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError } from "../../../src/errors.js";
-import { filterEach, filterToolCalls } from "../../../src/history/long-threads/filter-tool-calls.js";
-import { copyMessage } from "../../../src/history/messages/copy-message.js";
+import { filterEach, filterToolCalls } from "../../../src/history/cut.js";
+import { copyMessage } from "../../../src/history/message.js";
 import { repairHistory } from "../../../src/history/reducer/repair-history.js";
-import { explainInput } from "../../../src/providers/input/explanation/explain-input.js";
+import { explainInput } from "../../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { build, messageEntries } from "../../support/arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";

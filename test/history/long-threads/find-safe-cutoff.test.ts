@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError } from "../../../src/errors.js";
-import { findSafeCutoff, type Keep } from "../../../src/history/long-threads/find-safe-cutoff.js";
+import { findSafeCutoff, type Keep } from "../../../src/history/cut.js";
 import { ai, human, result, system } from "../../support/make-messages.js";
 import { titled } from "../../support/titled.js";
 

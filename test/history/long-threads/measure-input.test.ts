@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { measureInput } from "../../../src/history/long-threads/measure-input.js";
-import { createSummary } from "../../../src/history/messages/summary.js";
+import { measureInput } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import { createSummary } from "../../../src/history/summary.js";
 import { countReads } from "../../support/count-reads.js";
 import { aiOf, humanOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { removal, result } from "../../support/make-messages.js";

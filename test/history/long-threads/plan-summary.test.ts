@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { isSummaryDue, planSummary } from "../../../src/history/long-threads/plan-summary.js";
+import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { countReads } from "../../support/count-reads.js";
 import { aiOf, humanOf, policyOf, stepOf, tokensOf, turnsOf } from "../../support/long-histories.js";

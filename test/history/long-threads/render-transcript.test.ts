@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { countTextTokens } from "../../../src/history/long-threads/count-tokens.js";
-import { renderMessage, renderTranscript } from "../../../src/history/long-threads/render-transcript.js";
+import { countTextTokens } from "../../../src/history/size.js";
+import { renderMessage, renderTranscript } from "../../../src/history/transcript.js";
 import { runs } from "../../support/law-runs.js";
 import { squeeze, turnsOf } from "../../support/long-histories.js";
 

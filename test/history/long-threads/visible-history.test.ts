@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { flattenVisible, visibleHistory } from "../../../src/history/long-threads/visible-history.js";
-import type { Coverage } from "../../../src/history/messages/summary.js";
+import { flattenVisible, visibleHistory } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import type { Coverage } from "../../../src/history/summary.js";
 import { ai, human, placeholder, removal, result, summary, system } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 import { titled } from "../../support/titled.js";

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { type Call, callsOf, isAIMessage } from "../../../src/history/messages/call.js";
+import { type Call, callsOf, isAIMessage } from "../../../src/history/call.js";
 import { ai, human, result } from "../../support/make-messages.js";
 import { titled } from "../../support/titled.js";
 

@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { contentText } from "../../../src/history/messages/content-text.js";
+import { contentText } from "../../../src/history/message.js";
 import { titled } from "../../support/titled.js";
 
 interface Case {

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { deriveId, deriveUnusedId } from "../../../src/history/messages/message-id.js";
+import { deriveId, deriveUnusedId } from "../../../src/history/message.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { titled } from "../../support/titled.js";
 

@@ -1,6 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { isDerivedId } from "../../../src/history/messages/message-id.js";
+import { isDerivedId } from "../../../src/history/message.js";
 import {
   callIdOf,
   createPlaceholder,
@@ -8,7 +8,7 @@ import {
   isResult,
   PLACEHOLDER_KEY,
   type PlaceholderCause,
-} from "../../../src/history/messages/result.js";
+} from "../../../src/history/result.js";
 import { ai, human, placeholder, result } from "../../support/make-messages.js";
 
 const call = { id: "c1", name: "search", kind: "valid" } as const;

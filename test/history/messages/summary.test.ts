@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { type Coverage, coverageOf, createSummary } from "../../../src/history/messages/summary.js";
+import { type Coverage, coverageOf, createSummary } from "../../../src/history/summary.js";
 import { human } from "../../support/make-messages.js";
 import { titled } from "../../support/titled.js";
 

@@ -14,7 +14,7 @@ import {
   ToolMessageChunk,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { coerceMessage } from "../../../src/history/reading/coerce-message.js";
+import { coerceMessage } from "../../../src/history/read-messages.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { titled } from "../../support/titled.js";
 

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { InvalidMessageError } from "../../../src/errors.js";
-import { parseMessages } from "../../../src/history/reading/messages-schema.js";
+import { parseMessages } from "../../../src/history/messages-schema.js";
 
 const ROLES =
   "a message whose `role` or `type` is one of user, assistant, system, developer, tool, human, ai";

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Repair } from "../../../src/history/messages/repair.js";
 import { pairedMessagesReducer, REPAIR_CHANNEL } from "../../../src/history/reducer/paired-messages.js";
-import { pairedMessagesDeltaReducer } from "../../../src/langgraph/channels/paired-messages-delta.js";
+import type { Repair } from "../../../src/history/reducer/repair.js";
+import { pairedMessagesDeltaReducer } from "../../../src/threads/langgraph/channels.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 

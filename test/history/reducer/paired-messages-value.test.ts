@@ -4,7 +4,7 @@ import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/lan
 import { describe, expect, it } from "vitest";
 import { InvalidMessageError } from "../../../src/errors.js";
 import { PairedMessagesValue, REPAIR_CHANNEL } from "../../../src/history/reducer/paired-messages.js";
-import { PairedMessagesDeltaValue } from "../../../src/langgraph/channels/paired-messages-delta.js";
+import { PairedMessagesDeltaValue } from "../../../src/threads/langgraph/channels.js";
 import { ai, human, placeholder, removal, result } from "../../support/make-messages.js";
 import { outline, toPlainList } from "../../support/plain-messages.js";
 import { stateViolations } from "../../support/strict-check.js";

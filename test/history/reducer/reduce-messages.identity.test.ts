@@ -6,8 +6,8 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { createSummary } from "../../../src/history/messages/summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import { createSummary } from "../../../src/history/summary.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 

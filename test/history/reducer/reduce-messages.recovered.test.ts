@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { markRecovered } from "../../../src/history/messages/recovered.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import { markRecovered } from "../../../src/history/result.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 
 const ids = (history: readonly unknown[], ...update: readonly unknown[]) =>

@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import type { RepairKind } from "../../../src/history/messages/repair.js";
+import type { RepairKind } from "../../../src/history/reducer/repair.js";
 import { repairHistory } from "../../../src/history/reducer/repair-history.js";
 import { ai, human, placeholder, removal, removeAll, result, system } from "../../support/make-messages.js";
 import { toPlainList } from "../../support/plain-messages.js";

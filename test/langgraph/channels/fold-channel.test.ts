@@ -1,6 +1,6 @@
 import { Annotation, MemorySaver, Overwrite, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { FoldChannel } from "../../../src/langgraph/channels/fold-channel.js";
+import { FoldChannel } from "../../../src/threads/langgraph/channels.js";
 import { inThread } from "../../support/plain-graph.js";
 
 const concat = (left: unknown, right: unknown) => [left, right].flat();

@@ -5,7 +5,7 @@ import {
   HistoryChannel,
   UPDATES_BETWEEN_SNAPSHOTS,
   withHistoryChannel,
-} from "../../../src/langgraph/channels/history-channel.js";
+} from "../../../src/threads/langgraph/channels.js";
 
 const calling = new AIMessage({
   id: "a",

@@ -1,7 +1,7 @@
 import { DeltaValue, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { messagesSchema } from "../../../src/history/reading/messages-schema.js";
-import { pairedMessagesDeltaReducer } from "../../../src/langgraph/channels/paired-messages-delta.js";
+import { messagesSchema } from "../../../src/history/messages-schema.js";
+import { pairedMessagesDeltaReducer } from "../../../src/threads/langgraph/channels.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline, toPlainList } from "../../support/plain-messages.js";
 

@@ -2,7 +2,7 @@ import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgr
 import { describe, expect, it } from "vitest";
 import { isKnownHistory } from "../../../src/history/reducer/normalize-history.js";
 import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../src/index.js";
-import { probeChannel } from "../../../src/langgraph/channels/probe-channel.js";
+import { probeChannel } from "../../../src/threads/langgraph/channels.js";
 import { user } from "../../support/thread.js";
 
 describe("probeChannel", () => {

@@ -1,6 +1,6 @@
 import { Annotation, EmptyChannelError, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { withQuietChannels } from "../../../src/langgraph/channels/quiet-channels.js";
+import { withQuietChannels } from "../../../src/threads/langgraph/channels.js";
 
 const State = Annotation.Root({ count: Annotation<number>, note: Annotation<string> });
 

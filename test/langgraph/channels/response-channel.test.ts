@@ -1,7 +1,7 @@
 import { Command, END, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { withValueUntilNextStep } from "../../../src/langgraph/channels/response-channel.js";
+import { withValueUntilNextStep } from "../../../src/threads/langgraph/channels.js";
 
 const state = z.object({ text: z.string(), response: z.unknown().optional() });
 

@@ -6,8 +6,8 @@ import {
   waitsForNode,
   writesByTask,
   writesOfCommand,
-} from "../../../src/langgraph/checkpoints/abandoned-checkpoint.js";
-import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
+} from "../../../src/threads/read-checkpoints.js";
+import { watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, oneNode, parallelGraph, say } from "../../support/plain-graph.js";
 
 function missing(): never {

@@ -1,6 +1,6 @@
 import { type BaseCheckpointSaver, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { guardHead } from "../../../src/langgraph/checkpoints/guard-head.js";
+import { guardHead } from "../../../src/threads/guard-head.js";
 import { SAVERS } from "../../support/savers.js";
 
 const at = (id?: string) => ({

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { isBeforeModel, savedCheckpoints } from "../../../src/langgraph/checkpoints/saved-checkpoints.js";
+import { isBeforeModel, savedCheckpoints } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { user } from "../../support/thread.js";

@@ -1,7 +1,7 @@
 import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { describe, expect, it, vi } from "vitest";
-import { threadHead } from "../../../src/langgraph/checkpoints/thread-head.js";
+import { threadHead } from "../../../src/threads/guard-head.js";
 import { DATABASE_URL, SAVERS } from "../../support/savers.js";
 
 const at = (thread: string, namespace = "", id?: string) => ({

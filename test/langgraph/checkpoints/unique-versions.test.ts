@@ -1,8 +1,8 @@
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { withUniqueVersions } from "../../../src/langgraph/checkpoints/unique-versions.js";
-import { replaceMethods } from "../../../src/langgraph/replace-methods.js";
+import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
+import { withUniqueVersions } from "../../../src/threads/watch-checkpointer.js";
 
 const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
 

@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
+import { watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, parallelGraph, say } from "../../support/plain-graph.js";
 import { turns } from "../../support/turns.js";
 

@@ -10,8 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
-import { guardHead } from "../../../src/langgraph/checkpoints/guard-head.js";
-import { pinMessages } from "../../../src/langgraph/checkpoints/pin-messages.js";
+import { guardHead } from "../../../src/threads/guard-head.js";
 import {
   compiledGraphOf,
   type ForeignGraph,
@@ -20,7 +19,8 @@ import {
   stopsBefore,
   tolerantChannel,
   writeMessages,
-} from "../../../src/langgraph/state/swap-channel.js";
+} from "../../../src/threads/langgraph/swap-channel.js";
+import { pinMessages } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 

@@ -1,7 +1,7 @@
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readTextArguments } from "../../../src/nodes/approval/read-text-arguments.js";
+import { readTextArguments } from "../../../src/agent/approval-request.js";
 
 const schemas: readonly (readonly [what: string, schema: unknown])[] = [
   [

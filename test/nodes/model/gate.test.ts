@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { SummaryPolicy } from "../../../src/history/long-threads/plan-summary.js";
-import { decideAtGate } from "../../../src/nodes/model/gate.js";
-import type { AgentState, Turn } from "../../../src/nodes/run/agent-state.js";
-import type { LoopLimits } from "../../../src/settings/loop-limits.js";
+import { decideAtGate } from "../../../src/agent/model.js";
+import type { LoopLimits } from "../../../src/agent/settings/table.js";
+import type { SummaryPolicy } from "../../../src/history/plan-summary.js";
+import type { AgentState, Turn } from "../../../src/threads/state.js";
 
 const LIMITS: LoopLimits = {
   maxIterations: 3,

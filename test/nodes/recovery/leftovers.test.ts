@@ -1,14 +1,10 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
-import {
-  type WatchedCheckpoints,
-  watchCheckpointer,
-} from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
-import { findLeftovers } from "../../../src/nodes/recovery/leftovers.js";
-import { recoverCalls } from "../../../src/nodes/recovery/recover-calls.js";
-import { NO_OWN_STATE } from "../../../src/settings/schemas/own-state.js";
+import { unansweredCalls } from "../../../src/history/open-calls.js";
+import { findLeftovers, recoverCalls } from "../../../src/threads/leftovers.js";
+import { NO_OWN_STATE } from "../../../src/threads/own-state.js";
+import { type WatchedCheckpoints, watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({

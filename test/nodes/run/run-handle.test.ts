@@ -1,8 +1,8 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { watchCheckpointer } from "../../../src/langgraph/checkpoints/watch-checkpointer.js";
-import { RunHandle, runHandleOf } from "../../../src/nodes/run/run-handle.js";
-import { NO_OWN_STATE } from "../../../src/settings/schemas/own-state.js";
+import { RunHandle, runHandleOf } from "../../../src/agent/run-handle.js";
+import { NO_OWN_STATE } from "../../../src/threads/own-state.js";
+import { watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 
 const handle = new RunHandle({

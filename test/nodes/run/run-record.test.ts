@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { RunRecord } from "../../../src/nodes/run/run-record.js";
+import { RunRecord } from "../../../src/agent/run-handle.js";
 
 const asked = [new HumanMessage({ id: "h", content: "go" })];
 const answer = new AIMessage({ id: "a", content: "done" });

@@ -7,11 +7,11 @@ import {
 } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { visibleHistory } from "../../../src/history/long-threads/visible-history.js";
-import { coverageOf, createSummary } from "../../../src/history/messages/summary.js";
+import { visibleHistory } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { archiveMessages, archiveNamespace } from "../../../src/nodes/summary/archive.js";
-import { readFullHistory, restoreCovered } from "../../../src/nodes/summary/full-history.js";
+import { coverageOf, createSummary } from "../../../src/history/summary.js";
+import { archiveMessages, archiveNamespace } from "../../../src/threads/archive.js";
+import { readFullHistory, restoreCovered } from "../../../src/threads/full-history.js";
 import { shortSummariser } from "../../support/function-model.js";
 import { humanOf, turnsOf } from "../../support/long-histories.js";
 import { ai, human, placeholder, result } from "../../support/make-messages.js";

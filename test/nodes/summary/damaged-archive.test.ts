@@ -3,15 +3,15 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../../src/history/messages/summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import { coverageOf } from "../../../src/history/summary.js";
 import {
   type ArchiveReader,
   archiveMessages,
   archiveNamespace,
   type MissingMessage,
-} from "../../../src/nodes/summary/archive.js";
-import { readFullHistory, restoreCovered } from "../../../src/nodes/summary/full-history.js";
+} from "../../../src/threads/archive.js";
+import { readFullHistory, restoreCovered } from "../../../src/threads/full-history.js";
 import { nested } from "../../support/foreign-values.js";
 import { shortSummariser } from "../../support/function-model.js";
 import { turnsOf } from "../../support/long-histories.js";

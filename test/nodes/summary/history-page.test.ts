@@ -1,11 +1,11 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver, type Operation, type OperationResults } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { callsOf } from "../../../src/history/messages/call.js";
+import { callsOf } from "../../../src/history/call.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { createAgentGraph } from "../../../src/index.js";
-import { type ArchiveReader, archiveNamespace } from "../../../src/nodes/summary/archive.js";
-import { readFullHistory } from "../../../src/nodes/summary/full-history.js";
+import { type ArchiveReader, archiveNamespace } from "../../../src/threads/archive.js";
+import { readFullHistory } from "../../../src/threads/full-history.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, turnsOf } from "../../support/long-histories.js";
 import { outline } from "../../support/plain-messages.js";

@@ -1,9 +1,9 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { countTextTokens } from "../../../src/history/long-threads/count-tokens.js";
-import { coverageOf } from "../../../src/history/messages/summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { summaryWording } from "../../../src/nodes/summary/summary-prompts.js";
+import { countTextTokens } from "../../../src/history/size.js";
+import { coverageOf } from "../../../src/history/summary.js";
+import { summaryWording } from "../../../src/threads/summary.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, squeeze, stepOf, textsOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { ai, human, result } from "../../support/make-messages.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { shouldSummarize } from "../../../src/nodes/summary/summary-due.js";
+import { shouldSummarize } from "../../../src/threads/summary.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, policyOf, stepOf, turnsOf } from "../../support/long-histories.js";
 import { summarizeOnce } from "../../support/run-summarize.js";

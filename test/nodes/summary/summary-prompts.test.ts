@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { summaryWording } from "../../../src/nodes/summary/summary-prompts.js";
-import { SUMMARY_LANGUAGES } from "../../../src/settings/summary-settings.js";
+import { summaryWording } from "../../../src/threads/summary.js";
+import { SUMMARY_LANGUAGES } from "../../../src/threads/summary-settings.js";
 
 it("There is an English and a Chinese wording with fixed headings", () => {
   expect(SUMMARY_LANGUAGES).toEqual(["en", "zh"]);

@@ -5,7 +5,7 @@ import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain
 import { GraphInterrupt } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { callTool } from "../../../src/nodes/tools/call-tool.js";
+import { callTool } from "../../../src/agent/tools.js";
 
 const required: typeof imported = createRequire(import.meta.url)("@langchain/core/tools");
 

@@ -1,7 +1,7 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
-import { endsRun } from "../../../src/history/messages/result.js";
-import { finalizeCall } from "../../../src/nodes/tools/finalize-call.js";
+import { finalizeCall } from "../../../src/agent/tools.js";
+import { endsRun } from "../../../src/history/result.js";
 
 const task = {
   call: { kind: "valid", id: "c1", name: "sky" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasLeakedMarkup } from "../../../src/providers/answer/leaked-markup.js";
+import { hasLeakedMarkup } from "../../../src/providers/answer/verdict.js";
 
 describe("leaked markup is found in", () => {
   it.each([

@@ -1,11 +1,7 @@
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
-import {
-  type BrokenReason,
-  finishReasonOf,
-  judgeAnswer,
-} from "../../../src/providers/answer/stream-verdict.js";
+import { type BrokenReason, finishReasonOf, judgeAnswer } from "../../../src/providers/answer/verdict.js";
 
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../../../src/providers/dialects/dialects.js";
-import type { Rule } from "../../../src/providers/dialects/rule.js";
+import { DIALECTS } from "../../../src/providers/dialects.js";
+import type { Rule } from "../../../src/providers/rule.js";
 
 /** A page on GitHub: an issue, a pull request, or a file. */
 const PAGE = /^[\w.-]+\/[\w.-]+\/(?:issues\/\d+|pull\/\d+|blob\/\S+)$/;

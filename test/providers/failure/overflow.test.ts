@@ -1,8 +1,7 @@
 import { ContextOverflowError } from "@langchain/core/errors";
 import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../src/index.js";
-import { lowerBound, MOST_OVERFLOWS } from "../../../src/providers/failure/lower-bound.js";
-import { readOverflow } from "../../../src/providers/failure/overflow.js";
+import { lowerBound, MOST_OVERFLOWS, readOverflow } from "../../../src/providers/failure/overflow.js";
 import { OVERFLOW_REFUSALS, type OverflowFamily, overflowError } from "../../support/overflow-refusals.js";
 
 const refusal = (status: number | undefined, message: string, fields: object = {}) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerTextOf, toPlainError } from "../../../src/providers/failure/plain-error.js";
+import { providerTextOf, toPlainError } from "../../../src/providers/failure/model-failure.js";
 
 const plain = (error: unknown) => toPlainError(error, (text) => text.replaceAll("secret", "…"));
 

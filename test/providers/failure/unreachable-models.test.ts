@@ -3,8 +3,7 @@
 import { createServer } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createAgentGraph, createModel, ModelError } from "../../../src/index.js";
-import { addressOf } from "../../../src/providers/failure/address-of.js";
-import { toModelError } from "../../../src/providers/failure/model-failure.js";
+import { addressOf, toModelError } from "../../../src/providers/failure/model-failure.js";
 import { hastenRetries } from "../../support/hasten-retries.js";
 import { KEY, MADE_MODELS } from "../../support/made-models.js";
 import { user } from "../../support/thread.js";

@@ -8,9 +8,9 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../../src/history/calls/open-calls.js";
-import { isSummaryDue, type SummaryPolicy } from "../../../src/history/long-threads/plan-summary.js";
-import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
+import { unansweredCalls } from "../../../src/history/open-calls.js";
+import { isSummaryDue, type SummaryPolicy } from "../../../src/history/plan-summary.js";
+import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../../src/providers/input/to-model-input.js";
 
 const policy: SummaryPolicy = {

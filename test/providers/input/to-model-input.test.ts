@@ -1,12 +1,12 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTextTokens } from "../../../src/history/long-threads/count-tokens.js";
-import { sumTokens } from "../../../src/history/long-threads/measure-input.js";
-import { DIALECTS, type DialectName } from "../../../src/providers/dialects/dialects.js";
-import { reasoningOf } from "../../../src/providers/dialects/reasoning-field.js";
-import { validateHistory } from "../../../src/providers/dialects/validate-history.js";
+import { sumTokens } from "../../../src/history/plan-summary.js";
+import { countTextTokens } from "../../../src/history/size.js";
+import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
+import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { runs } from "../../support/law-runs.js";

@@ -4,7 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { InvalidModelError } from "../../../src/errors.js";
-import { dialectOf, identityOf } from "../../../src/providers/dialects/dialect-of.js";
+import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
 import { createModel } from "../../../src/providers/models/create-model.js";
 import { KEY, MADE_MODELS } from "../../support/made-models.js";
 import {

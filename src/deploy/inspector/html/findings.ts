@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import type { Finding } from "../../../doctor/finding.js";
-import { addToList } from "../../../shared/add-to-list.js";
+import { addToList } from "../../../shared/values.js";
 import type { Html } from "./layout.js";
 import { chip } from "./parts.js";
 import { count, sentence } from "./words.js";

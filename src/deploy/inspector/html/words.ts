@@ -1,6 +1,6 @@
 /** Numbers and times as people read them. */
 
-import { printableLine } from "../../../doctor/command/output/printable.js";
+import { printableLine } from "../../../doctor/command/text.js";
 
 const LONGEST_SENTENCE = 1_000;
 

@@ -2,7 +2,7 @@
 
 import pLimit from "p-limit";
 import { readServedThread } from "../../../doctor/targets/server-target.js";
-import { toJson } from "../../../shared/to-json.js";
+import { toJson } from "../../../shared/json.js";
 import { type ListView, viewListed } from "../view/list-view.js";
 import type { ListedThread, ThreadsOfCaller } from "./threads-of-caller.js";
 

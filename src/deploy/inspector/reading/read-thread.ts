@@ -1,8 +1,8 @@
 /** Reads what the page of one thread needs. */
 
-import { type DiagnoseOptions, reportOn } from "../../../doctor/report/report-on.js";
+import { type DiagnoseOptions, reportOn } from "../../../doctor/findings.js";
 import { readServedThread, STATE_FIELDS } from "../../../doctor/targets/server-target.js";
-import type { DialectName } from "../../../providers/dialects/dialects.js";
+import type { DialectName } from "../../../providers/dialects.js";
 import { messagesIn, storedListOf } from "../view/messages-in.js";
 import { formOf, type ServedForm } from "../view/request-form.js";
 import { type Step, stepOf, type TimedState } from "../view/steps.js";

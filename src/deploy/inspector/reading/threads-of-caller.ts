@@ -1,9 +1,9 @@
 /** What the inspector reads of the server, with the rights of the request that came in. */
 
 import type { Context } from "hono";
-import type { ServedState, ServedThread, ThreadsReader } from "../../../doctor/targets/served-state.js";
-import type { ServerFetch } from "../../../langgraph/server-fetch.js";
-import { isRecord } from "../../../shared/is-record.js";
+import type { ServedState, ServedThread, ThreadsReader } from "../../../doctor/targets/server-target.js";
+import { isRecord } from "../../../shared/values.js";
+import type { ServerFetch } from "../../../threads/langgraph/run-host.js";
 import { credentialOf } from "../../access/credential.js";
 
 /** A thread without its state. */

@@ -1,8 +1,8 @@
 /** The difference of a model input to the one before it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { MARKS } from "../../../history/messages/marks.js";
-import { toJson } from "../../../shared/to-json.js";
+import { MARKS } from "../../../history/marks.js";
+import { toJson } from "../../../shared/json.js";
 
 /** - `new`: it was not sent before. - `changed`: a message with its id was sent in another form. */
 export type Novelty = "same" | "new" | "changed";

@@ -1,9 +1,9 @@
 /** The list of threads as data. Pure. */
 
 import type { ThreadReport } from "../../../doctor/finding.js";
-import { bytesOf } from "../../../doctor/graph/measure-thread.js";
-import { reportOn } from "../../../doctor/report/report-on.js";
-import type { StoredThread } from "../../../doctor/stored-thread.js";
+import { reportOn } from "../../../doctor/findings.js";
+import { bytesOf } from "../../../doctor/size.js";
+import type { StoredThread } from "../../../doctor/thread-store.js";
 import { nameIn } from "./message-view.js";
 import { messagesIn } from "./messages-in.js";
 import { type DialectSoundness, soundnessOf } from "./soundness.js";

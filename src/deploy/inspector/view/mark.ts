@@ -1,10 +1,10 @@
 /** Words for what happened to a message. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { MARKS } from "../../../history/messages/marks.js";
-import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../../history/messages/result.js";
-import { coverageOf } from "../../../history/messages/summary.js";
-import type { InputReason, InputReasonCode } from "../../../providers/input/explanation/explanation.js";
+import { MARKS } from "../../../history/marks.js";
+import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../../history/result.js";
+import { coverageOf } from "../../../history/summary.js";
+import type { InputReason, InputReasonCode } from "../../../providers/input/explain-input.js";
 import { nameIn } from "./message-view.js";
 
 /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */

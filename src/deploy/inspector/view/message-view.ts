@@ -1,14 +1,14 @@
 /** One message as the page shows it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { printable, printableLine } from "../../../doctor/command/output/printable.js";
-import { countTokens } from "../../../history/long-threads/count-tokens.js";
-import { argumentsOf, callsOf, isAIMessage } from "../../../history/messages/call.js";
-import { contentText } from "../../../history/messages/content-text.js";
-import { callIdOf, isResult } from "../../../history/messages/result.js";
-import { readMaker } from "../../../providers/dialects/maker.js";
-import { recordsIn } from "../../../shared/records-in.js";
-import { toJson } from "../../../shared/to-json.js";
+import { printable, printableLine } from "../../../doctor/command/text.js";
+import { argumentsOf, callsOf, isAIMessage } from "../../../history/call.js";
+import { contentText } from "../../../history/message.js";
+import { callIdOf, isResult } from "../../../history/result.js";
+import { countTokens } from "../../../history/size.js";
+import { readMaker } from "../../../providers/rule.js";
+import { toJson } from "../../../shared/json.js";
+import { recordsIn } from "../../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all of it. */
 const LONGEST_TEXT = 4_000;

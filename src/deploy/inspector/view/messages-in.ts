@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { readList } from "../../../doctor/examine/read-list.js";
-import { isRecord } from "../../../shared/is-record.js";
+import { readList } from "../../../doctor/examine.js";
+import { isRecord } from "../../../shared/values.js";
 
 /** The stored list of a state; undefined if the state has none. */
 export function storedListOf(values: unknown): readonly unknown[] | undefined {

@@ -1,14 +1,11 @@
 /** With which options the input of a step is made. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { dialectIn } from "../../../doctor/report/dialect-in.js";
-import {
-  checkToolCallsToKeep,
-  type ToolCallsToKeep,
-} from "../../../history/long-threads/filter-tool-calls.js";
-import type { DialectName } from "../../../providers/dialects/dialects.js";
+import { dialectIn } from "../../../doctor/findings.js";
+import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../../history/cut.js";
+import type { DialectName } from "../../../providers/dialects.js";
 import type { ModelInputOptions } from "../../../providers/input/to-model-input.js";
-import { safely } from "../../../shared/safely.js";
+import { safely } from "../../../shared/json.js";
 import type { Step } from "./steps.js";
 
 /** What the operator of the server has set. It is that of the served graph only. */

@@ -1,10 +1,7 @@
 /** The rows of a thread's page. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type {
-  InputExplanation,
-  StoredMessageExplanation,
-} from "../../../providers/input/explanation/explanation.js";
+import type { InputExplanation, StoredMessageExplanation } from "../../../providers/input/explain-input.js";
 import { type AlignedRow, alignRows } from "./align-rows.js";
 import type { Novelty } from "./compare-inputs.js";
 import { LEFT_OUT, type Mark, marksOfReasons, marksOfStored } from "./mark.js";

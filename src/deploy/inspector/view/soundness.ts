@@ -1,8 +1,8 @@
 /** Which providers would take the stored messages as they are. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { DIALECTS, type DialectName } from "../../../providers/dialects/dialects.js";
-import { validateHistory } from "../../../providers/dialects/validate-history.js";
+import { DIALECTS, type DialectName } from "../../../providers/dialects.js";
+import { validateHistory } from "../../../providers/validate-history.js";
 
 export const DIALECT_NAMES = Object.keys(DIALECTS) as readonly DialectName[];
 

@@ -1,13 +1,13 @@
 /** The steps of a thread: its checkpoints, and what its model was asked at each. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { dialectIn } from "../../../doctor/report/dialect-in.js";
-import type { ServedState } from "../../../doctor/targets/served-state.js";
-import { isAIMessage } from "../../../history/messages/call.js";
-import { coerceMessage } from "../../../history/reading/coerce-message.js";
-import type { DialectName } from "../../../providers/dialects/dialects.js";
-import { readMaker } from "../../../providers/dialects/maker.js";
-import { isRecord } from "../../../shared/is-record.js";
+import { dialectIn } from "../../../doctor/findings.js";
+import type { ServedState } from "../../../doctor/targets/server-target.js";
+import { isAIMessage } from "../../../history/call.js";
+import { coerceMessage } from "../../../history/read-messages.js";
+import type { DialectName } from "../../../providers/dialects.js";
+import { readMaker } from "../../../providers/rule.js";
+import { isRecord } from "../../../shared/values.js";
 import { storedListOf } from "./messages-in.js";
 
 /** A state with the time at which it was stored. */

@@ -1,8 +1,8 @@
 /** What the pages show of a whole thread. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { printableLine } from "../../../doctor/command/output/printable.js";
-import { isUserMessage } from "../../../history/messages/summary.js";
+import { printableLine } from "../../../doctor/command/text.js";
+import { isUserMessage } from "../../../history/summary.js";
 import { type Mark, marksOfStored } from "./mark.js";
 import { excerptOf } from "./message-view.js";
 

@@ -2,10 +2,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ThreadReport } from "../../../doctor/finding.js";
-import { countTokens } from "../../../history/long-threads/count-tokens.js";
-import { validateHistory } from "../../../providers/dialects/validate-history.js";
-import { explainInput } from "../../../providers/input/explanation/explain-input.js";
-import type { InputExplanation } from "../../../providers/input/explanation/explanation.js";
+import { countTokens } from "../../../history/size.js";
+import { explainInput, type InputExplanation } from "../../../providers/input/explain-input.js";
+import { validateHistory } from "../../../providers/validate-history.js";
 import type { AlignedRow } from "./align-rows.js";
 import { compareInputs, type InputDifference } from "./compare-inputs.js";
 import { foldRows, type ShownRow } from "./fold-rows.js";

@@ -8,8 +8,8 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { createSummary } from "../../../../src/history/messages/summary.js";
-import { sizeOfInput } from "../../../../src/providers/input/bounds/fit-input.js";
+import { createSummary } from "../../../../src/history/summary.js";
+import { sizeOfInput } from "../../../../src/providers/input/bounds.js";
 import { prepareModelInput, toModelInput } from "../../../../src/providers/input/to-model-input.js";
 import { aiOf, humanOf, stepOf, textOf, turnsOf } from "../../../support/long-histories.js";
 import { strictViolations } from "../../../support/strict-check.js";

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../../../src/history/long-threads/count-tokens.js";
+import { countTokens } from "../../../../src/history/size.js";
 import { prepareModelInput } from "../../../../src/providers/input/to-model-input.js";
 import { runs } from "../../../support/law-runs.js";
 import { humanOf, stepOf, textOf, tokensOf } from "../../../support/long-histories.js";

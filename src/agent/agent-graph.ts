@@ -1,0 +1,493 @@
+/** The compiled graph of an agent. It applies the settings of a run, whichever method starts the run. */
+
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
+import type { IterableReadableStream } from "@langchain/core/utils/stream";
+import {
+  type BaseChannel,
+  Command,
+  type END,
+  type Interrupt,
+  isCommand,
+  Send,
+  type START,
+  type StateType,
+  type StreamMode,
+  type UpdateType,
+  type writer,
+} from "@langchain/langgraph";
+import { trustMarked } from "../history/marks.js";
+import type { MessagesUpdate } from "../history/messages-schema.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { isPlainObject, isRecord } from "../shared/values.js";
+import { fieldsOfCommand, isSend } from "../threads/commands.js";
+import type { AgentEvent } from "../threads/events.js";
+import { type HeldAbort, holdAbort, type RelayedAbort, relayAbort } from "../threads/langgraph/abort.js";
+import {
+  isSavedRun,
+  isSubgraphRun,
+  mapParentStream,
+  withoutForgedKeys,
+  withPlainCheckpoint,
+} from "../threads/langgraph/run-host.js";
+import {
+  nodeOf,
+  type RunChunksOf,
+  type RunConfigOf,
+  showOnly,
+  WrappableGraph,
+  withoutWriteCheck,
+} from "../threads/langgraph/wrappable-graph.js";
+import type { NoKeys } from "../threads/own-state.js";
+import { isToolTask, type ToolTask } from "../threads/read-checkpoints.js";
+import { isPrivateChannel } from "../threads/state.js";
+import { boundedStore } from "../threads/stores.js";
+import { isApprovalTask } from "./approval-request.js";
+import { admitUpdates, admitValues, idsInInput, readStateUpdate } from "./client.js";
+import type { buildStateGraph } from "./graph.js";
+import { steerThread } from "./inbox.js";
+import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
+import { type RunDefaults, type RunStart, runAgent } from "./run.js";
+import { withoutRunHandle } from "./run-handle.js";
+import type {
+  AgentChunk,
+  AgentInput,
+  AgentResult,
+  AgentSnapshot,
+  Batch,
+  InvokeOptions,
+  RunOptions,
+  StreamEvents,
+  StreamOptions,
+  WithConfig,
+} from "./run-types.js";
+import { accessThread, watchThread } from "./thread-queue.js";
+
+/** The type of the compiled graph, before it is wrapped. */
+type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;
+type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
+
+type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
+
+/** The state of a thread, as LangGraph's types infer it. */
+type AgentValues = StateType<Channels>;
+/** The update that a task writes. */
+export type AgentUpdate = UpdateType<Channels>;
+
+/**
+ * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
+ * node.
+ */
+export type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
+  __interrupt__: Interrupt[];
+};
+
+type NodeUpdate<Update> = { messages?: BaseMessage[] } & Update;
+
+/**
+ * LangGraph's class for an agent. The type of the context is open, because LangGraph would make its optional fields
+ * required. The names of nodes are open, because a `Command` can contain them as strings. `run-types.ts` has the exact
+ * types that callers see.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: The class inherits these methods.
+export abstract class BaseGraph extends WrappableGraph<
+  AgentValues,
+  Record<string, unknown>,
+  Channels,
+  AgentUpdates,
+  typeof writer<AgentEvent>
+> {
+  declare readonly batch: OpenMethod;
+  declare readonly streamEvents: OpenMethod;
+  declare readonly withConfig: OpenMethod;
+}
+
+/**
+ * Open types for the methods that `AgentGraph` declares with the keys of its user. LangGraph's types do not accept them
+ * while these keys are type parameters.
+ */
+export interface BaseGraph {
+  invoke(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+  stream(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+  getState(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: Any other type would be compared with the type parameters.
+type OpenMethod = (...given: any[]) => any;
+
+type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
+type Chunks = RunChunksOf<BaseGraph>;
+type Chunk = Awaited<ReturnType<Chunks["next"]>>["value"];
+type AnyOptions = RunConfigOf<BaseGraph>;
+
+/**
+ * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
+ * the messages of the thread. `stream` yields chunks while the run goes on.
+ */
+export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends BaseGraph {
+  declare readonly streamEvents: StreamEvents<Own, Update, Context>;
+  declare readonly batch: Batch<Own, Update, Context>;
+  declare readonly withConfig: WithConfig<this, Own, Update, Context>;
+  readonly #defaults: RunDefaults;
+  /** Set on the copy that serves one run; undefined on the graph that callers have. */
+  #start: RunStart | undefined;
+  /** Set on that copy when its stream begins. */
+  #abort: Pick<HeldAbort<unknown>, "signal" | "end"> | undefined;
+  /** Set on that copy by `streamEvents`. */
+  #relay: RelayedAbort<AnyOptions> | undefined;
+
+  /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
+  constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
+    super(fields);
+    this.#defaults = defaults;
+    runDefaults.set(this.builder, defaults);
+    this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
+    // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
+    // because it has four overloads.
+    const { streamEvents } = BaseGraph.prototype;
+    this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
+      const { run, rest } = this.#begin(options);
+      run.#relay = relayAbort(rest);
+      const { recursionLimit, ...others } = run.#relay.options;
+      const given = recursionLimit === undefined ? others : { ...others, recursionLimit };
+      return streamEvents.call(run, input, given as never, streamOptions);
+    }) as unknown as StreamEvents<Own, Update, Context>;
+  }
+
+  static from<Own, Update, Context>(
+    compiled: Drawn,
+    defaults: RunDefaults,
+  ): AgentGraph<Own, Update, Context> {
+    const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
+    const fields = showOnly(withoutWriteCheck(compiled), [
+      "messages",
+      ...defaults.ownState.keys,
+      ...ofFormat,
+    ]);
+    // TypeScript takes the parameters of the generic constructor from a graph without nodes.
+    return new AgentGraph(fields as unknown as GraphFields, defaults);
+  }
+
+  override async invoke(
+    input: AgentInput<Update>,
+    options: InvokeOptions<Context> = {},
+  ): Promise<AgentResult<Own>> {
+    const { run, rest } = this.#begin(options, { isStreamed: false });
+    return run.#invoke(input, rest);
+  }
+
+  #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
+    return super.invoke(input, options);
+  }
+
+  override async stream<
+    Mode extends StreamMode | StreamMode[] | undefined,
+    Subgraphs extends boolean,
+    Encoding extends "text/event-stream" | undefined,
+  >(
+    input: AgentInput<Update>,
+    options: StreamOptions<Mode, Subgraphs, Encoding, Context> = {},
+  ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
+    const { run, rest } = this.#begin(options);
+    return run.#stream(input, rest);
+  }
+
+  async #stream(input: AgentInput<Update>, options: AnyOptions) {
+    const abort = holdAbort(options);
+    this.#abort = abort;
+    const starting: Promise<IterableReadableStream<never>> = super.stream(input, abort.options);
+    return abort.attach(starting);
+  }
+
+  /**
+   * Makes the copy of the graph that serves one run. It has the checkpointer of this moment, because the server sets
+   * another one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy,
+   * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
+   * to inner graphs.
+   */
+  #begin<Options extends RunOptions<Context>>(options: Options, { isStreamed = true } = {}) {
+    const { middleware = [], ...given } = options;
+    // LangGraph accepts an undefined context, but its types do not.
+    const rest = given as typeof given & { context?: object };
+    if (this.#start !== undefined) return { run: this, start: this.#start, rest };
+    const run = this.copy();
+    const start = {
+      isStreamed,
+      middleware: joinMiddleware(this.#defaults.middleware, sortMiddleware(middleware)),
+    };
+    run.#start = start;
+    return { run, start, rest };
+  }
+
+  /**
+   * Sends a message to a thread while its run goes on. The run adds it before its next model request. If no run goes on,
+   * the next run of the thread adds it.
+   *
+   * @param threadId The `thread_id` of the thread.
+   * @param message A message of the user or a system message, in any form that the input of a run takes.
+   * @returns The key of the message in the thread's inbox. The event `message-steered` has the same key.
+   * @throws InvalidSettingError if the graph has no store.
+   * @throws InvalidMessageError for another message.
+   */
+  steer(threadId: string, message: BaseMessageLike): Promise<string> {
+    const { steering: isOn } = this.#defaults;
+    return steerThread({ store: this.store, threadId, message, isOn, rules: this.#defaults });
+  }
+
+  /**
+   * Every state update passes this method: `updateState` calls it, and so does the server for a thread that is created
+   * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
+   */
+  override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
+    const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
+    const { ownState } = this.#defaults;
+    const readMessages = { readMessages: read, ownKeys: ownState.keys };
+    const own = await Promise.all(
+      supersteps.map(async ({ updates }) => ({
+        updates: await Promise.all(
+          updates.map(async (given) => {
+            const admitted = readStateUpdate(given, readMessages);
+            return { ...admitted, values: await admitValues(admitted.values, ownState) };
+          }),
+        ),
+      })),
+    );
+    const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
+    const graph = this.copy();
+    if (saver !== undefined) graph.checkpointer = saver;
+    return update(this.#defaults, async () => {
+      await assertOwnResults(() => graph.getState(config));
+      return graph.#bulkUpdateState(config, own);
+    });
+  }
+
+  #bulkUpdateState(...given: Parameters<BaseGraph["bulkUpdateState"]>) {
+    return super.bulkUpdateState(...given);
+  }
+
+  protected override shownEvent(event: StreamEvent): StreamEvent {
+    return publicEvent(event);
+  }
+
+  protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
+    const { run, start } = this.#begin({});
+    const abort = this.#abort;
+    let latestInput = received;
+    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, abort?.signal)));
+    const { bound, watched, checkpointer, stream, lateResults } = watchThread(run.checkpointer, given, () =>
+      idsInInput(latestInput),
+    );
+    if (checkpointer !== undefined) run.checkpointer = checkpointer;
+    const { streamMode, signal, store } = bound;
+    if (run.store !== undefined) run.store = boundedStore(run.store, signal);
+    const ownStore = store && boundedStore(store, signal);
+    const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
+    const { concurrentRuns } = this.#defaults;
+    const readThread = watched.checkpointer && (() => run.getState(bound));
+    const chunks = stream({ concurrentRuns, signal }, () =>
+      runAgent<Chunk>({
+        ...this.#defaults,
+        ...start,
+        received,
+        options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
+        watched,
+        late: lateResults(ownStore ?? run.store),
+        readThread,
+        startEvents: startEventsOf(run, bound),
+        store: run.store,
+        // A parent graph is no client, so what it passes is checked by LangGraph alone.
+        stream: (input, own) => {
+          latestInput = input;
+          return run.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
+        },
+      }),
+    );
+    try {
+      for await (const chunk of chunks) {
+        if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+        yield publicChunk(chunk, onlyMode);
+      }
+    } finally {
+      abort?.end();
+      this.#relay?.end();
+    }
+  }
+
+  /** The latest state of a thread, or the state of a checkpoint. A thread that does not exist has no messages. */
+  override async getState(...given: Parameters<Drawn["getState"]>): Promise<AgentSnapshot<Own>> {
+    const snapshot = await super.getState(...given);
+    return { ...snapshot, values: { messages: [], ...snapshot.values } };
+  }
+
+  /**
+   * Yields the states of a thread, the latest first. If some tasks of the latest state wait, it contains the results of
+   * the finished ones, like that of `getState`. So a chat UI that reads this history shows the result of a call while
+   * another call waits for approval.
+   */
+  override async *getStateHistory(
+    ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
+  ): ReturnType<BaseGraph["getStateHistory"]> {
+    let isLatest = options?.before === undefined && config.configurable?.["checkpoint_id"] === undefined;
+    for await (const snapshot of super.getStateHistory(config, options)) {
+      const waits = isLatest && snapshot.tasks.some(({ interrupts }) => interrupts.length > 0);
+      isLatest = false;
+      yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;
+    }
+  }
+}
+
+/** Copies of a graph share its builder. */
+const runDefaults = new WeakMap<object, RunDefaults>();
+
+function defaultsOf({ builder }: GraphFields): RunDefaults {
+  const defaults = runDefaults.get(builder);
+  if (defaults === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
+  return defaults;
+}
+
+/**
+ * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
+ * are read before LangGraph starts: it merges all others itself. A bound signal aborts the run beside its own one, and
+ * LangGraph would take only one of them.
+ *
+ * @param abort Aborts the run too.
+ */
+function withBound(
+  options: AnyOptions,
+  config: AnyOptions = {},
+  abort: AbortSignal | undefined = undefined,
+): AnyOptions {
+  const { context, maxConcurrency, configurable, signal } = config;
+  const { context: chosen, configurable: own, ...rest } = options;
+  const settings = chosen ?? context;
+  const signals = [rest.signal, signal, abort].filter((each) => each !== undefined);
+  return {
+    ...rest,
+    // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
+    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+    ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
+    ...(settings !== undefined && { context: settings }),
+    ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
+  };
+}
+
+/*
+ * Events that the runs of a graph emit at their start.
+ */
+
+/** Copies of a graph share its builder. */
+const startEvents = new WeakMap<object, readonly AgentEvent[]>();
+
+/** Returns the same graph. */
+export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]): AgentGraph {
+  if (events.length > 0) startEvents.set(graph.builder, events);
+  return graph;
+}
+
+interface StartedGraph {
+  readonly builder: object;
+  readonly checkpointer?: unknown;
+}
+
+/** Graphs of which one run has said that it has no memory. */
+const told = new WeakSet<object>();
+
+function startEventsOf(
+  { builder, checkpointer }: StartedGraph,
+  options: RunnableConfig,
+): readonly AgentEvent[] {
+  const events = startEvents.get(builder) ?? [];
+  if (checkpointer !== undefined || !isSavedNode(options) || told.has(builder)) return events;
+  told.add(builder);
+  return [...events, { type: "memory-missing", remedy: "checkpointer: true" }];
+}
+
+/** Whether a parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time. */
+function isSavedNode(options: RunnableConfig): boolean {
+  return isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
+}
+
+/*
+ * Removes private data from the streams of a run. LangGraph leaves private channels out of states, but not out of
+ * tasks: the modes `tasks`, `debug`, `checkpoints` and `events` contain the input of each node.
+ */
+
+/** The stream modes whose chunks describe tasks and checkpoints. */
+const TASK_MODES: ReadonlySet<unknown> = new Set(["tasks", "debug", "checkpoints"]);
+
+/**
+ * A chunk of a run's stream, without private data. A chunk is a payload, or a tuple that ends with the payload. If a
+ * stream has several modes, or is encoded for HTTP, the mode comes before the payload.
+ *
+ * @param onlyMode The mode of a stream with one mode; undefined if the stream has several.
+ */
+function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
+  const isTuple = Array.isArray(chunk);
+  const mode: unknown = isTuple && (onlyMode === undefined || chunk.length === 3) ? chunk.at(-2) : onlyMode;
+  if (!TASK_MODES.has(mode)) return chunk;
+  return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
+}
+
+/** The options of a run whose parent graph sees only what clients see. */
+function withPublicParentStream<Options extends RunnableConfig>(options: Options): Options {
+  return mapParentStream(options, (chunk) => publicChunk(chunk, undefined));
+}
+
+/** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */
+function publicPayload(payload: unknown): unknown {
+  if (!isRecord(payload)) return payload;
+  const { input, payload: inner, config, parentConfig } = payload;
+  return {
+    ...payload,
+    ...(input !== undefined && { input: publicValue(input) }),
+    ...(inner !== undefined && { payload: publicPayload(inner) }),
+    ...(config !== undefined && { config: withoutRunHandle(config) }),
+    ...(parentConfig !== undefined && { parentConfig: withoutRunHandle(parentConfig) }),
+  };
+}
+
+/** An event of a run, without private data. The same event if it has none, as most have. */
+function publicEvent(event: StreamEvent): StreamEvent {
+  // A piece of a response, which is most events.
+  if (event.event === "on_chat_model_stream") return event;
+  const shown: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(event.data)) {
+    const visible = publicValue(value);
+    if (visible !== value) shown.push([name, visible]);
+  }
+  return shown.length === 0 ? event : { ...event, data: { ...event.data, ...Object.fromEntries(shown) } };
+}
+
+/** The input or the output of a node, without private data. */
+function publicValue(value: unknown): unknown {
+  if (isToolTask(value)) return toolCallOf(value);
+  if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
+  if (isCommand(value)) return publicCommand(value);
+  if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
+  if (!isPlainObject(value)) return value;
+  const fields = Object.entries(value);
+  return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;
+}
+
+/** A tool call in LangChain's form. */
+function toolCallOf({ call, args }: ToolTask) {
+  return { type: "tool_call", id: call.id, name: call.name, args: args ?? {} };
+}
+
+function publicCommand(command: Command): Command {
+  const { update, goto } = command;
+  return new Command({
+    ...fieldsOfCommand(command),
+    ...(update !== undefined && { update: publicValue(update) as Record<string, unknown> }),
+    ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
+  });
+}
+
+function publicTarget<Target>(target: Target | Send): Target | Send {
+  return isSend(target) ? new Send(target.node, publicValue(target.args)) : target;
+}
+
+function isPrivate([name, value]: readonly [string, unknown]): boolean {
+  return isPrivateChannel(name, value);
+}

@@ -1,0 +1,179 @@
+/** The approve node: asks a human about the calls of a batch. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { withArguments } from "../history/change-calls.js";
+import { toPlain } from "../history/message.js";
+import { readHistory, type ToolTask } from "../threads/read-checkpoints.js";
+import { type AgentState, type AgentUpdate, isPrivateChannel } from "../threads/state.js";
+import {
+  type ApprovalTask,
+  type AskedTask,
+  approvalRequest,
+  type Decision,
+  findArgumentIssue,
+  type ReadAnswer,
+  readAnswer,
+  readTextArguments,
+  refuseAnswer,
+} from "./approval-request.js";
+import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
+import { runInputsOf, runRecordOf } from "./run-handle.js";
+import { type CallOutcome, finalizeCall } from "./tools.js";
+
+export interface ApproveNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+  readonly callPolicy: Pick<CallPolicy, "ruleFor">;
+}
+
+type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
+
+/**
+ * Asks a human about the calls of one batch in one interrupt. If several interrupts were pending, LangGraph would
+ * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
+ * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
+ */
+export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNodeOptions) {
+  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+  return async function approve(
+    { messageId, tasks, problem }: ApprovalTask,
+    config: LangGraphRunnableConfig,
+  ): Promise<ApproveCommand> {
+    const empty = runInputsOf(config)?.emptyAnswer;
+    const refusal = empty === undefined ? problem : refuseAnswer(empty, tasks, ruleFor).problem;
+    const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
+    const schemasFor = (name: string) => [toolsByName.get(name)?.schema, ruleFor(name).argsSchema];
+    const answer = await checkEdits(readAnswer(given, tasks, ruleFor), tasks, schemasFor);
+    if (answer.kind === "refused") {
+      return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
+    }
+    const decided = tasks.slice(0, answer.decisions.length).map((task, index) => ({
+      task,
+      decision: answer.decisions[index],
+    }));
+    const rest = tasks.slice(answer.decisions.length);
+    const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
+    runRecordOf(config)?.tally.addResults(results.length);
+    const sends = [
+      ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
+      ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),
+    ];
+    return new Command({
+      update: { messages: [...editedMessage(messageId, decided, config), ...results] },
+      goto: sends.length > 0 ? sends : "model",
+    });
+  };
+}
+
+interface Decided {
+  readonly task: AskedTask;
+  readonly decision: Decision | undefined;
+}
+
+function sendsOf(
+  { description: _, ...task }: AskedTask,
+  decision: Decision | undefined,
+): Send<"tools", ToolTask>[] {
+  if (decision?.type === "approve") return [sendToTools(task)];
+  if (decision?.type === "edit") {
+    const edited: ToolTask = { ...task, args: decision.edited_action.args };
+    return [sendToTools(edited)];
+  }
+  return [];
+}
+
+function resultOf(task: ToolTask, decision: Decision | undefined): BaseMessage[] {
+  const finalize = (outcome: CallOutcome) => [finalizeCall(task, outcome, false).result];
+  if (decision?.type === "reject") return finalize({ kind: "declined", reason: decision.message });
+  if (decision?.type === "respond") return finalize({ kind: "returned", value: decision.message });
+  return [];
+}
+
+function sendToTools(task: ToolTask) {
+  return new Send<"tools", ToolTask>("tools", task);
+}
+
+function sendToApprove(task: ApprovalTask) {
+  return new Send<"approve", ApprovalTask>("approve", task);
+}
+
+/** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */
+function editedMessage(
+  messageId: string,
+  decided: readonly Decided[],
+  config: LangGraphRunnableConfig,
+): ReturnType<typeof toPlain>[] {
+  const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
+  if (asked === undefined || !isAIMessage(asked)) return [];
+  const calls = callsOf(asked);
+  const edits = decided.flatMap(({ task, decision }) => {
+    // A client may have replaced the message since.
+    const call = calls[task.index];
+    const isSame = call?.id === task.call.id && call.name === task.call.name;
+    return isSame && decision?.type === "edit" ? [[task.index, decision.edited_action.args] as const] : [];
+  });
+  const message = withArguments(asked, new Map(edits));
+  // A plain object: LangGraph would show a message instance in the chat stream again.
+  return message === asked ? [] : [toPlain(message)];
+}
+
+/** What the functions of an approval rule see: the state with the response in it, and the run. */
+export function approvalScene(
+  state: AgentState,
+  message: AIMessage,
+  config: LangGraphRunnableConfig,
+): ApprovalScene {
+  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
+  const { context, store, writer, signal, configurable } = config;
+  return {
+    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
+    runtime: {
+      context,
+      ...(store !== undefined && { store }),
+      ...(writer !== undefined && { writer }),
+      ...(signal !== undefined && { signal }),
+      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
+    },
+  };
+}
+
+/** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
+function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
+}
+
+/** Contract: returns the schemas that edited arguments of the tool must match. Undefined accepts all arguments. */
+type SchemasFor = (toolName: string) => readonly unknown[];
+
+/**
+ * Asks again for edited arguments that the tool or `argsSchema` would refuse, because the human wrote them and not the model. Text is
+ * accepted where the tool expects another type, because chat UIs send every edited field as text.
+ */
+async function checkEdits(
+  answer: ReadAnswer,
+  tasks: readonly ToolTask[],
+  schemasFor: SchemasFor,
+): Promise<ReadAnswer> {
+  if (answer.kind === "refused") return answer;
+  const decisions: Decision[] = [];
+  for (const [index, decision] of answer.decisions.entries()) {
+    if (decision.type !== "edit") {
+      decisions.push(decision);
+      continue;
+    }
+    const { name, args: given } = decision.edited_action;
+    const schemas = schemasFor(name);
+    let args = given;
+    for (const schema of schemas) args = await readTextArguments(args, tasks[index]?.args ?? {}, schema);
+    for (const schema of schemas) {
+      const issue = await findArgumentIssue(schema, args);
+      if (issue === undefined) continue;
+      const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
+      return { kind: "refused", problem: `\`${place}\`: ${issue.message}` };
+    }
+    decisions.push({ ...decision, edited_action: { name, args } });
+  }
+  return { kind: "decisions", decisions };
+}

@@ -1,0 +1,383 @@
+/** One call of the model: its chat middleware, the request, and the other models if it fails. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { ModelError } from "../errors.js";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { isBlankMessage } from "../history/change-calls.js";
+import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/message.js";
+import { parseMessages } from "../history/messages-schema.js";
+import { coerceMessage } from "../history/read-messages.js";
+import { hasMessage } from "../history/reducer/normalize-history.js";
+import {
+  type Askable,
+  guardModel,
+  joinChunks,
+  type StreamGuardOptions,
+} from "../providers/answer/guard-model.js";
+import { finishHabitOf } from "../providers/answer/verdict.js";
+import { describeFailure, failsForGood } from "../providers/failure/model-failure.js";
+import type { FittedInput } from "../providers/input/bounds.js";
+import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
+import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
+import { emitEvent } from "../threads/events.js";
+import { takeBack } from "../threads/langgraph/channels.js";
+import { countToolTokens } from "../threads/summary-settings.js";
+import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
+import { askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
+import type { FormatRequest, Offer } from "./format/ask-in-format.js";
+import { asObject, ChatContext } from "./middleware/contexts.js";
+import type { MiddlewareByKind } from "./middleware/middleware.js";
+import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
+import { type ModelChain, runInputsOf, runRecordOf, scopeOf } from "./run-handle.js";
+import type { RunContext } from "./settings/run-context.js";
+import {
+  afterRequired,
+  checkOffered,
+  readToolChoice,
+  requiredFunctionOf,
+  type ToolChoice,
+  toolName,
+} from "./settings/tools.js";
+
+interface ModelAttempt {
+  readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
+  /** Whether another model is asked if this one fails. */
+  readonly hasNext: boolean;
+}
+
+interface Asked<Answer> {
+  readonly answer: Answer;
+  /** The model that responded. */
+  readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
+}
+
+/**
+ * @param ask Contract: rejects if the model fails, and has taken back what clients were shown of its response.
+ * @param isFinal Contract: whether a failure is not the model's, because its response was complete.
+ * @throws The error of the last model, or the first error after which no other model can help.
+ */
+async function askInOrder<Answer>(
+  chain: ModelChain,
+  ask: (attempt: ModelAttempt) => Promise<Answer>,
+  isFinal: () => boolean,
+  config: LangGraphRunnableConfig,
+): Promise<Asked<Answer>> {
+  let model = await chain.at(chain.position);
+  for (let { position } = chain; ; position += 1) {
+    const hasNext = position < chain.last;
+    try {
+      return { answer: await ask({ model, position, hasNext }), model, position };
+    } catch (error) {
+      if (!hasNext || isFinal() || config.signal?.aborted === true || !failsForGood(error)) throw error;
+      const next = await chain.at(position + 1);
+      emitEvent(config, {
+        type: "model-switched",
+        from: chain.nameOf(model, position),
+        to: chain.nameOf(next, position + 1),
+        reason: error.message,
+      });
+      model = next;
+    }
+  }
+}
+
+/*
+ * One model call, with the chat middleware of its run around it.
+ */
+
+export interface ModelRequest
+  extends Pick<
+    StreamRequest,
+    | "models"
+    | "history"
+    | "tools"
+    | "toolTokens"
+    | "toolChoice"
+    | "addFormat"
+    | "maxFallbackAttempts"
+    | "promptCache"
+  > {
+  readonly input: Omit<PreparedInputOptions, keyof InputForm>;
+  /** The tools that the response format can add. Their names are taken. */
+  readonly formatTools?: readonly BindToolsInput[];
+}
+
+export interface ModelAnswer extends ChatOutcome {
+  /** The choice that was sent. A chat middleware may have changed it. */
+  readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered?: readonly string[] | undefined;
+  /** The model that was asked last. */
+  readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
+  /** What chat middleware has written to the state. */
+  readonly updates: ChatContext["updates"];
+}
+
+/** @throws ModelError if there is no complete response, and any error of a chat middleware. */
+export async function askModel(
+  request: ModelRequest,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelAnswer> {
+  const { history, toolChoice, input } = request;
+  const middleware = runInputsOf(config)?.middleware;
+  if (middleware !== undefined && middleware.chat.length > 0)
+    return askWithMiddleware(request, middleware, config);
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...input, ...form });
+  const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
+  const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
+  return { message: answer, isTerminated: false, toolChoice, model, position, updates: [] };
+}
+
+async function askWithMiddleware(
+  request: ModelRequest,
+  middleware: MiddlewareByKind,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelAnswer> {
+  const { models, history } = request;
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
+  let model = await models.at(models.position);
+  const first = formFor(model, request.toolTokens, models.dialectAt(models.position));
+  const input = prepare(first);
+  reportChanges(input, first, "window", config);
+  const mayBeServed = middleware.function.length > 0;
+  const context = new ChatContext({
+    // Copies, so that changes of a middleware do not reach the history.
+    messages: input.messages.map(cloneMessage),
+    options: { toolChoice: request.toolChoice, parameters: {} },
+    model,
+    tools: request.tools,
+    checkTools: (tools) =>
+      checkOffered("context.tools", tools, request.tools, { mayBeServed, formatTools: request.formatTools }),
+    ...scopeOf(config),
+  });
+  const shown = new Set<string>();
+  const discarded = new Set<string>();
+  let { position } = models;
+  let { toolChoice } = request;
+  const call: ModelCall = async (changed, settle) => {
+    const { offered, choice } = offerOf(changed, request);
+    toolChoice = choice;
+    const left = parseMessages(changed.messages);
+    const added = addedTo(input.messages, left);
+    const answered = await streamAnswer(
+      {
+        ...request,
+        ...offered,
+        models: changed.hasOwnModel ? beginningWith(changed.model, models) : models,
+        // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
+        // from the history, which has what only that model can read.
+        prepare: (form) =>
+          added === undefined || isFor(form, first)
+            ? prepareModelInput(left, form)
+            : prepareModelInput([...history, ...added], { ...request.input, ...form }),
+        toolChoice,
+        parameters: parametersOf(changed),
+        shown,
+        settle,
+      },
+      config,
+    );
+    // A model that a middleware chose for one call says nothing about the run's own model.
+    position = changed.hasOwnModel ? models.position : answered.position;
+    model = answered.model;
+    return answered.answer;
+  };
+  const discard = async (answer: AIMessage, isShown: boolean): Promise<void> => {
+    if (!isShown) return;
+    if (answer.id !== undefined) discarded.add(answer.id);
+    await takeBack(answer, config);
+  };
+  const { message, isTerminated } = await runModelMiddleware(middleware.chat, context, call, discard);
+  return {
+    message: message && withUnusedId(message, discarded),
+    isTerminated,
+    toolChoice,
+    ...(context.hasOwnTools && { offered: context.tools.map(toolName) }),
+    model,
+    position,
+    updates: context.updates,
+  };
+}
+
+/** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
+function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
+  const { id } = message;
+  return id === undefined || !discarded.has(id)
+    ? message
+    : copyMessage(message, { id: deriveId(message, id) });
+}
+
+/** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
+function offerOf(context: ChatContext, request: ModelRequest) {
+  const { tools, options, hasOwnTools } = context;
+  const wanted = options.toolChoice ?? request.toolChoice;
+  // Without tools in the request, some providers reject a history with calls. So they stay declared.
+  const isOff = request.toolChoice === "none" || tools.length === 0;
+  const declared = tools.length === 0 ? request.tools : tools;
+  const toolTokens = hasOwnTools && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
+  const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
+  return { offered: { tools: [...declared], toolTokens }, choice };
+}
+
+/** A middleware that replaces all options can leave out those that it does not change. */
+function parametersOf({ options }: ChatContext): Readonly<Record<string, unknown>> {
+  const { parameters = {} } = options;
+  return asObject("context.options.parameters", parameters);
+}
+
+/** The chain with another model in the place of the one that is asked first. */
+function beginningWith(given: BaseChatModel | string, models: ModelChain): ModelChain {
+  const isFirst = (position: number | undefined) => position === models.position;
+  return {
+    ...models,
+    at: async (position) => {
+      if (!isFirst(position)) return models.at(position);
+      return typeof given === "string" ? models.named(given) : given;
+    },
+    dialectAt: (position) => (isFirst(position) ? undefined : models.dialectAt(position)),
+    nameOf: (model, position) => {
+      if (!isFirst(position)) return models.nameOf(model, position);
+      return typeof given === "string" ? given : models.nameOf(model);
+    },
+  };
+}
+
+/** The system messages that a middleware added. Undefined if it changed anything else. */
+function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): BaseMessage[] | undefined {
+  const added = left.slice(given.length);
+  const isUntouched = given.every((message, index) => isSameMessage(message, left[index]));
+  return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
+}
+
+function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
+  return form.dialect === dialect && form.modelId === modelId;
+}
+
+/*
+ * One request to a model, and its complete response.
+ */
+
+interface StreamRequest {
+  readonly models: ModelChain;
+  readonly history: readonly BaseMessage[];
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  readonly tools: readonly BindToolsInput[];
+  /** The tokens of the tools' schemas. */
+  readonly toolTokens: number;
+  readonly toolChoice: ToolChoice;
+  /** Contract: adds the response format to what a model is offered. Undefined: a text. */
+  readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly promptCache: PromptCache;
+  /** How often a broken response is requested again, without streaming. */
+  readonly maxFallbackAttempts: number;
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+  readonly settle: Settle | undefined;
+}
+
+/**
+ * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
+ *
+ * @throws ModelError if no model gives a complete response.
+ */
+async function streamAnswer(
+  request: StreamRequest,
+  config: LangGraphRunnableConfig,
+): Promise<Asked<AIMessage>> {
+  const { prepare, tools, toolTokens, toolChoice, settle } = request;
+  let hasSettled = false;
+  let isAsked = false;
+  const ask = async ({ model, position, hasNext }: ModelAttempt): Promise<AIMessage> => {
+    isAsked = false;
+    const plain: Offer = { tools, toolChoice };
+    const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
+    const marks = promptCacheMarks(model, request.promptCache);
+    const parameters = { ...marks.parameters, ...request.parameters };
+    const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
+    isAsked = true;
+    const usage = createUsageCounter(model, toolTokens, runRecordOf(config)?.tally);
+    // What a middleware makes of the response was not paid for.
+    const settling = settle && {
+      settle: (whole: AIMessage) => {
+        usage.addResponse(whole);
+        hasSettled = true;
+        return settle(whole);
+      },
+    };
+    const guard = { ...createGuard(request, model, hasNext, usage, config), ...settling };
+    const send = async (messages: BaseMessage[], size: number) => {
+      usage.begin(size);
+      const guarded = await guardModel(offered, guard, config, parameters);
+      return joinChunks(
+        await guarded.stream(marks.messages(messages), {
+          ...offer.clientOptions?.(model),
+          ...parameters,
+          ...config,
+        }),
+      );
+    };
+    const dialect = request.models.dialectAt(position);
+    const answer = coerceMessage(
+      await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config),
+    );
+    const isAnswer = answer !== undefined && isAIMessage(answer);
+    if (isAnswer && (callsOf(answer).length > 0 || !isBlankMessage(answer))) {
+      if (settle === undefined) usage.addResponse(answer);
+      return answer;
+    }
+    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
+  };
+  return askInOrder(request.models, ask, () => hasSettled || !isAsked, config);
+}
+
+function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
+  if (tools.length === 0) return model;
+  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
+  // tools.
+  const bound = bindToolsOnce(model, tools, wordFor(toolChoice));
+  if (bound !== undefined) return bound;
+  throw new ModelError(
+    "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
+  );
+}
+
+/** The value that LangChain's clients share. */
+function wordFor(toolChoice: ToolChoice): string | undefined {
+  if (toolChoice === "auto") return undefined;
+  if (afterRequired(toolChoice) === undefined) return "none";
+  return requiredFunctionOf(toolChoice) ?? "any";
+}
+
+function createGuard(
+  { history, maxFallbackAttempts, shown }: StreamRequest,
+  model: BaseChatModel,
+  hasNext: boolean,
+  counter: UsageCounter,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts,
+    habit: finishHabitOf(model),
+    isTaken: (id) => shown.has(id) || hasMessage(history, id),
+    onShown: (id) => shown.add(id),
+    onBroken: ({ reason, usage }) => {
+      runRecordOf(config)?.tally.addBroken();
+      counter.addBroken(usage);
+      emitEvent(config, { type: "answer-broken", reason });
+    },
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+    // Without another model, the user gets the text up to there.
+    ...(hasNext && { onWithheld: ({ usage }) => counter.addBroken(usage) }),
+  };
+}

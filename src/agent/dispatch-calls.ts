@@ -1,0 +1,284 @@
+/** What the model node writes: its response, the tasks of its calls, and what they cost. */
+
+import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { copyMessage, deriveUnusedId } from "../history/message.js";
+import { surveyOf } from "../history/open-calls.js";
+import { hasMessage } from "../history/reducer/normalize-history.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { endingRun } from "../history/result.js";
+import { coverageOf, isUserMessage } from "../history/summary.js";
+import { isArchived } from "../threads/archive.js";
+import { emitEvent } from "../threads/events.js";
+import { type ToolTask, toolTasksOf } from "../threads/read-checkpoints.js";
+import type { AgentUpdate, Turn } from "../threads/state.js";
+import { missingCheckpointer } from "../threads/stores.js";
+import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";
+import type { ApprovalTask } from "./approval-request.js";
+import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
+import { nearBudgets, type Spending } from "./budgets.js";
+import type { TakenMessages } from "./inbox.js";
+import type { ChatContext } from "./middleware/contexts.js";
+import type { LoopLimits } from "./settings/table.js";
+import { afterRequired, type ToolChoice } from "./settings/tools.js";
+
+export type ModelCommand = Command<
+  unknown,
+  AgentUpdate,
+  "model" | "summarize" | "approve" | "tools" | typeof END
+>;
+
+export interface Dispatched {
+  readonly command: ModelCommand;
+  /** How many calls got a refusal as their result. */
+  readonly refused: number;
+  readonly isEnd: boolean;
+  /** What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its own. */
+  readonly combined?: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface DispatchOptions {
+  readonly policy: CallPolicy;
+  readonly maxToolCalls: number;
+  /** How many more calls may run in this thread. */
+  readonly threadCallsLeft: number;
+  readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered: readonly string[] | undefined;
+  /** Whether function middleware can answer calls of tools that the graph does not have. */
+  readonly mayBeServed: boolean;
+  /** Whether the run can wait for a human. */
+  readonly isSaved: boolean;
+  /** Results of calls that are not run, by the index of the call. */
+  readonly answered?: ReadonlyMap<number, ToolMessage> | undefined;
+  /** Whether the model is asked again after a required call, because the run ends with a structured response. */
+  readonly hasFormat?: boolean;
+  /** Contract: makes what the functions of approval rules see. */
+  readonly scene: () => ApprovalScene;
+}
+
+/**
+ * Runs calls without approval at once, and asks one question about all calls that need a human.
+ *
+ * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
+ */
+export async function dispatchCalls(
+  message: AIMessage,
+  turn: Turn,
+  options: DispatchOptions,
+): Promise<Dispatched> {
+  const { policy, maxToolCalls, threadCallsLeft, toolChoice, isSaved, offered, mayBeServed, scene } = options;
+  const { answered = new Map(), hasFormat = false } = options;
+  const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
+  const tasks = toolTasksOf(message)
+    .filter(({ index }) => !answered.has(index))
+    .map((task) => (isOffered(task) ? task : { ...task, offered }));
+  const own = tasks.filter((task) => !isOffered(task) || !policy.isHandedOver(task));
+  const toolCalls = turn.toolCalls + own.length;
+  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn, "max-tool-calls");
+  if (own.length > 0 && own.length > threadCallsLeft)
+    return refuseForBudget(message, turn, "max-tool-calls-per-thread");
+  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene, mayBeServed)));
+  const waiting = questions.filter((asked) => asked !== undefined);
+  if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
+  const free = own.filter((_, index) => questions[index] === undefined);
+  const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
+  const sends = [
+    ...free.map((task) => new Send("tools", task)),
+    ...(waiting.length > 0 ? [new Send("approve", question)] : []),
+  ];
+  // A caller who supplies the missing results wants the model to continue.
+  const follows = own.length < tasks.length || hasFormat ? "auto" : afterRequired(toolChoice);
+  const next: Turn = {
+    ...turn,
+    toolCalls,
+    ...(afterRequired(toolChoice) !== undefined && { afterRequired: follows }),
+  };
+  const isEnd = sends.length === 0;
+  return {
+    command: new Command({
+      update: { messages: [message, ...answered.values()], turn: next },
+      goto: isEnd ? END : sends,
+    }),
+    refused: answered.size,
+    isEnd,
+  };
+}
+
+/** The scope of each limit of tool calls. */
+const SCOPES = { "max-tool-calls": "one turn", "max-tool-calls-per-thread": "this thread" } as const;
+
+/** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
+function refuseForBudget(message: AIMessage, turn: Turn, limit: keyof typeof SCOPES): Dispatched {
+  const refusals = refuse(message, `Not run: the limit of tool calls for ${SCOPES[limit]} is reached.`);
+  const closed: Turn = { ...turn, closing: limit };
+  return {
+    command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
+    refused: refusals.length,
+    isEnd: false,
+  };
+}
+
+/** A middleware ended the run with a message that has tool calls. */
+export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatched {
+  const refusals = refuseEnded(message);
+  return {
+    command: new Command({ update: { messages: [message, ...refusals], turn }, goto: END }),
+    refused: refusals.length,
+    isEnd: true,
+  };
+}
+
+export function refuseEnded(message: AIMessage): ToolMessage[] {
+  return refuse(message, "Not run: the run was ended before this call.").map(endingRun);
+}
+
+function refuse(message: AIMessage, content: string): ToolMessage[] {
+  return callsOf(message).map(
+    ({ id, name }) => new ToolMessage({ content, tool_call_id: id, name, status: "error" }),
+  );
+}
+
+/*
+ * What can follow a response that has no calls to dispatch.
+ */
+
+/** The run ends for now, and another node or run goes on. */
+export function wait(): Dispatched {
+  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
+}
+
+/**
+ * The messages are written before the model is asked, so that they stay if it fails.
+ *
+ * @param values Further updates of own keys, in order.
+ */
+export function goOn({ values = [], ...update }: AgentUpdate & Pick<TakenMessages, "values">): Dispatched {
+  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false, combined: values };
+}
+
+export function endWith(
+  messages: readonly BaseMessage[],
+  turn?: Turn,
+  structuredResponse?: unknown,
+): Dispatched {
+  const update = {
+    messages: [...messages],
+    ...(turn !== undefined && { turn }),
+    ...(structuredResponse !== undefined && { structuredResponse }),
+  };
+  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
+}
+
+/**
+ * Adds what a model request has used to the counters of its turn and its thread. Clients are warned when most of a
+ * budget is used.
+ *
+ * @param before The counters before the request.
+ * @param tokens The tokens of the request and its response.
+ */
+export function charge(
+  dispatched: Dispatched,
+  before: Spending,
+  tokens: number,
+  limits: LoopLimits,
+  config: LangGraphRunnableConfig,
+): Dispatched {
+  const { command } = dispatched;
+  const update = ownUpdate(command);
+  const turn: Turn = update.turn ?? before.turn;
+  const used: ThreadUsage = { tokens, toolCalls: turn.toolCalls - before.turn.toolCalls };
+  const charged: Turn = { ...turn, ...(tokens > 0 && { tokens: (turn.tokens ?? 0) + tokens }) };
+  const near = nearBudgets({ turn: charged, thread: addUsage(before.thread, used) }, limits);
+  for (const budget of near) emitEvent(config, { type: "limit-near", ...budget });
+  const warned = [...(turn.near ?? []), ...near.map(({ limit }) => limit)];
+  return {
+    ...dispatched,
+    command: new Command({
+      update: {
+        ...update,
+        turn: { ...charged, ...(warned.length > 0 && { near: warned }) },
+        ...(isUsed(used) && { threadUsage: used }),
+      },
+      goto: command.goto ?? [],
+    }),
+  };
+}
+
+/** The model node writes objects only. */
+function ownUpdate({ update = {} }: ModelCommand) {
+  return Array.isArray(update) ? {} : update;
+}
+
+/**
+ * The write of the model node with what chat middleware has written. The turn goes on, even if a middleware wrote a
+ * message of the user: else each such message would begin a turn with new limits. A message of the inbox begins one.
+ *
+ * @param reducedKeys The keys that combine the values that are written to them.
+ */
+export function mergeUpdates(
+  dispatched: Dispatched,
+  updates: ChatContext["updates"],
+  history: readonly BaseMessage[],
+  reducedKeys: ReadonlySet<string>,
+): Dispatched {
+  if (updates.length === 0) return dispatched;
+  const { update, goto } = dispatched.command;
+  const own = update as AgentUpdate | undefined;
+  const written = (own?.messages ?? []) as BaseMessage[];
+  const messagesOf = (isAfter: boolean) =>
+    updates.flatMap((given) => (given.isAfter === isAfter ? given.messages : []));
+  const messages = [...messagesOf(false), ...written, ...messagesOf(true)];
+  const startedBy = reduceMessages(history, messages).messages.findLast(isUserMessage)?.id;
+  const goesOn = own?.turn !== undefined && !written.some(isUserMessage);
+  const merged = {
+    ...Object.assign({}, ...updates.map(({ fields }) => fieldsIn(fields, (key) => !reducedKeys.has(key)))),
+    ...own,
+    messages,
+    ...(goesOn && { turn: { ...own.turn, startedBy } }),
+  };
+  const combined = updates.map(({ fields }) => fieldsIn(fields, (key) => reducedKeys.has(key)));
+  return {
+    ...dispatched,
+    command: new Command({ update: merged, ...(goto !== undefined && { goto }) }),
+    combined: [
+      ...(dispatched.combined ?? []),
+      ...combined.filter((fields) => Object.keys(fields).length > 0),
+    ],
+  };
+}
+
+function fieldsIn(fields: Readonly<Record<string, unknown>>, isWanted: (key: string) => boolean) {
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => isWanted(key)));
+}
+
+/**
+ * Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier message
+ * in the state or in the archive.
+ */
+export async function withFreshId<Message extends BaseMessage>(
+  message: Message,
+  history: readonly BaseMessage[],
+  { store, configurable }: LangGraphRunnableConfig,
+): Promise<Message> {
+  const isTaken = (id: string) => hasMessage(history, id);
+  const threadId: unknown = configurable?.["thread_id"];
+  const mayBeArchived = store !== undefined && typeof threadId === "string" && hasArchivedSummary(history);
+  if (message.id !== undefined && !isTaken(message.id)) {
+    if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
+  }
+  const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
+  return copyMessage<BaseMessage>(message, { id }) as Message;
+}
+
+function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
+  if (surveyOf(history).summaries === 0) return false;
+  return history.some((message) => coverageOf(message)?.kind === "archive");
+}
+
+/** A response with the name of its agent. Other messages, and responses with a name, stay the same. */
+export function withName<Message extends BaseMessage>(message: Message, name: string | undefined): Message {
+  if (name === undefined || !isAIMessage(message) || message.name !== undefined) return message;
+  return copyMessage<BaseMessage>(message, { name }) as Message;
+}

@@ -1,0 +1,433 @@
+/** Asks for a structured response, and checks it. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { InvalidSettingError } from "../../errors.js";
+import { callsOf, indexesById } from "../../history/call.js";
+import { filterToolCalls } from "../../history/cut.js";
+import { endingRun, isResult } from "../../history/result.js";
+import { dialectOf, innermost } from "../../providers/dialect-of.js";
+import { canFormat, formatOptions, type WantedFormat } from "../../providers/models/response-format.js";
+import { isError } from "../../shared/is-error.js";
+import { toJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
+import { emitEvent } from "../../threads/events.js";
+import { takeBack } from "../../threads/langgraph/channels.js";
+import { type ToolTask, toolTasksOf } from "../../threads/read-checkpoints.js";
+import type { Turn } from "../../threads/state.js";
+import { askModel, type ModelAnswer, type ModelRequest } from "../ask-model.js";
+import type { Dispatched } from "../dispatch-calls.js";
+import { noteFailure } from "../run-handle.js";
+import type { RunContext } from "../settings/run-context.js";
+import type { ToolChoice } from "../settings/tools.js";
+import {
+  type CheckedResponse,
+  type Format,
+  type FormatPlan,
+  MultipleStructuredOutputsError,
+  type StructuredOutputError,
+  StructuredOutputParsingError,
+  type ToolStrategyOptions,
+} from "./response-format.js";
+
+export interface AnswerInFormat {
+  readonly answer: ModelAnswer;
+  /** The format of the model that responded. Undefined: a text. */
+  readonly format: ActiveFormat | undefined;
+  /** How often the model was asked. */
+  readonly requests: number;
+}
+
+/**
+ * A wrong text is not stored, because a history of failed attempts helps nobody. Clients have received it, so it is
+ * taken back. The model sees it, with a message that says what is wrong, only in the next request. The last text stays.
+ *
+ * @param plan Undefined for a graph whose responses are texts.
+ * @param mostRequests How often the model is asked at most.
+ */
+export async function askInFormat(
+  plan: FormatPlan | undefined,
+  request: Omit<ModelRequest, "addFormat" | "formatTools">,
+  mostRequests: number,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<AnswerInFormat> {
+  if (plan === undefined) return { answer: await askModel(request, config), format: undefined, requests: 1 };
+  // A chat middleware can offer other tools than those of the graph.
+  let hasTools = request.tools.length > 0;
+  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
+  const updates: ModelAnswer["updates"][number][] = [];
+  let asked: ModelRequest = {
+    ...request,
+    formatTools: formatTools(plan),
+    addFormat: (offer, model) => {
+      hasTools = offer.tools.length > 0;
+      return formatRequest(formatOf(model), model, offer);
+    },
+  };
+  for (let requests = 1; ; requests += 1) {
+    const answer = await askModel(asked, config);
+    updates.push(...answer.updates);
+    const { message, model, position } = answer;
+    const format = formatOf(model);
+    const isLast = message === undefined || requests >= mostRequests || answer.isTerminated;
+    const fault = isLast || callsOf(message).length > 0 ? undefined : await faultOf(message, format);
+    if (message === undefined || fault === undefined)
+      return { answer: { ...answer, updates }, format, requests };
+    emitEvent(config, { type: "structured-response-refused", reason: fault });
+    await takeBack(message, config);
+    const models = { ...asked.models, position };
+    asked = { ...asked, ...withFault(asked, message, instruct(fault, format)), models };
+  }
+}
+
+/** What is wrong with a text; undefined if it is in the format. */
+async function faultOf(message: AIMessage, active: ActiveFormat): Promise<string | undefined> {
+  if (active.kind === "tool") return "The response is a text.";
+  const checked = await checkText(message, active.format);
+  return checked.kind === "right" ? undefined : checked.errors.join("\n");
+}
+
+function instruct(fault: string, active: ActiveFormat): string {
+  if (active.kind === "tool") {
+    const names = active.formats.map(({ name }) => `\`${name}\``).join(" or ");
+    return `${fault} Do not respond with a text. Call ${names} with your response as its arguments.`;
+  }
+  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.format.jsonSchema)}`;
+}
+
+/**
+ * The message that says what is wrong looks like a new turn, and calls of earlier turns can be left out. So they are left
+ * out here, before it is added.
+ */
+function withFault(
+  { history, input }: ModelRequest,
+  message: AIMessage,
+  text: string,
+): Pick<ModelRequest, "history" | "input"> {
+  const { maxToolCallsFromHistory: most, ...rest } = input;
+  const shown: readonly BaseMessage[] = most === undefined ? history : filterToolCalls(history, most);
+  return { history: [...shown, message, new HumanMessage(text)], input: rest };
+}
+
+/*
+ * What a response format adds to a model request: tools, a tool choice, and options of the client.
+ */
+
+/** The format of one request. */
+type ActiveFormat =
+  /** The model responds with a call of one of the formats. */
+  | { readonly kind: "tool"; readonly formats: readonly Format[]; readonly options: ToolStrategyOptions }
+  /** The model responds with a text in JSON. */
+  | { readonly kind: "provider"; readonly format: Format; readonly strict: boolean | undefined };
+
+/** @param hasTools Whether the request has tools besides those of the format. */
+function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean): ActiveFormat {
+  const { strategy, formats, strict, options } = plan;
+  const [format] = formats;
+  if (format === undefined || strategy === "tool") return { kind: "tool", formats, options };
+  const isProvider = strategy === "provider" || canFormat(model, { ...format, strict }, hasTools);
+  return isProvider ? { kind: "provider", format, strict } : { kind: "tool", formats, options };
+}
+
+/** The tools that a format can offer to a model, as definitions in OpenAI's form. */
+export function formatTools({ strategy, formats }: FormatPlan): BindToolsInput[] {
+  return strategy === "provider" ? [] : formats.map(toolOf);
+}
+
+function toolOf({ name, description, jsonSchema }: Format): BindToolsInput {
+  const text = description ?? "Tool for extracting structured output from the model's response.";
+  return { type: "function", function: { name, description: text, parameters: jsonSchema } };
+}
+
+/** The tools that a model is offered, and whether it may call them. */
+export interface Offer {
+  readonly tools: readonly BindToolsInput[];
+  readonly toolChoice: ToolChoice;
+}
+
+export interface FormatRequest extends Offer {
+  /** Contract: the options of the client that asks for the format. */
+  readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
+}
+
+/** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
+function formatRequest(active: ActiveFormat, model: BaseChatModel, offer: Offer): FormatRequest {
+  if (active.kind === "tool") {
+    const { formats } = active;
+    return {
+      tools: [...offer.tools, ...formats.map(toolOf)],
+      toolChoice: choiceFor(formats, model, offer),
+    };
+  }
+  const wanted: WantedFormat = { ...active.format, strict: active.strict };
+  return { ...offer, clientOptions: (asked) => formatOptions(asked, wanted) };
+}
+
+/**
+ * The model must call a tool in each response, because the last one is a call too. A model that cannot be made to is
+ * asked again if it responds with a text.
+ */
+function choiceFor(
+  formats: readonly Format[],
+  model: BaseChatModel,
+  { tools, toolChoice }: Offer,
+): ToolChoice {
+  const isOff = toolChoice === "none";
+  const force = forceOf(model);
+  const [only, ...others] = formats;
+  const isOnly = others.length === 0 && (isOff || tools.length === 0);
+  if (isOnly && only !== undefined && force !== "nothing")
+    return { mode: "required", requiredFunctionName: only.name };
+  if (!isOff && toolChoice !== "auto") return toolChoice;
+  return force === "any" ? "required" : "auto";
+}
+
+/** What the provider lets a request force: any call, a call of a named tool, or nothing. Models that think refuse both. */
+function forceOf(model: BaseChatModel): "any" | "named" | "nothing" {
+  const client = innermost(model);
+  switch (dialectOf(model)) {
+    case "anthropic": {
+      const thinking: unknown = Reflect.get(client, "thinking");
+      return isRecord(thinking) && thinking["type"] !== "disabled" ? "nothing" : "any";
+    }
+    // DashScope does not know "required".
+    case "dashscope":
+    case "dashscope-native":
+      return Reflect.get(client, "enableThinking") === true ? "nothing" : "named";
+    case "deepseek":
+      return /reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any";
+    default:
+      return "any";
+  }
+}
+
+/*
+ * What a response of the model says in the format: a structured response, or what is wrong with it.
+ */
+
+/** The calls of a response, divided by what they are for. */
+interface FormatCalls {
+  /** Calls of the format's tools. */
+  readonly structured: readonly ToolTask[];
+  readonly others: readonly ToolTask[];
+}
+
+function divideCalls(message: AIMessage, formats: readonly Format[]): FormatCalls {
+  const names = new Set(formats.map(({ name }) => name));
+  const tasks = toolTasksOf(message);
+  return {
+    structured: tasks.filter(({ call }) => names.has(call.name)),
+    others: tasks.filter(({ call }) => !names.has(call.name)),
+  };
+}
+
+type CheckedCalls =
+  | { readonly kind: "right"; readonly value: unknown }
+  | {
+      readonly kind: "wrong";
+      readonly error: StructuredOutputParsingError | MultipleStructuredOutputsError;
+    };
+
+/** Checks the structured calls of one response. Only one is allowed. */
+async function checkCalls(
+  structured: readonly ToolTask[],
+  formats: readonly Format[],
+): Promise<CheckedCalls> {
+  const [task, ...others] = structured;
+  if (task === undefined || others.length > 0)
+    return {
+      kind: "wrong",
+      error: new MultipleStructuredOutputsError(structured.map(({ call }) => call.name)),
+    };
+  const { call, args, parseError } = task;
+  const format = formats.find(({ name }) => name === call.name);
+  const isSound = args !== undefined && format !== undefined && call.id !== "";
+  const checked: CheckedResponse = isSound
+    ? await format.check(args)
+    : {
+        kind: "wrong",
+        errors: [call.id === "" ? "the call has no id" : (parseError ?? "it is not valid JSON")],
+      };
+  if (checked.kind === "right") return checked;
+  return { kind: "wrong", error: new StructuredOutputParsingError(call.name, checked.errors) };
+}
+
+/** Checks a text in JSON. Some models put it into a Markdown block. */
+async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
+  const text = message.text.trim();
+  const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];
+  try {
+    return format.check(JSON.parse(block ?? text));
+  } catch (error) {
+    return { kind: "wrong", errors: [`the text is not valid JSON: ${isError(error) ? error.message : "?"}`] };
+  }
+}
+
+/*
+ * Decides what follows a response of the model in a graph with a response format.
+ */
+
+interface ResponseState {
+  readonly turn: Turn;
+  /** Why the tools of the graph must not be called; undefined if they may. */
+  readonly off: string | undefined;
+  /** Whether the model is not asked again, whatever it responds. */
+  readonly isFinal: boolean;
+  /** Whether a middleware ended the run. */
+  readonly isTerminated: boolean;
+}
+
+type Settled =
+  /** The node ends with this. */
+  | { readonly kind: "done"; readonly dispatched: Dispatched }
+  /** The response is handled like one without a format. These calls have their results already, by index. */
+  | { readonly kind: "go-on"; readonly answered: ReadonlyMap<number, ToolMessage> };
+
+const GO_ON: Settled = { kind: "go-on", answered: new Map() };
+
+/** Every call of a format's tool has a result, right or wrong. */
+export async function settleResponse(
+  active: ActiveFormat,
+  message: AIMessage,
+  state: ResponseState,
+  config: LangGraphRunnableConfig,
+): Promise<Settled> {
+  if (active.kind === "provider") return settleText(active, message, state, config);
+  const { structured, others } = divideCalls(message, active.formats);
+  if (structured.length === 0) return endsHere(message, state) ? missing(state, config) : GO_ON;
+  // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
+  const { off, isTerminated } = state;
+  if (structured.length === 1 && others.length > 0 && off === undefined && !isTerminated)
+    return { kind: "go-on", answered: answers(structured, () => TOO_EARLY) };
+  const checked = await checkCalls(structured, active.formats);
+  if (checked.kind === "right") {
+    const { value } = checked;
+    const text = active.options.toolMessageContent ?? `Returning structured response: ${toJson(value)}`;
+    const results = [
+      ...structured.map((task) => endingRun(resultFor(task, text, "success"))),
+      ...others.map((task) => resultFor(task, TOOLS_OFF, "error")),
+    ];
+    return end(message, results, state.turn, value);
+  }
+  emitEvent(config, { type: "structured-response-refused", reason: checked.error.message });
+  // The calls are removed from the response, because nothing follows that could mend them.
+  if (state.isFinal || state.isTerminated) return missing(state, config);
+  const reply = await replyTo(checked.error, active.options);
+  if (reply.kind === "fail") {
+    const text = checked.error.message;
+    const results = [...structured, ...others].map((task) => endingRun(resultFor(task, text, "error")));
+    if (!noteFailure(reply.error, config)) throw reply.error;
+    const { dispatched } = end(message, results, state.turn);
+    return { kind: "done", dispatched: { ...dispatched, isEnd: false } };
+  }
+  const answered = answers(structured, () => reply.text);
+  if (others.length > 0 && off === undefined) return { kind: "go-on", answered };
+  const results = [...answered.values(), ...others.map((task) => resultFor(task, TOOLS_OFF, "error"))];
+  const update = { messages: [message, ...inCallOrder(results, message)], turn: state.turn };
+  const command = new Command({ update, goto: "model" as const });
+  return { kind: "done", dispatched: { command, refused: results.length, isEnd: false } };
+}
+
+const TOO_EARLY =
+  "Error: the structured response was not taken, because other tools were called with it. Respond again, with this call alone, after their results.";
+const TOOLS_OFF = "Error: not run, because only a structured response is allowed here.";
+
+/** Of a format that the provider keeps, a text is the response. */
+async function settleText(
+  { format }: Extract<ActiveFormat, { kind: "provider" }>,
+  message: AIMessage,
+  state: ResponseState,
+  config: LangGraphRunnableConfig,
+): Promise<Settled> {
+  if (!endsHere(message, state)) return GO_ON;
+  const checked = callsOf(message).length > 0 ? undefined : await checkText(message, format);
+  if (checked?.kind === "right") return end(message, [], state.turn, checked.value);
+  if (checked !== undefined)
+    emitEvent(config, { type: "structured-response-refused", reason: checked.errors.join("\n") });
+  return missing(state, config);
+}
+
+/** Whether no tool of the graph is called for this response. */
+function endsHere(message: AIMessage, { off, isTerminated }: ResponseState): boolean {
+  return callsOf(message).length === 0 || off !== undefined || isTerminated;
+}
+
+/** The turn ends without a structured response. */
+function missing({ isFinal, isTerminated }: ResponseState, config: LangGraphRunnableConfig): Settled {
+  const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
+  emitEvent(config, { type: "structured-response-missing", reason });
+  return GO_ON;
+}
+
+/** Called when a tool or a middleware has ended the run. */
+export function tellIfMissing(
+  plan: FormatPlan | undefined,
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): void {
+  const last = history.at(-1);
+  const isStructured =
+    last !== undefined &&
+    isResult(last) &&
+    last.status === "success" &&
+    plan?.formats.some(({ name }) => name === last.name);
+  if (plan === undefined || isStructured) return;
+  emitEvent(config, { type: "structured-response-missing", reason: "ended" });
+}
+
+function end(
+  message: AIMessage,
+  results: readonly ToolMessage[],
+  turn: Turn,
+  structuredResponse?: unknown,
+): Extract<Settled, { kind: "done" }> {
+  const update = {
+    messages: [message, ...inCallOrder(results, message)],
+    turn,
+    ...(structuredResponse !== undefined && { structuredResponse }),
+  };
+  const command = new Command({ update, goto: END });
+  return { kind: "done", dispatched: { command, refused: results.length, isEnd: true } };
+}
+
+type Reply =
+  | { readonly kind: "ask-again"; readonly text: string }
+  | { readonly kind: "fail"; readonly error: unknown };
+
+async function replyTo(
+  error: StructuredOutputError,
+  { handleError = true }: ToolStrategyOptions,
+): Promise<Reply> {
+  if (handleError === false) return { kind: "fail", error };
+  if (handleError === true) return { kind: "ask-again", text: `Error: ${error.message}` };
+  if (typeof handleError === "string") return { kind: "ask-again", text: handleError };
+  try {
+    const text: unknown = await handleError(error);
+    if (typeof text === "string") return { kind: "ask-again", text };
+    const expectation = "a function that returns a text";
+    return {
+      kind: "fail",
+      error: InvalidSettingError.expected("responseFormat.handleError", expectation, text),
+    };
+  } catch (thrown) {
+    return { kind: "fail", error: thrown };
+  }
+}
+
+function answers(
+  tasks: readonly ToolTask[],
+  textFor: (task: ToolTask) => string,
+): ReadonlyMap<number, ToolMessage> {
+  return new Map(tasks.map((task) => [task.index, resultFor(task, textFor(task), "error")]));
+}
+
+function resultFor({ call }: ToolTask, content: string, status: "success" | "error"): ToolMessage {
+  return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status });
+}
+
+function inCallOrder(results: readonly ToolMessage[], message: AIMessage): ToolMessage[] {
+  const indexes = indexesById(callsOf(message));
+  const place = ({ tool_call_id }: ToolMessage) => indexes.get(tool_call_id)?.at(-1) ?? -1;
+  return results.toSorted((left, right) => place(left) - place(right));
+}

@@ -1,0 +1,436 @@
+/** The format of a structured response, as the option names it. */
+
+import { toJsonSchema, Validator } from "@langchain/core/utils/json_schema";
+import { z } from "zod/v4";
+import { InvalidSettingError, TetherError } from "../../errors.js";
+import { storageDemand } from "../../history/storable.js";
+import type { Rule } from "../../shared/check-settings.js";
+import { isError } from "../../shared/is-error.js";
+import { isRecord } from "../../shared/values.js";
+
+/** What is wrong with a structured response. */
+export type StructuredOutputError = StructuredOutputParsingError | MultipleStructuredOutputsError;
+
+/** The options of {@link toolStrategy}. */
+export interface ToolStrategyOptions {
+  /**
+   * What the model reads about a structured response that does not match its schema, or about several of them at once.
+   * `true`: what is wrong. A text: this text. A function: the text that it returns. Then the model is asked again.
+   * `false`: the run fails with the error.
+   *
+   * Contract of the function: it is called once for each such response. If it throws, the run fails with what it threw.
+   *
+   * @default true
+   */
+  readonly handleError?:
+    | boolean
+    | string
+    | ((error: StructuredOutputError) => string | Promise<string>)
+    | undefined;
+  /** The result of the call with the structured response. @default "Returning structured response: " and its JSON */
+  readonly toolMessageContent?: string | undefined;
+}
+
+/** A response format for {@link createAgentGraph}. {@link toolStrategy} makes it. */
+export interface ToolStrategy<Response = unknown> {
+  readonly kind: "tool-strategy";
+  readonly schemas: readonly ResponseSchema[];
+  readonly options: ToolStrategyOptions;
+  /** Only a type. There is no such value. */
+  readonly _schemaType?: Response;
+}
+
+/** A response format for {@link createAgentGraph}. {@link providerStrategy} makes it. */
+export interface ProviderStrategy<Response = unknown> {
+  readonly kind: "provider-strategy";
+  readonly schema: ResponseSchema;
+  readonly strict: boolean | undefined;
+  /** Only a type. There is no such value. */
+  readonly _schemaType?: Response;
+}
+
+/** LangChain's `toolStrategy(…)`, of any copy of `langchain`. */
+type LangChainToolStrategy = readonly {
+  readonly tool: { readonly type: "function" };
+  readonly schema: object;
+}[];
+/** LangChain's `providerStrategy(…)`, of any copy of `langchain`. */
+interface LangChainProviderStrategy {
+  readonly schema: object;
+  readonly strict: boolean;
+  parse(response: never): unknown;
+}
+
+/** The format of a run's final response: a schema, several schemas, or a strategy. */
+export type ResponseFormat =
+  | ResponseSchema
+  | readonly ResponseSchema[]
+  | ToolStrategy
+  | ProviderStrategy
+  | LangChainToolStrategy
+  | LangChainProviderStrategy;
+
+/** The type of the structured response in a format. */
+export type ResponseIn<Format> = Format extends { readonly "~standard": { readonly types?: infer Types } }
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : "_schemaType" extends keyof Format
+    ? NonNullable<Format["_schemaType"]>
+    : Format extends readonly (infer Schema)[]
+      ? ResponseIn<Schema>
+      : Record<string, unknown>;
+
+/**
+ * A response format in which the model responds with a tool call: each schema is offered as a tool that is never run.
+ * It works with every model that can call tools.
+ *
+ * @param schema The schema of the response, or a list of schemas of which the model chooses one. It describes an
+ * object. Its `title` is the name of the tool.
+ * @param options What the model reads about a wrong response, and the result of a right one.
+ * @example
+ * ```ts
+ * import { createAgentGraph, toolStrategy } from "langgraph-tether";
+ * import { z } from "zod";
+ *
+ * const City = z.object({ name: z.string(), country: z.string() }).meta({ title: "City" });
+ * const agent = createAgentGraph({ model: "offline:", responseFormat: toolStrategy(City) });
+ * const { structuredResponse } = await agent.invoke({
+ *   messages: 'call City {"name": "Oslo", "country": "Norway"}',
+ * });
+ * console.log(structuredResponse?.country); // Norway
+ * ```
+ */
+export function toolStrategy<const Schema extends ResponseSchema | readonly ResponseSchema[]>(
+  schema: Schema,
+  options: ToolStrategyOptions = {},
+): ToolStrategy<ResponseIn<Schema>> {
+  return { kind: "tool-strategy", schemas: [schema].flat() as ResponseSchema[], options };
+}
+
+/**
+ * A response format in which the provider itself makes the response match the schema. Not every model can do this, and
+ * some cannot while they have tools.
+ *
+ * @param given The schema of the response, which describes an object. Or that schema and `strict`: whether the provider
+ * must keep every detail of it. By default it must if the schema requires all of its fields.
+ * @example
+ * ```ts
+ * import { createAgentGraph, providerStrategy } from "langgraph-tether";
+ * import { z } from "zod";
+ *
+ * const City = z.object({ name: z.string(), country: z.string() });
+ * // "offline:" is a small model for trials, and cannot do this; a real one is "openai:gpt-4o-mini".
+ * const agent = createAgentGraph({ model: "offline:", responseFormat: providerStrategy(City) });
+ * const { structuredResponse } = await agent.invoke({ messages: "What is the capital of Norway?" });
+ * console.log(structuredResponse); // undefined
+ * ```
+ */
+export function providerStrategy<const Schema extends ResponseSchema>(
+  given: Schema | { readonly schema: Schema; readonly strict?: boolean | undefined },
+): ProviderStrategy<ResponseIn<Schema>> {
+  return isWithStrict(given)
+    ? { kind: "provider-strategy", schema: given.schema, strict: given.strict }
+    : { kind: "provider-strategy", schema: given, strict: undefined };
+}
+
+/** A JSON schema has a `type`, and a Standard Schema has its own mark. */
+function isWithStrict<Schema extends ResponseSchema>(
+  given: Schema | { readonly schema: Schema; readonly strict?: boolean | undefined },
+): given is { readonly schema: Schema; readonly strict?: boolean | undefined } {
+  return (
+    typeof given === "object" &&
+    "schema" in given &&
+    typeof given.schema === "object" &&
+    !("type" in given) &&
+    !("~standard" in given)
+  );
+}
+
+/** A checked response format. */
+export interface FormatPlan {
+  /** `"either"`: the provider's own way for a model that has it, else tool calls. */
+  readonly strategy: "tool" | "provider" | "either";
+  /** At least one. */
+  readonly formats: readonly Format[];
+  /** Whether the provider must keep every detail of the schema. Undefined: if the schema allows it. */
+  readonly strict: boolean | undefined;
+  readonly options: ToolStrategyOptions;
+}
+
+export const responseFormatRule = {
+  schema: z.custom<ResponseFormat>((value) => typeof value === "object" || typeof value === "function"),
+  expects: "a zod schema, a JSON schema, toolStrategy(…) or providerStrategy(…)",
+} satisfies Rule;
+
+/** @throws InvalidSettingError for a value that is not a response format, or a schema that no model could be given. */
+export function readResponseFormat(given: ResponseFormat | undefined): FormatPlan | undefined {
+  if (given === undefined || given === null) return undefined;
+  const plan = { strict: undefined, options: {} };
+  if (Array.isArray(given)) {
+    const [first, ...others]: unknown[] = given;
+    if (first === undefined) throw refused("a list of at least one schema");
+    if (isProviderStrategy(first) && others.length === 0) return readResponseFormat(first as ResponseFormat);
+    if (given.every(isLangChainTool))
+      return {
+        ...plan,
+        strategy: "tool",
+        formats: readAll(given.map(({ tool }) => tool.function)),
+        options: readOptions(given[0]?.options),
+      };
+    return { ...plan, strategy: "tool", formats: readAll(given) };
+  }
+  if (isToolStrategy(given))
+    return {
+      ...plan,
+      strategy: "tool",
+      formats: readAll(given.schemas),
+      options: readOptions(given.options),
+    };
+  if (isLangChainTool(given)) return readResponseFormat([given] as unknown as ResponseFormat);
+  if (isProviderStrategy(given)) {
+    const { schema, strict } = given;
+    return {
+      ...plan,
+      strategy: "provider",
+      formats: readAll([schema]),
+      strict: typeof strict === "boolean" ? strict : undefined,
+    };
+  }
+  return { ...plan, strategy: "either", formats: readAll([given]) };
+}
+
+function isToolStrategy(
+  value: object,
+): value is { readonly schemas: readonly unknown[]; readonly options: unknown } {
+  return Reflect.get(value, "kind") === "tool-strategy" && Array.isArray(Reflect.get(value, "schemas"));
+}
+
+/** One entry of the list that LangChain's `toolStrategy` returns. */
+function isLangChainTool(
+  value: unknown,
+): value is { readonly tool: { readonly function: unknown }; readonly options?: unknown } {
+  return (
+    isRecord(value) &&
+    isRecord(value["tool"]) &&
+    isRecord(value["tool"]["function"]) &&
+    isRecord(value["schema"])
+  );
+}
+
+/** Ours, or LangChain's. */
+function isProviderStrategy(value: unknown): value is { readonly schema: unknown; readonly strict: unknown } {
+  if (!isRecord(value)) return false;
+  if (value["kind"] === "provider-strategy") return true;
+  return (
+    isRecord(value["schema"]) && typeof value["strict"] === "boolean" && typeof value["parse"] === "function"
+  );
+}
+
+function readAll(schemas: readonly unknown[]): Format[] {
+  if (schemas.length === 0) throw refused("a list of at least one schema");
+  const formats = schemas.map((schema, index) => {
+    const name = schemas.length === 1 ? "extract" : `extract_${index + 1}`;
+    const format = readSchema(schema, name);
+    if (typeof format === "string") throw refused(format, schema);
+    return format;
+  });
+  return formats;
+}
+
+function readOptions(given: unknown): ToolStrategyOptions {
+  if (given === undefined) return {};
+  if (!isRecord(given)) throw refusedOption("options", "an object", given);
+  const { handleError, toolMessageContent } = given;
+  if (handleError !== undefined && !["boolean", "string", "function"].includes(typeof handleError))
+    throw refusedOption("handleError", "true, false, a text or a function", handleError);
+  if (toolMessageContent !== undefined && typeof toolMessageContent !== "string")
+    throw refusedOption("toolMessageContent", "a text", toolMessageContent);
+  return given as ToolStrategyOptions;
+}
+
+function refused(expectation: string, value?: unknown): InvalidSettingError {
+  return InvalidSettingError.expected("responseFormat", expectation, value);
+}
+
+function refusedOption(name: string, expectation: string, value: unknown): InvalidSettingError {
+  return InvalidSettingError.expected(`responseFormat.${name}`, expectation, value);
+}
+
+/*
+ * A schema of a structured response: its JSON schema, its name, and the check of a value.
+ */
+
+/** A schema with the interface of Standard Schema, such as one of zod or valibot. */
+interface StandardSchema {
+  readonly "~standard": {
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly output: unknown } | undefined;
+  };
+}
+
+/** A JSON schema, or a function definition `{ name, parameters }` in OpenAI's form. */
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** The schema of a structured response: zod, another Standard Schema that can be written as JSON schema, or JSON schema. */
+export type ResponseSchema = StandardSchema | JsonSchema;
+
+export type CheckedResponse =
+  | { readonly kind: "right"; readonly value: unknown }
+  /** Each error is a text that names the field. */
+  | { readonly kind: "wrong"; readonly errors: readonly string[] };
+
+export interface Format {
+  /** A name that every provider accepts as the name of a tool. */
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly jsonSchema: Readonly<Record<string, unknown>>;
+  /** Contract: never rejects. A zod schema completes and transforms the value. */
+  readonly check: (value: unknown) => Promise<CheckedResponse>;
+}
+
+/**
+ * Reads a schema.
+ *
+ * @param fallbackName The name of a format whose schema has no title.
+ * @returns A text instead of a format says what the schema has to be.
+ */
+function readSchema(schema: unknown, fallbackName: string): Format | string {
+  if (!isObject(schema)) return "a schema";
+  const definition = readDefinition(schema);
+  const json = jsonSchemaOf(definition?.parameters ?? schema);
+  if (typeof json === "string") return json;
+  if (json["type"] !== "object") return "a schema of an object";
+  const { title, description } = json;
+  const name = legalName(definition?.name ?? title) ?? fallbackName;
+  const text = definition?.description ?? description;
+  return {
+    name,
+    description: typeof text === "string" ? text : undefined,
+    jsonSchema: json,
+    check: async (value) => storable(await checkerOf(schema, json)(value)),
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return (
+    (typeof value === "object" && value !== null && !Array.isArray(value)) || typeof value === "function"
+  );
+}
+
+/** The form `{ name, description, parameters }`, which LangChain takes too. */
+function readDefinition(schema: object) {
+  const name: unknown = Reflect.get(schema, "name");
+  const parameters: unknown = Reflect.get(schema, "parameters");
+  const isDefinition = typeof name === "string" && isRecord(parameters) && !isStandardSchema(schema);
+  return isDefinition ? { name, parameters, description: Reflect.get(schema, "description") } : undefined;
+}
+
+function jsonSchemaOf(schema: object): Record<string, unknown> | string {
+  try {
+    const json: unknown = toJsonSchema(schema);
+    return isRecord(json) ? json : "a schema";
+  } catch (error) {
+    return `a schema that can be written as JSON schema (${isError(error) ? error.message : String(error)})`;
+  }
+}
+
+type Checker = (value: unknown) => Promise<CheckedResponse>;
+
+function checkerOf(schema: object, json: Record<string, unknown>): Checker {
+  return isStandardSchema(schema)
+    ? (value) => validate(schema, value)
+    : async (value) => validateJson(json, value);
+}
+
+function isStandardSchema(schema: object): schema is StandardSchema {
+  const standard: unknown = Reflect.get(schema, "~standard");
+  return isRecord(standard) && typeof standard["validate"] === "function";
+}
+
+async function validate(schema: StandardSchema, value: unknown): Promise<CheckedResponse> {
+  try {
+    const result: unknown = await schema["~standard"].validate(value);
+    const issues: unknown = isRecord(result) ? result["issues"] : undefined;
+    if (Array.isArray(issues)) return wrong(issues.map(describeIssue));
+    return { kind: "right", value: isRecord(result) ? result["value"] : undefined };
+  } catch (error) {
+    // A transform or refinement of the schema threw.
+    return wrong([isError(error) ? error.message : String(error)]);
+  }
+}
+
+function describeIssue(issue: unknown): string {
+  const { message, path } = isRecord(issue) ? issue : {};
+  const keys = Array.isArray(path) ? path.map((part) => String(isRecord(part) ? part["key"] : part)) : [];
+  return keys.length === 0 ? String(message) : `${keys.join(".")}: ${String(message)}`;
+}
+
+/** Keywords that only say that a part of the value is wrong. Another error says what is wrong with it. */
+const OUTER_KEYWORDS: ReadonlySet<string> = new Set(["properties", "items", "allOf", "$ref"]);
+
+function validateJson(json: Record<string, unknown>, value: unknown): CheckedResponse {
+  const { valid, errors } = new Validator(json, "2020-12", false).validate(value);
+  if (valid) return { kind: "right", value };
+  const inner = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
+  return wrong(
+    (inner.length > 0 ? inner : errors).map(({ instanceLocation, error }) => {
+      const field = instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
+      return field === "" ? error : `${field}: ${error}`;
+    }),
+  );
+}
+
+function wrong(errors: readonly string[]): CheckedResponse {
+  return { kind: "wrong", errors };
+}
+
+function storable(checked: CheckedResponse): CheckedResponse {
+  const demand = checked.kind === "right" ? storageDemand(checked.value) : undefined;
+  return demand === undefined ? checked : wrong([`it must be ${demand}`]);
+}
+
+/** Undefined if nothing of the name can be kept. */
+function legalName(given: unknown): string | undefined {
+  if (typeof given !== "string") return undefined;
+  const name = given
+    .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")
+    .replace(/^[^a-zA-Z]+/, "")
+    .slice(0, 64);
+  return name === "" ? undefined : name;
+}
+
+/*
+ * What is wrong with a structured response. LangChain's errors of these names have the same fields and messages.
+ */
+
+/** A structured response that does not match its schema. */
+export class StructuredOutputParsingError extends TetherError {
+  override readonly name = "StructuredOutputParsingError";
+  /** The name of the format. */
+  readonly toolName: string;
+  /** What is wrong. Each entry names the field. */
+  readonly errors: readonly string[];
+
+  constructor(toolName: string, errors: readonly string[]) {
+    const list = errors.map((error) => `\n  - ${error}`).join("");
+    super("RESPONSE_NOT_IN_FORMAT", `Failed to parse structured output for tool '${toolName}':${list}.`);
+    this.toolName = toolName;
+    this.errors = errors;
+  }
+}
+
+/** Several structured responses in one response of the model. */
+export class MultipleStructuredOutputsError extends TetherError {
+  override readonly name = "MultipleStructuredOutputsError";
+  /** The names of the formats, one for each call. */
+  readonly toolNames: readonly string[];
+
+  constructor(toolNames: readonly string[]) {
+    super(
+      "RESPONSE_NOT_IN_FORMAT",
+      `The model has called multiple tools: ${toolNames.join(", ")} to return a structured output. This is not supported. Please provide a single structured output.`,
+    );
+    this.toolNames = toolNames;
+  }
+}

@@ -1,0 +1,244 @@
+/** The drawing of the graph: its nodes and routes. */
+
+import { END, isCommand, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
+import { z } from "zod/v4";
+import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { normalizeHistory } from "../history/reducer/normalize-history.js";
+import { interruptsOf } from "../shared/is-error.js";
+import { isRecord } from "../shared/values.js";
+import { emitEvent } from "../threads/events.js";
+import {
+  withHistoryChannel,
+  withQuietChannels,
+  withValueUntilNextStep,
+} from "../threads/langgraph/channels.js";
+import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
+import { mayHaveLeftovers } from "../threads/leftovers.js";
+import type { OwnState } from "../threads/own-state.js";
+import { readState } from "../threads/read-checkpoints.js";
+import { type AgentState, agentStateSchema, publicStateWith, turnOf } from "../threads/state.js";
+import { shouldSummarize } from "../threads/summary.js";
+import type { CallPolicy } from "./approval-rules.js";
+import { type ApproveNodeOptions, createApproveNode } from "./approve.js";
+import { isThreadUsedUp, STEPS_OF_A_SUMMARY, stepsAfter } from "./budgets.js";
+import type { FormatPlan } from "./format/response-format.js";
+import type { GivenMessages } from "./middleware/run.js";
+import { createModelNode, type ModelNodeOptions } from "./model.js";
+import { createPatchNode } from "./patch.js";
+import { ownStateOf, positionIn, runInputsOf, runRecordOf } from "./run-handle.js";
+import type { OwnContext, RunContext } from "./settings/run-context.js";
+import { type LoopLimits, resolveLimits } from "./settings/table.js";
+import { createSummarizeNode, type SummarizeNodeOptions, type SummaryPolicyOf } from "./summarize.js";
+import { createToolsNode, type ToolsNodeOptions } from "./tools.js";
+
+/** What a user adds to the state and to the context. */
+interface OwnKeys {
+  readonly ownState: OwnState;
+  readonly ownContext: OwnContext;
+}
+
+/** How checkpoints store the messages. */
+interface StoredAs {
+  readonly messagesChannel: "full" | "delta";
+}
+
+/**
+ *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
+ *                                        ├─► approve ─► tools
+ *                                        └─► summarize ─► model
+ *
+ * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of
+ * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
+ * the gate in the model node sees all results.
+ */
+export function buildStateGraph(
+  options: ModelNodeOptions &
+    ApproveNodeOptions &
+    ToolsNodeOptions &
+    SummarizeNodeOptions &
+    OwnKeys &
+    StoredAs,
+) {
+  const { ownState } = options;
+  const graph = graphWith(options);
+  // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
+  Object.assign(graph.channels, ownState.channels);
+  const drawn = graph
+    .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
+    .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
+    .addNode("model", step(createModelNode(options)), {
+      input: agentStateSchema,
+      // Inline, because in a variable their type would be `string`, and so would the names of all nodes.
+      ends: ["model", "summarize", "approve", "tools", END],
+    })
+    .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
+    .addNode("tools", step(createToolsNode(options)))
+    .addConditionalEdges(START, route(firstRoute(createStartRoute(options))), [
+      "patch",
+      "summarize",
+      "model",
+      END,
+    ])
+    .addConditionalEdges("patch", route(createPatchedRoute(options)), ["summarize", "model", END])
+    .addEdge("summarize", "model")
+    .addEdge("tools", "model");
+  const quiet = withQuietChannels(drawn);
+  return options.messagesChannel === "delta" ? withHistoryChannel(quiet) : quiet;
+}
+
+/** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
+function graphWith({
+  ownState,
+  ownContext,
+  formatPlan: plan,
+}: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
+  const keys = publicStateWith(ownState);
+  const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
+  const graph = new StateGraph({ state, context: ownContext.graphSchema });
+  return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
+}
+
+type StateSchema = ReturnType<typeof publicStateWith>;
+
+/** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
+const schemasWithResponse = new WeakMap<StateSchema, Map<string, StateSchema>>();
+
+/** The server shows the JSON schema of the state. Of several schemas the response has one. */
+function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): StateSchema {
+  const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
+  const shape = { ...(others.length === 0 ? only : { anyOf: [only, ...others] }) };
+  const schemas = schemasWithResponse.get(keys) ?? new Map<string, StateSchema>();
+  schemasWithResponse.set(keys, schemas);
+  const name = JSON.stringify(shape);
+  const schema = schemas.get(name) ?? keys.extend({ structuredResponse: z.unknown().meta(shape).optional() });
+  schemas.set(name, schema);
+  return schema;
+}
+
+/*
+ * The routes from START and from the patch node. Both see the complete state.
+ */
+
+type Config = LangGraphRunnableConfig<RunContext>;
+
+interface PatchedRouteOptions {
+  readonly summaryPolicy: SummaryPolicyOf;
+  readonly limits: LoopLimits;
+}
+
+interface StartRouteOptions extends PatchedRouteOptions {
+  readonly callPolicy: CallPolicy;
+}
+
+/**
+ * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
+ * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
+ */
+function createStartRoute(options: StartRouteOptions) {
+  const { callPolicy } = options;
+  return async function routeStart(
+    state: AgentState,
+    config: Config,
+  ): Promise<"patch" | "summarize" | "model" | typeof END> {
+    const inputs = runInputsOf(config);
+    const { dangling, pending } = unansweredCalls(state.messages);
+    if (dangling.length > 0 || (inputs && mayHaveLeftovers(inputs.checkpoints))) return "patch";
+    if (inputs?.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
+    if (inputs?.endsAfterInput) return END;
+    if (pending.length > 0) return pending.every(callPolicy.isHandedOver) ? END : "patch";
+    return leadToModel(state, config, options, 0);
+  };
+}
+
+/**
+ * Whether the given messages remove the pending calls. Such calls need no placeholder: a client would keep showing it.
+ */
+function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMessages): boolean {
+  const removed = new Set(messages.flatMap(({ type, id }) => (type === "remove" ? [id] : [])));
+  return pending.every(({ group }) => removed.has(group.head.id));
+}
+
+function createPatchedRoute(options: PatchedRouteOptions) {
+  return async function routePatched(
+    state: AgentState,
+    config: Config,
+  ): Promise<"summarize" | "model" | typeof END> {
+    const inputs = runInputsOf(config);
+    if (inputs?.given !== undefined) return "model";
+    if (inputs?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
+    return leadToModel(state, config, options, 1);
+  };
+}
+
+async function leadToModel(
+  state: AgentState,
+  config: Config,
+  { summaryPolicy, limits }: PatchedRouteOptions,
+  stepsTaken: number,
+): Promise<"summarize" | "model"> {
+  const context = config.context ?? {};
+  if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
+  if (isThreadUsedUp(state, resolveLimits(context, limits))) return "model";
+  const position = positionIn(turnOf(state), context.model);
+  return shouldSummarize(state, await summaryPolicy(context, position)) ? "summarize" : "model";
+}
+
+/*
+ * Wrappers that keep the record of a run, so that nodes and routes need not do it themselves.
+ */
+
+type NodeConfigBase = LangGraphRunnableConfig;
+
+/** Wraps a node: records its superstep, the messages that it writes, and its interrupts. */
+function step<Input, NodeConfig extends NodeConfigBase, Output>(
+  node: (input: Input, config: NodeConfig) => Promise<Output>,
+): (input: Input, config: NodeConfig) => Promise<Output> {
+  return async (input, config) => {
+    const record = runRecordOf(config);
+    emitInputEvents(config);
+    record?.beginStep(stepOf(config), readState(config, ownStateOf(config).keys));
+    try {
+      const output = await node(withSoundMessages(input), config);
+      record?.addWrites(updatesOf(output));
+      return output;
+    } catch (error) {
+      record?.interrupts.push(...interruptsOf(error));
+      throw error;
+    }
+  };
+}
+
+/** Wraps the route from START, where a run can end. The route sees the history with the input in it. */
+function firstRoute<NodeConfig extends NodeConfigBase, Target>(
+  route: (state: AgentState, config: NodeConfig) => Target,
+): (state: AgentState, config: NodeConfig) => Target {
+  return (state, config) => {
+    runRecordOf(config)?.beginRun(state);
+    emitInputEvents(config);
+    return route(withSoundMessages(state), config);
+  };
+}
+
+/**
+ * A run that writes nothing before its first node reads the state as another agent or an older version stored it. The
+ * reducer has not brought it into its form.
+ */
+function withSoundMessages<Input>(input: Input): Input {
+  const stored = isRecord(input) ? input["messages"] : undefined;
+  if (!Array.isArray(stored)) return input;
+  const messages = normalizeHistory(stored, () => {});
+  return messages === stored ? input : { ...input, messages };
+}
+
+/** A run that was resumed has no route, and a run that ends at once has no node. */
+function emitInputEvents(config: NodeConfigBase): void {
+  for (const event of runRecordOf(config)?.inputEvents.splice(0) ?? []) emitEvent(config, event);
+}
+
+/** What a node wrote, in one update or several. */
+function updatesOf(output: unknown): Readonly<Record<string, unknown>>[] {
+  return [output].flat().flatMap((written) => {
+    const update: unknown = isCommand(written) ? written.update : written;
+    return isRecord(update) ? [update] : [];
+  });
+}

@@ -1,0 +1,233 @@
+/** Messages that clients send while a run goes on. */
+
+import { randomUUID } from "node:crypto";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { InvalidMessageError, InvalidSettingError } from "../errors.js";
+import { MARKS } from "../history/marks.js";
+import { copyMessage, toPlain } from "../history/message.js";
+import { unansweredCalls } from "../history/open-calls.js";
+import { endsRun, isResult } from "../history/result.js";
+import { isError } from "../shared/is-error.js";
+import { emitEvent } from "../threads/events.js";
+import { deleteItems, type InboxItem, type InboxStore, putIntoInbox, readInbox } from "../threads/inbox.js";
+import { stepOf } from "../threads/langgraph/wrappable-graph.js";
+import { takeLateResults } from "../threads/late-results.js";
+import type { AgentState, AgentUpdate } from "../threads/state.js";
+import { missingStore } from "../threads/stores.js";
+import { stepsLeft } from "./budgets.js";
+import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./client.js";
+import { runInputsOf, runRecordOf } from "./run-handle.js";
+
+/** A message of a client, as the graph accepts it. */
+interface SteeredMessage {
+  readonly message: BaseMessage;
+  /** Whether it was a system message, and became the user's words. */
+  readonly isRoleChanged: boolean;
+}
+
+interface InboxOptions {
+  /** Whether the inbox is read at all. */
+  readonly steering: boolean;
+  /** Contract: checks a value like a message of a run's input, and throws for one that is refused. */
+  readonly readSteered: (value: unknown) => SteeredMessage;
+}
+
+/** The update of the state that takes messages. */
+export interface TakenMessages {
+  readonly messages: BaseMessage[];
+  readonly steered?: string[];
+  /** Further updates of own keys, in order. */
+  readonly values?: readonly Readonly<Record<string, unknown>>[];
+}
+
+export type TakeMessages = (
+  state: AgentState,
+  config: LangGraphRunnableConfig,
+) => Promise<TakenMessages | undefined>;
+
+/**
+ * Makes the function that takes all messages of the inbox. It returns undefined if there are none, or if the history
+ * cannot take a message now.
+ *
+ * Each message enters the history once, although a process can die at any time:
+ * - Its id is derived from the item, so an item that is read again is recognised in the history.
+ * - The channel `steered` has the ids of taken messages whose items may still be in the store. So a message that was
+ *   removed or archived does not come back.
+ * - An item is deleted when the message is saved: in a checkpoint of this run, or of an earlier one. What is left at the
+ *   end of a run is deleted then.
+ */
+export function createTakeMessages({ steering, readSteered }: InboxOptions): TakeMessages {
+  return async function takeMessages(state, config) {
+    if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
+    const late = await takeLate(state, config);
+    if (late !== undefined) return late;
+    const store: InboxStore | undefined = config.store;
+    const threadId: unknown = config.configurable?.["thread_id"];
+    if (!steering || store === undefined || typeof threadId !== "string") return undefined;
+    if (runInputsOf(config)?.isInTool === true) return undefined;
+    const items = await readSafely(store, threadId, config);
+    if (items.length === 0) return undefined;
+
+    const { isTaken, isSaved } = describeTaken(state, config);
+    const taken = items.filter(isTaken);
+    const messages: BaseMessage[] = [];
+    const refused: InboxItem[] = [];
+    for (const item of items) {
+      if (isTaken(item)) continue;
+      const message = admit(item, readSteered, config);
+      if (message === undefined) refused.push(item);
+      else messages.push(message);
+    }
+    const done = taken.filter(isSaved);
+    const left = new Set(await deleteItems(store, [...done, ...refused]));
+    const kept = taken.filter((item) => left.has(item) || !isSaved(item));
+    const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
+    for (const id of steered) runRecordOf(config)?.steered.add(id);
+    return messages.length === 0 ? undefined : { messages, steered };
+  };
+}
+
+/** The late results of the thread, once for each run. */
+async function takeLate(
+  { messages }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
+  const late = runInputsOf(config)?.late;
+  const record = runRecordOf(config);
+  if (late === undefined || record === undefined || record.late !== undefined) return undefined;
+  record.late = [];
+  try {
+    const found = await takeLateResults(messages, late, config);
+    record.late = found.taken;
+    return found.messages.length === 0 ? undefined : { messages: [...found.messages], values: found.values };
+  } catch (error) {
+    emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
+    return undefined;
+  }
+}
+
+/** The run goes on without the inbox if it cannot be read. */
+async function readSafely(store: InboxStore, threadId: string, config: LangGraphRunnableConfig) {
+  try {
+    return await readInbox(store, threadId);
+  } catch (error) {
+    emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
+    return [];
+  }
+}
+
+function describeTaken({ messages, steered = [] }: AgentState, config: LangGraphRunnableConfig) {
+  const known = new Set(steered);
+  const stored = new Set(messages.map(({ id }) => id));
+  const ofThisRun = new Set(runRecordOf(config)?.steered);
+  const saved: unknown = runInputsOf(config)?.checkpoints.saved?.["steered"];
+  const inCheckpoint = new Set(Array.isArray(saved) ? saved : []);
+  return {
+    isTaken: ({ messageId }: InboxItem) => known.has(messageId) || stored.has(messageId),
+    /** What this run did not write came from a checkpoint. */
+    isSaved: ({ messageId }: InboxItem) =>
+      inCheckpoint.has(messageId) || (known.has(messageId) && !ofThisRun.has(messageId)),
+  };
+}
+
+/** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
+function admit(
+  { key, value, messageId }: InboxItem,
+  readSteered: InboxOptions["readSteered"],
+  config: LangGraphRunnableConfig,
+): BaseMessage | undefined {
+  try {
+    const { message, isRoleChanged } = readSteered(value);
+    const additional_kwargs = { ...message.additional_kwargs, [MARKS.steered]: key };
+    emitEvent(config, { type: "message-steered", messageId, key });
+    if (isRoleChanged) emitEvent(config, { type: "role-changed", messageId });
+    return copyMessage(message, { id: messageId, additional_kwargs });
+  } catch (error) {
+    emitEvent(config, { type: "steering-refused", key, reason: textOf(error) });
+    return undefined;
+  }
+}
+
+function textOf(error: unknown): string {
+  return isError(error) ? error.message : String(error);
+}
+
+/**
+ * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
+ * the run. What ended an earlier run does not count.
+ */
+function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
+  if (unansweredCalls(messages).pending.length > 0) return false;
+  const results = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
+  return !results.some(endsRun) || stepOf(config) === runRecordOf(config)?.firstStep;
+}
+
+/**
+ * The part of an update that notes which recovered messages came from the inbox. Their items may still be there, and
+ * the channel that said so is not recovered.
+ */
+export function noteRecovered(
+  recovered: readonly BaseMessage[],
+  { steered = [] }: AgentState,
+  config: RunnableConfig,
+): Pick<AgentUpdate, "steered"> {
+  const ids = recovered.flatMap(({ id, additional_kwargs }) =>
+    id !== undefined && additional_kwargs[MARKS.steered] !== undefined ? [id] : [],
+  );
+  for (const id of ids) runRecordOf(config)?.steered.add(id);
+  return ids.length === 0 ? {} : { steered: [...steered, ...ids] };
+}
+
+/*
+ * Messages for a run that goes on: how they are read from the thread's inbox, and put into it.
+ */
+
+/**
+ * Makes the reader of steered messages. It checks a message like the input of a run. In addition, only the user and the
+ * system can speak: a result or a response in the middle of a run would not be what the model or a tool said.
+ */
+export function createSteeredReader(rules: MessageRules) {
+  return function readSteered(value: unknown): SteeredMessage {
+    const { message, repair } = readSteeredBy(value, rules);
+    return { message, isRoleChanged: repair !== undefined };
+  };
+}
+
+function readSteeredBy(value: unknown, rules: MessageRules): ClientRead {
+  const read = readClientMessage(value, "message", rules);
+  const { message } = read;
+  if (message.type === "human" || speaksAsSystem(message)) return read;
+  throw new InvalidMessageError("message", value, "a message of the user or a system message");
+}
+
+interface Steering {
+  readonly store: InboxStore | undefined;
+  readonly threadId: string;
+  readonly message: unknown;
+  readonly isOn: boolean;
+  readonly rules: MessageRules;
+}
+
+/** How many messages this process has put. It keeps the order of those of one millisecond. */
+let count = 0;
+
+/**
+ * Puts a message into the inbox of a thread. Returns the key of its item.
+ *
+ * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not the id of a thread.
+ * @throws InvalidMessageError for a value that is not a message of the user or the system.
+ */
+export async function steerThread({ store, threadId, message, isOn, rules }: Steering): Promise<string> {
+  if (!isOn)
+    throw InvalidSettingError.expected("steering", "true, because `steer` needs the thread's inbox", false);
+  if (store === undefined) throw missingStore("`steer` puts messages into it");
+  if (typeof threadId !== "string" || threadId === "")
+    throw InvalidSettingError.expected("threadId", "the id of a thread", threadId);
+  const { id: _, ...value } = toPlain(readSteeredBy(message, rules).message);
+  count += 1;
+  const key = `${Date.now()}-${String(count).padStart(9, "0")}-${randomUUID()}`;
+  await putIntoInbox(store, threadId, key, value);
+  return key;
+}

@@ -1,0 +1,224 @@
+/** The three kinds of middleware, the functions that make them, and the check of a list of them. */
+
+import { InvalidSettingError } from "../../errors.js";
+import { checkSettings, flag, type Rules, text } from "../../shared/check-settings.js";
+import type { AgentContext, ChatContext, ContextView, FunctionContext, StateView } from "./contexts.js";
+import type { Handler, Layer } from "./run-onion.js";
+
+interface MiddlewareOf<Kind extends string, Context> extends Layer<Context> {
+  readonly kind: Kind;
+}
+
+/** Middleware around each run, made by `agentMiddleware`. */
+export interface AgentMiddleware extends MiddlewareOf<"agent", AgentContext> {}
+/** Middleware around each model call, made by `chatMiddleware`. */
+export interface ChatMiddleware extends MiddlewareOf<"chat", ChatContext> {
+  /** Whether it never changes `context.result`. */
+  readonly readOnly: boolean;
+}
+/** Middleware around each tool call, made by `functionMiddleware`. */
+export interface FunctionMiddleware extends MiddlewareOf<"function", FunctionContext> {}
+
+/** An entry of `middleware`, an option of `createAgentGraph` and of a run. */
+export type Middleware = AgentMiddleware | ChatMiddleware | FunctionMiddleware;
+
+/** The options of `agentMiddleware`. */
+export interface MiddlewareOptions {
+  /** The name in error messages. @default the name of the function */
+  readonly name?: string;
+}
+
+/** The options of `chatMiddleware`. */
+export interface ChatMiddlewareOptions extends MiddlewareOptions {
+  /**
+   * Whether the middleware never changes `context.result`. If all chat middleware of a run is read-only, the response
+   * is streamed to the client as it arrives. Otherwise it is held back until all of them have seen it. A read-only
+   * middleware that changes the result causes a `MiddlewareError`.
+   *
+   * @default false
+   */
+  readonly readOnly?: boolean;
+  /**
+   * Whether the middleware can call `next()` more than once, one after the other, to ask the model again. What clients
+   * have of the response before is taken back. @default false
+   */
+  readonly retry?: boolean;
+}
+
+/** The options of `functionMiddleware`. */
+export interface FunctionMiddlewareOptions extends MiddlewareOptions {
+  /**
+   * Whether the middleware can call `next()` more than once, one after the other, to run the tool again. @default false
+   */
+  readonly retry?: boolean;
+}
+
+/**
+ * Makes middleware around each run of the graph, whichever method starts the run. Code before `await next()` sees the
+ * input. Code after it sees the last message of the run. LangChain's counterparts are `beforeAgent` and `afterAgent`.
+ *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead.
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { agentMiddleware, createAgentGraph } from "langgraph-tether";
+ *
+ * const guardrail = agentMiddleware(async function guardrail(context, next) {
+ *   const question = context.messages.at(-1)?.text ?? "";
+ *   if (/password/i.test(question)) context.result = "I do not talk about passwords.";
+ *   else await next();
+ * });
+ * const agent = createAgentGraph({ model: "offline:", middleware: [guardrail] });
+ * const { messages } = await agent.invoke({ messages: [{ role: "user", content: "The password?" }] });
+ * console.log(messages.at(-1)?.text); // I do not talk about passwords.
+ * ```
+ */
+export function agentMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<AgentContext<State, Context>>,
+  options: MiddlewareOptions = {},
+): AgentMiddleware {
+  checkFactory("agentMiddleware", handle, options, { name: text });
+  return { kind: "agent", name: nameOf(handle, options), handle: untyped(handle), mayRetry: false };
+}
+
+/**
+ * Makes middleware around each model call. Code before `await next()` can change the messages that are sent. Code after
+ * it can change the response. LangChain's counterpart is `wrapModelCall`.
+ *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead. With `retry`,
+ * it can call `next` again.
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { SystemMessage } from "@langchain/core/messages";
+ * import { chatMiddleware, createAgentGraph } from "langgraph-tether";
+ *
+ * const instruct = chatMiddleware(async function instruct(context, next) {
+ *   context.messages.push(new SystemMessage("The user is in Rome."));
+ *   console.log(context.messages.map(({ type }) => type).join(" ")); // human system
+ *   await next();
+ * });
+ * const agent = createAgentGraph({ model: "offline:", middleware: [instruct] });
+ * await agent.invoke({ messages: [{ role: "user", content: "Hello" }] });
+ * ```
+ */
+export function chatMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<ChatContext<State, Context>>,
+  options: ChatMiddlewareOptions = {},
+): ChatMiddleware {
+  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag, retry: flag });
+  const { readOnly = false, retry = false } = options;
+  return { kind: "chat", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry, readOnly };
+}
+
+/**
+ * Makes middleware around each tool call. Code before `await next()` can change the arguments. Code after it can change
+ * the result. If the tool fails, `next()` does not throw: the `status` of the result is `"error"`. LangChain's
+ * counterpart is `wrapToolCall`. To ask a human before a tool call is run, use the option `requireApproval`, whose
+ * counterpart is `interruptOn`.
+ *
+ * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead. With `retry`,
+ * it can call `next` again.
+ * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
+ *
+ * @example
+ * ```ts
+ * import { tool } from "@langchain/core/tools";
+ * import { createAgentGraph, functionMiddleware } from "langgraph-tether";
+ * import { z } from "zod";
+ *
+ * const sky = tool(async () => "clear", { name: "sky", description: "Looks up.", schema: z.object({}) });
+ * const audit = functionMiddleware(async function audit(context, next) {
+ *   await next();
+ *   console.log(`${context.call.name}: ${context.result?.status}`); // sky: success
+ * });
+ * const agent = createAgentGraph({ model: "offline:", tools: [sky], middleware: [audit] });
+ * await agent.invoke({ messages: [{ role: "user", content: "call sky" }] });
+ * ```
+ */
+export function functionMiddleware<State extends object = StateView, Context extends object = ContextView>(
+  handle: Handler<FunctionContext<State, Context>>,
+  options: FunctionMiddlewareOptions = {},
+): FunctionMiddleware {
+  checkFactory("functionMiddleware", handle, options, { name: text, retry: flag });
+  const { retry = false } = options;
+  return { kind: "function", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry };
+}
+
+export interface MiddlewareByKind {
+  readonly agent: readonly AgentMiddleware[];
+  readonly chat: readonly ChatMiddleware[];
+  readonly function: readonly FunctionMiddleware[];
+}
+
+/**
+ * Sorts a list of middleware by kind. The first of a kind is its outermost layer.
+ *
+ * @throws InvalidSettingError for a value that is not a list, or an entry that is not middleware.
+ */
+export function sortMiddleware(list: unknown): MiddlewareByKind {
+  if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
+  for (const [index, entry] of list.entries()) {
+    if (isMiddleware(entry)) continue;
+    const setting = `middleware[${index}]`;
+    if (Object(entry)[LANGCHAIN_BRAND] === true)
+      throw new InvalidSettingError(
+        setting,
+        `\`${setting}\` is the middleware \`${Object(entry).name}\` of LangChain, which only agents of LangChain take. createAgentGraph takes what agentMiddleware, chatMiddleware and functionMiddleware make. To protect an agent of createAgent, give it \`tetherMiddleware()\` of langgraph-tether/langchain.`,
+      );
+    const expectation = "made by agentMiddleware, chatMiddleware or functionMiddleware";
+    throw InvalidSettingError.expected(setting, expectation, entry);
+  }
+  const middleware = list.filter(isMiddleware);
+  return {
+    agent: middleware.filter((entry) => entry.kind === "agent"),
+    chat: middleware.filter((entry) => entry.kind === "chat"),
+    function: middleware.filter((entry) => entry.kind === "function"),
+  };
+}
+
+/** Joins two lists. All of `outer` goes around all of `inner`. */
+export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind): MiddlewareByKind {
+  return {
+    agent: [...outer.agent, ...inner.agent],
+    chat: [...outer.chat, ...inner.chat],
+    function: [...outer.function, ...inner.function],
+  };
+}
+
+/** What `createMiddleware` of LangChain puts on all that it makes. */
+const LANGCHAIN_BRAND = Symbol.for("AgentMiddleware");
+
+const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat", "function"]);
+
+function isMiddleware(value: unknown): value is Middleware {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "kind" in value &&
+    KINDS.has(value.kind) &&
+    "name" in value &&
+    "handle" in value &&
+    typeof value.handle === "function"
+  );
+}
+
+/**
+ * @throws InvalidSettingError for a handler that is not a function, an unknown option, or an option of the wrong type.
+ */
+function checkFactory(factory: string, handle: unknown, options: unknown, rules: Rules): void {
+  checkSettings(options, rules, `options of ${factory}`);
+  if (typeof handle === "function") return;
+  throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
+}
+
+/** The types of a state and of a context are those of the graph that a middleware is made for, which checks them. */
+function untyped<Typed, Context>(handle: Handler<Typed>): Handler<Context> {
+  return handle as unknown as Handler<Context>;
+}
+
+function nameOf(handle: { readonly name: string }, { name }: MiddlewareOptions): string {
+  return name ?? (handle.name || "(unnamed)");
+}

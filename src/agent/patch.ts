@@ -1,0 +1,127 @@
+/** The patch node: closes the calls that an earlier run left without a result. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { isAIMessage } from "../history/call.js";
+import { placeOfCall } from "../history/group.js";
+import { toPlain } from "../history/message.js";
+import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { causeInHistory, createPlaceholder, markRecoveredResult } from "../history/result.js";
+import { toJson } from "../shared/json.js";
+import { emitEvent } from "../threads/events.js";
+import {
+  type AskedCall,
+  findLeftovers,
+  type Remains,
+  recoverCalls,
+  recoverMessages,
+  recoverValues,
+} from "../threads/leftovers.js";
+import { type ToolTask, toolTasksOf } from "../threads/read-checkpoints.js";
+import type { AgentState, AgentUpdate } from "../threads/state.js";
+import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
+import type { ApprovalTask } from "./approval-request.js";
+import type { CallPolicy } from "./approval-rules.js";
+import { noteRecovered } from "./inbox.js";
+import { runInputsOf } from "./run-handle.js";
+
+interface PatchNodeOptions {
+  readonly callPolicy: CallPolicy;
+}
+
+type PatchCommand = Command<unknown, AgentUpdate, "approve">;
+type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
+
+/**
+ * Makes the node that recovers what ended runs left, and closes the calls that nobody will answer. Messages that an
+ * ended run has shown to a client are put back in their places. A call gets the result that its tool returned before
+ * its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group
+ * stay open if the caller is to answer them. If they waited for a human, the question is repeated. This node runs no
+ * tool.
+ */
+export function createPatchNode({ callPolicy }: PatchNodeOptions) {
+  return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
+    const { messages } = state;
+    const inputs = runInputsOf(config);
+    const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
+    const recovered = recoverMessages(messages, leftovers, config);
+    const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
+    for (const { id = "" } of recovered.filter(isAIMessage))
+      emitEvent(config, { type: "response-recovered", messageId: id });
+
+    const { dangling, pending } = unansweredCalls(history);
+    const calls = [...dangling, ...pending];
+    const found = recoverCalls(calls, leftovers);
+    const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
+      // A response that a middleware set follows the open group too.
+      if (index < dangling.length || inputs?.given !== undefined) return true;
+      if (inputs?.endsAfterInput) return remains?.kind === "question";
+      return remains === undefined && !callPolicy.isHandedOver({ call });
+    };
+    const closing: BaseMessage[] = [];
+    for (const [index, unanswered] of calls.entries()) {
+      const { call, group, place } = unanswered;
+      const remains = found[index];
+      if (remains?.kind === "result") {
+        closing.push(markRecoveredResult(remains.result));
+        emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
+      } else if (isClosed(index, unanswered, remains)) {
+        const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
+        closing.push(createPlaceholder(call, cause, placeOfCall(group, place)));
+        emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+      }
+    }
+    const written = [...recovered.map(asQuietUpdate), ...closing];
+    const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
+    const update = {
+      ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
+      ...(isUsed(usage) && { threadUsage: usage }),
+    };
+    const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
+    const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
+    const whole =
+      question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+    const values = inputs === undefined ? [] : recoverValues(leftovers, inputs.ownState);
+    // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
+    const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
+    return others.length === 0 ? whole : [whole, ...others];
+  };
+}
+
+/**
+ * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
+ * join them with it.
+ */
+function asQuietUpdate(message: BaseMessage) {
+  return isAIMessage(message) ? toPlain(message) : message;
+}
+
+/**
+ * The questions of the open group that are still pending. The caller may have sent results of other calls:
+ * these questions stay open.
+ *
+ * @param found The finding for each of the pending calls.
+ */
+export function pendingApprovals(
+  pending: readonly UnansweredCall[],
+  found: readonly (Remains | undefined)[],
+): ApprovalTask | undefined {
+  // Pending calls are those of the open group.
+  const head = pending[0]?.group.head;
+  const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
+  const tasks = pending.flatMap(({ place }, index) => {
+    const remains = found[index];
+    if (remains?.kind !== "question") return [];
+    const task = known[place];
+    return task !== undefined && isSame(task, remains.asked)
+      ? [{ ...task, description: remains.asked.description }]
+      : [];
+  });
+  return tasks.length === 0 ? undefined : { messageId: head?.id ?? "", tasks };
+}
+
+/** A client may have replaced the message since. Only calls that the model made are asked about. */
+function isSame({ call, args }: ToolTask, asked: AskedCall): boolean {
+  return call.id === asked.id && call.name === asked.name && toJson(args) === toJson(asked.args);
+}

@@ -1,0 +1,377 @@
+/**
+ * What the nodes of one run share besides the state. It is passed in `configurable` under a key that begins with `__`,
+ * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so a
+ * handle is recognised by a symbol.
+ */
+
+import { channel } from "node:diagnostics_channel";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LimitFunction } from "p-limit";
+import pLimit from "p-limit";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { identityOf } from "../providers/dialect-of.js";
+import type { DialectName } from "../providers/dialects.js";
+import { isRecord } from "../shared/values.js";
+import type { AgentEvent } from "../threads/events.js";
+import type { LateResult, LateResults } from "../threads/late-results.js";
+import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
+import { readState } from "../threads/read-checkpoints.js";
+import type { Turn } from "../threads/state.js";
+import { RunTally } from "../threads/usage.js";
+import type { WatchedCheckpoints } from "../threads/watch-checkpointer.js";
+import type { RunBag, RunScope } from "./middleware/contexts.js";
+import type { MiddlewareByKind } from "./middleware/middleware.js";
+import type { GivenMessages } from "./middleware/run.js";
+import type { RunContext } from "./settings/run-context.js";
+import type { ToolsUpdate } from "./tools.js";
+
+const HANDLE_KEY = "__tether_run";
+/** No client can send a symbol. */
+const RUN_HANDLE = Symbol.for("langgraph-tether.run-handle");
+
+export class RunHandle {
+  readonly inputs: RunInputs;
+  readonly record = new RunRecord();
+  readonly running = new RunningCalls<ToolsUpdate>();
+  #limitCalls: LimitFunction | undefined;
+
+  constructor(inputs: RunInputs) {
+    this.inputs = inputs;
+  }
+
+  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  limitCall<Result>(call: () => Promise<Result>): Promise<Result> {
+    const { maxConcurrency } = this.inputs;
+    if (maxConcurrency === Number.POSITIVE_INFINITY) return call();
+    this.#limitCalls ??= pLimit(maxConcurrency);
+    return this.#limitCalls(call);
+  }
+
+  get [RUN_HANDLE](): true {
+    return true;
+  }
+
+  toConfigurable(): Record<string, RunHandle> {
+    return { [HANDLE_KEY]: this };
+  }
+}
+
+/** The handle of the run; undefined for a node that runs outside a graph. */
+export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
+  const handle: unknown = config.configurable?.[HANDLE_KEY];
+  return isRunHandle(handle) ? handle : undefined;
+}
+
+function isRunHandle(value: unknown): value is RunHandle {
+  return isRecord(value) && RUN_HANDLE in value;
+}
+
+export function runInputsOf(config: RunnableConfig): RunInputs | undefined {
+  return runHandleOf(config)?.inputs;
+}
+
+export function runRecordOf(config: RunnableConfig): RunRecord | undefined {
+  return runHandleOf(config)?.record;
+}
+
+/** A config as clients can see it. */
+export function withoutRunHandle(config: unknown): unknown {
+  if (!isRecord(config) || !isRecord(config["configurable"])) return config;
+  const { [HANDLE_KEY]: _handle, ...configurable } = config["configurable"];
+  return { ...config, configurable };
+}
+
+/** The keys that a user adds to the state of the run's graph. */
+export function ownStateOf(config: RunnableConfig): OwnState {
+  return runInputsOf(config)?.ownState ?? NO_OWN_STATE;
+}
+
+type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
+
+/** The scope of a middleware's context. A node that runs outside a graph gets an empty bag. */
+export function scopeOf(config: ScopeConfig): RunScope {
+  const threadId: unknown = config.configurable?.["thread_id"];
+  const { context } = config;
+  const { keys } = ownStateOf(config);
+  return {
+    bag: runInputsOf(config)?.bag ?? { metadata: {} },
+    threadId: typeof threadId === "string" ? threadId : undefined,
+    signal: config.signal,
+    store: config.store,
+    context: isRecord(context) ? context : {},
+    readState: () =>
+      readState({ ...(config.configurable && { configurable: config.configurable }) }, keys) ?? {
+        messages: [],
+      },
+    stateKeys: ["messages", ...keys],
+    write: (value) => config.writer?.(value),
+  };
+}
+
+/** Ends the run with an error, which the run's caller gets. The first error wins. Returns false outside a run. */
+export function noteFailure(error: unknown, config: RunnableConfig): boolean {
+  const record = runRecordOf(config);
+  if (record === undefined) return false;
+  record.failure ??= { error };
+  return true;
+}
+
+/*
+ * Tells listeners of the process how a run ended.
+ */
+
+/** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
+export const RUN_CHANNEL = "langgraph-tether:run";
+
+/** A run of a graph that is no subgraph. */
+export interface EndedRun {
+  /**
+   * `completed`: it has a response, hands calls to its caller, or waits for a human. `failed`: it threw an error.
+   * `cancelled`: it was aborted, or its caller stopped reading.
+   */
+  readonly outcome: "completed" | "failed" | "cancelled";
+}
+
+const runs = channel(RUN_CHANNEL);
+
+/** Passes the chunks on. They are the same generator if nobody listens. */
+export function publishingEnd<Chunk>(
+  chunks: AsyncGenerator<Chunk>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Chunk> {
+  return runs.hasSubscribers ? watched(chunks, signal) : chunks;
+}
+
+async function* watched<Chunk>(
+  chunks: AsyncGenerator<Chunk>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Chunk> {
+  let outcome: EndedRun["outcome"] = "cancelled";
+  try {
+    yield* chunks;
+    outcome = "completed";
+  } catch (error) {
+    if (signal?.aborted !== true) outcome = "failed";
+    throw error;
+  } finally {
+    runs.publish({ outcome } satisfies EndedRun);
+  }
+}
+
+/** The writes of the calls that a run runs at the same time. */
+class RunningCalls<Update> {
+  #step: number | undefined;
+  #updates: Promise<Update>[] = [];
+
+  /** Called at the beginning of a call. */
+  add(update: Promise<Update>, step: number | undefined): void {
+    if (this.#step !== step) this.#updates = [];
+    this.#step = step;
+    this.#updates.push(update);
+  }
+
+  /** The writes of all calls of the superstep that returned. Resolves when the last one has ended. */
+  async settled(): Promise<Update[]> {
+    // LangGraph begins all tasks of a superstep in one turn of the event loop.
+    await new Promise((resolve) => setTimeout(resolve));
+    const outcomes = await Promise.allSettled(this.#updates);
+    return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  }
+}
+
+/** The latest superstep. */
+interface LastStep {
+  readonly step: number | undefined;
+  /** The history at its beginning. */
+  readonly history: readonly BaseMessage[];
+  /** The messages that its nodes wrote. */
+  readonly writes: unknown[];
+  /** The own keys of the state at its beginning. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What its nodes wrote to keys of the state, in order. */
+  readonly updates: Readonly<Record<string, unknown>>[];
+}
+
+/** The state at the beginning of a superstep, with the own keys of the user. */
+type BeginningState = { readonly messages: readonly BaseMessage[]; readonly [key: string]: unknown };
+
+function beginningWith(step: number | undefined, { messages, ...values }: BeginningState): LastStep {
+  return { step, history: messages, writes: [], values, updates: [] };
+}
+
+/** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
+export class RunRecord {
+  readonly tally = new RunTally();
+  /** The questions that the run waits for. */
+  readonly interrupts: Interrupt[] = [];
+  /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
+  readonly steered = new Set<string>();
+  /** The late results that the run has taken, to be forgotten at its end. Undefined: it has not looked for them. */
+  late: readonly LateResult[] | undefined;
+  /** Events about the input, until the first node or route emits them. */
+  readonly inputEvents: AgentEvent[] = [];
+  /**
+   * What a function middleware threw. It ends the run. The run's caller gets it after the other calls of the batch have
+   * finished.
+   */
+  failure: { readonly error: unknown } | undefined;
+  /** The structured response of the run, if it has one. */
+  structuredResponse: unknown;
+  #firstStep: number | undefined;
+  #last: LastStep | undefined;
+
+  /** The run's first superstep. LangGraph counts steps over the whole thread. */
+  get firstStep(): number | undefined {
+    return this.#firstStep;
+  }
+
+  /** Called by each task. All tasks of one superstep begin with the same history, so the first call is enough. */
+  beginStep(step: number | undefined, state: BeginningState | undefined): void {
+    this.#firstStep ??= step;
+    if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
+      this.#last = beginningWith(step, state);
+  }
+
+  /** Called before the first superstep, because a run can end without one. The history includes the input. */
+  beginRun(state: BeginningState): void {
+    this.#last = beginningWith(undefined, state);
+  }
+
+  /** Notes the structured response in an update of the model node. */
+  noteResponse(update: unknown): void {
+    if (isRecord(update) && update["structuredResponse"] !== undefined)
+      this.structuredResponse = update["structuredResponse"];
+  }
+
+  addWrites(updates: readonly Readonly<Record<string, unknown>>[]): void {
+    for (const update of updates) {
+      const { messages } = update;
+      if (Array.isArray(messages)) this.#last?.writes.push(...messages);
+      this.#last?.updates.push(update);
+    }
+  }
+
+  /** The own keys of the state at the end of the run; undefined if the run did not begin. */
+  ownValues({ keys, channels }: OwnState): Readonly<Record<string, unknown>> | undefined {
+    if (this.#last === undefined) return undefined;
+    const { values, updates } = this.#last;
+    const left = keys.map((key) => {
+      const written = updates.flatMap((update) => (Object.hasOwn(update, key) ? [update[key]] : []));
+      const channel = channels[key];
+      if (written.length === 0 || channel === undefined || this.interrupts.length > 0)
+        return [key, values[key]];
+      const copy = channel.fromCheckpoint(values[key]);
+      copy.update(written);
+      return [key, copy.get()];
+    });
+    return Object.fromEntries(left.filter(([, value]) => value !== undefined));
+  }
+
+  /**
+   * The history at the end of the run; undefined if the run did not begin. It is computed when it is read, so only runs
+   * with agent middleware pay for it.
+   */
+  get history(): readonly BaseMessage[] | undefined {
+    if (this.#last === undefined) return undefined;
+    const { history, writes } = this.#last;
+    // LangGraph discards all writes of a superstep that an interrupt ended.
+    if (writes.length === 0 || this.interrupts.length > 0) return history;
+    const { messages } = reduceMessages(history, writes);
+    this.#last = { ...this.#last, history: messages, writes: [] };
+    return messages;
+  }
+}
+
+/*
+ * The models that a run asks in order: its own one, then the fallback models.
+ */
+
+export interface ModelChainOptions {
+  /**
+   * Contract: resolves to the model that a run names, or to the default model. A position above 0 is that of a fallback
+   * model. Rejects with a clear error.
+   */
+  readonly resolveModel: (name: string | undefined, position?: number) => Promise<BaseChatModel>;
+  /** The name that the options or the run give to a model. Undefined for a model that is given as an object. */
+  readonly nameOfModel: (name: string | undefined, position: number) => string | undefined;
+  readonly fallbackCount: number;
+  /** The dialect of the models that are not fallback models. Undefined: each has its own. */
+  readonly dialect: DialectName | undefined;
+}
+
+export interface ModelChain {
+  /** The position of the model that is asked first. 0 is the run's own model. */
+  readonly position: number;
+  /** The position of the last fallback model. */
+  readonly last: number;
+  readonly at: (position: number) => Promise<BaseChatModel>;
+  readonly named: (name: string) => Promise<BaseChatModel>;
+  /** The dialect that the options give to a model. Undefined: its own. */
+  readonly dialectAt: (position: number) => DialectName | undefined;
+  /** A name for clients. */
+  readonly nameOf: (model: BaseChatModel, position?: number) => string;
+}
+
+export function modelChain(
+  { resolveModel, nameOfModel, fallbackCount, dialect }: ModelChainOptions,
+  turn: Turn,
+  { model: name }: RunContext,
+): ModelChain {
+  return {
+    position: Math.min(positionIn(turn, name), fallbackCount),
+    last: fallbackCount,
+    at: (position) => resolveModel(name, position),
+    named: (other) => resolveModel(other),
+    dialectAt: (position) => (position === 0 ? dialect : undefined),
+    nameOf: (model, position) =>
+      (position === undefined ? undefined : nameOfModel(name, position)) ?? nameOf(model),
+  };
+}
+
+/** The position of the model that a turn has come to. A run of the turn that names another model begins with that. */
+export function positionIn({ fallback }: Turn, name: string | undefined): number {
+  return fallback !== undefined && fallback.instead === name ? fallback.position : 0;
+}
+
+/** The turn after a model has responded. */
+export function withPosition(turn: Turn, { model }: RunContext, position: number): Turn {
+  if (position === positionIn(turn, model)) return turn;
+  return { ...turn, fallback: { position, ...(model !== undefined && { instead: model }) } };
+}
+
+function nameOf(model: BaseChatModel): string {
+  const { modelId } = identityOf(model);
+  if (modelId !== undefined) return modelId;
+  const type: unknown = Reflect.get(model, "_llmType");
+  return typeof type === "function" ? String(Reflect.apply(type, model, [])) : "a model without a name";
+}
+
+/** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
+interface RunInputs {
+  /** The input that LangGraph gets. */
+  readonly input: unknown;
+  /** Shared by all middleware of the run. */
+  readonly bag: RunBag;
+  readonly middleware: MiddlewareByKind;
+  /** The checkpoint that the run began on. */
+  readonly checkpoints: WatchedCheckpoints;
+  /** The results that came after the run that had asked for them. Undefined: no later run sees the thread. */
+  readonly late?: LateResults | undefined;
+  /** The own keys of the state. */
+  readonly ownState: OwnState;
+  /** Messages that a middleware set. Undefined: the model is asked. */
+  readonly given?: GivenMessages | undefined;
+  /** The structured response of the run whose result a middleware corrects. The correction leaves it as it is. */
+  readonly structuredResponse?: unknown;
+  /** How many tool calls can run at once; Infinity: all of them. */
+  readonly maxConcurrency: number;
+  /** Whether a tool or a middleware of another agent started the run. The inbox of the thread is that agent's. */
+  readonly isInTool: boolean;
+  /** Whether the run only stores its input, without asking the model. */
+  readonly endsAfterInput: boolean;
+  /** The empty value that the caller resumed the run with; undefined if there was none. */
+  readonly emptyAnswer?: string | undefined;
+}

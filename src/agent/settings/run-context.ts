@@ -1,0 +1,166 @@
+/** The `context` of a run: the settings that a run can choose, and the own keys of its user. */
+
+import { getInteropZodObjectShape } from "@langchain/core/utils/types";
+import { z } from "zod/v4";
+import { InvalidSettingError } from "../../errors.js";
+import { checkSettings, type Rule, type Setting } from "../../shared/check-settings.js";
+import { didYouMean } from "../../shared/text.js";
+import {
+  describedBy,
+  jsonSchemaOf,
+  type OwnContextSchema,
+  placeIn,
+  readWith,
+} from "../../threads/own-state.js";
+import { type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
+import type { LoopLimits } from "./table.js";
+
+/** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
+export interface RunContext extends RunSettings {}
+
+const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnly">>> = Object.fromEntries(
+  Object.entries<Setting>(SETTINGS).flatMap(([name, row]) =>
+    row.perRun === undefined ? [] : [[name, row.perRun === true ? row : { ...row, ...row.perRun }]],
+  ),
+);
+
+/** The schema of a user checks the own keys. */
+const ANY_VALUE = { schema: z.any(), expects: "any value" } satisfies Rule;
+
+type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Name]> };
+
+/** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
+export const runContextSchema = z.object(
+  Object.fromEntries(
+    Object.entries(RUN_RULES).map(([name, { schema, help }]) => [name, schema.optional().describe(help)]),
+  ) as RunContextShape,
+);
+
+interface RunContextOptions {
+  /** The limits of the graph. A run can only lower them. */
+  readonly limits: LoopLimits;
+  /** The settings that a run may choose. @default all */
+  readonly allowed?: readonly string[] | undefined;
+  /** The keys of `contextSchema`. They are not checked here, and left out of the result. */
+  readonly ownKeys?: readonly string[];
+  /** Whether unknown names are ignored instead of refused. */
+  readonly ignoresUnknown: boolean;
+}
+
+/**
+ * Reads and checks the `context` of a run.
+ *
+ * @throws InvalidSettingError for an unknown name, one that is not allowed, a value that the setting does not take, or a
+ * raised limit.
+ */
+export function readRunContext(
+  context: unknown,
+  { limits, allowed, ownKeys = [], ignoresUnknown }: RunContextOptions,
+): RunContext {
+  if (context === undefined || context === null) return {};
+  const isAllowed = (name: string) => allowed?.includes(name) ?? true;
+  const settings = ignoresUnknown ? pickKnown(context, isAllowed) : context;
+  const own = Object.fromEntries(ownKeys.map((key) => [key, ANY_VALUE]));
+  checkSettings(settings, { ...RUN_RULES, ...own }, "context");
+  const chosen = runContextSchema.parse(settings);
+  for (const [name, value] of Object.entries(chosen))
+    if (value !== undefined && !isAllowed(name))
+      throw new InvalidSettingError(
+        name,
+        `This graph does not let a run choose \`${name}\`. Leave it out of the \`context\`.`,
+      );
+  const mosts = new Map<string, number>(Object.entries(limits));
+  for (const [name, value] of Object.entries(chosen)) {
+    const most = RUN_RULES[name]?.lowerOnly ? mosts.get(name) : undefined;
+    if (most !== undefined && typeof value === "number" && value > most)
+      throw InvalidSettingError.expected(name, `at most ${most}, the limit of this graph`, value);
+  }
+  return chosen;
+}
+
+/** The keys of a context that are no settings. */
+export function withoutSettings(context: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(context).filter(([name]) => !Object.hasOwn(RUN_RULES, name)));
+}
+
+function pickKnown(settings: object, isAllowed: (name: string) => boolean): object {
+  const known = Object.entries(settings).filter(
+    ([name]) => Object.hasOwn(RUN_RULES, name) && isAllowed(name),
+  );
+  return Object.fromEntries(known);
+}
+
+/**
+ * @param setting The name of the option or the variable that has the names.
+ * @throws InvalidSettingError for a name of no setting that a run can choose.
+ */
+export function checkAllowedSettings(
+  names: readonly string[] | undefined,
+  setting = "allowedSettings",
+): void {
+  for (const name of names ?? [])
+    if (!Object.hasOwn(RUN_RULES, name)) {
+      const expected = `names of settings that a run can choose (${Object.keys(RUN_RULES).join(", ")})`;
+      throw InvalidSettingError.expected(setting, expected, name, didYouMean(name, Object.keys(RUN_RULES)));
+    }
+}
+
+/*
+ * The own keys that a user adds to the `context` of a run.
+ */
+
+type OwnContextValues = Readonly<Record<string, unknown>>;
+
+export interface OwnContext {
+  readonly keys: readonly string[];
+  /** The schema of the complete context, for clients. It does not check the own keys, because `read` does. */
+  readonly graphSchema: typeof runContextSchema;
+  /**
+   * Contract: reads the own keys of a context, with the defaults of the user's schema.
+   *
+   * @throws InvalidSettingError for a value that does not match the schema.
+   */
+  readonly read: (context: unknown) => Promise<OwnContextValues>;
+}
+
+const NO_OWN_CONTEXT: OwnContext = { keys: [], graphSchema: runContextSchema, read: async () => ({}) };
+
+/** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
+const known = new WeakMap<object, OwnContext>();
+
+/** @throws InvalidSettingError for a key that is a setting of a run. */
+export function readContextSchema(schema: OwnContextSchema | undefined): OwnContext {
+  if (schema === undefined) return NO_OWN_CONTEXT;
+  const context = known.get(schema) ?? makeOwnContext(schema);
+  known.set(schema, context);
+  return context;
+}
+
+function makeOwnContext(schema: OwnContextSchema): OwnContext {
+  const shape: Record<string, unknown> = getInteropZodObjectShape(schema);
+  const keys = Object.keys(shape);
+  const clash = keys.find((key) => Object.hasOwn(runContextSchema.shape, key));
+  if (clash !== undefined)
+    throw new InvalidSettingError(
+      "contextSchema",
+      `Expected \`contextSchema\` to have keys of its own, got \`${clash}\`, which is a setting of a run.`,
+    );
+  // Optional, because LangGraph also checks the missing context of a run.
+  const fields = keys.map((key) => [key, describedBy(jsonSchemaOf(shape[key])).optional()] as const);
+  return {
+    keys,
+    graphSchema: z.object({ ...runContextSchema.shape, ...Object.fromEntries(fields) }),
+    read: async (context) => {
+      const given = pick(Object(context), keys);
+      const outcome = await readWith(schema, given);
+      if (outcome.kind === "value") return Object(outcome.value);
+      const { message } = outcome.issue;
+      const place = placeIn("context", outcome.issue);
+      throw new InvalidSettingError(place, `Expected \`${place}\` to match \`contextSchema\`: ${message}.`);
+    },
+  };
+}
+
+function pick(values: object, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => keys.includes(key)));
+}

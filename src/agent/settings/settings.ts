@@ -1,0 +1,74 @@
+/** The table of settings: one row for each option of `createAgentGraph`, in the order of the README. */
+
+import type { z } from "zod/v4";
+import {
+  checkSettings,
+  type Rule,
+  type Setting,
+  type ValueIn,
+  type ValueOf,
+} from "../../shared/check-settings.js";
+import { SUMMARY_SETTINGS } from "../../threads/summary-settings.js";
+import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
+
+// Named, because otherwise the declarations of the package would contain the rows without their comments.
+type Table = typeof MODEL_SETTINGS &
+  typeof TOOL_SETTINGS &
+  typeof TURN_SETTINGS &
+  typeof SUMMARY_SETTINGS &
+  typeof SCHEMA_SETTINGS &
+  typeof SERVICE_SETTINGS;
+
+export const SETTINGS: Table = {
+  ...MODEL_SETTINGS,
+  ...TOOL_SETTINGS,
+  ...TURN_SETTINGS,
+  ...SUMMARY_SETTINGS,
+  ...SCHEMA_SETTINGS,
+  ...SERVICE_SETTINGS,
+};
+
+export type SettingName = keyof Table;
+
+/** The names of the rows that have a field of this kind. */
+export type NamesWith<Field> = {
+  [Name in SettingName]: Table[Name] extends Field ? Name : never;
+}[SettingName];
+
+type RequiredName = NamesWith<{ readonly required: true }>;
+type PerRunName = NamesWith<{ readonly perRun: true | Rule }>;
+
+type RunSchemaOf<Row extends Setting> = Row extends { readonly perRun: Rule<infer Schema> }
+  ? Schema
+  : Row["schema"];
+
+// The types below map the properties of the table, so that an editor shows the comment of the row for each option.
+
+/** The options as a caller passes them. `undefined` counts as left out. */
+export type SettingsOptions = {
+  readonly [Name in keyof Pick<Table, RequiredName>]: ValueOf<Table[Name]>;
+} & {
+  readonly [Name in keyof Omit<Table, RequiredName>]?: ValueOf<Table[Name]> | undefined;
+};
+
+/** The options with their defaults. */
+export type Settings = { readonly [Name in SettingName]: ValueIn<Table[Name]> };
+
+type RunRows = Pick<Table, PerRunName>;
+
+/** The schema of each setting that a run can choose. */
+export type RunSchemas = { [Name in keyof RunRows]: RunSchemaOf<RunRows[Name]> };
+/** The settings that a run can choose. */
+export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSchemas[Name]> | undefined };
+
+/**
+ * The options of a graph, with the default for each option that is left out or undefined.
+ *
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ */
+export function resolveSettings(options: SettingsOptions): Settings {
+  checkSettings(options, SETTINGS, "options");
+  const given = new Map<string, unknown>(Object.entries(options));
+  const resolved = Object.entries(SETTINGS).map(([name, row]) => [name, given.get(name) ?? row.default]);
+  return Object.fromEntries(resolved) as Settings;
+}

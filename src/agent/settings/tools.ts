@@ -1,0 +1,226 @@
+/** Checks the tools of a graph, and the choice among them. */
+
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import { z } from "zod/v4";
+import { InvalidSettingError, InvalidToolError } from "../../errors.js";
+import { isProviderTool, type ProviderTool } from "../../providers/models/tools.js";
+import { hintAtClass, type Rule } from "../../shared/check-settings.js";
+import { isRecord } from "../../shared/values.js";
+
+/** A tool name that every provider accepts, according to the error messages of OpenAI and Gemini. */
+const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
+/** The most tools that OpenAI accepts in one request. */
+const MOST_TOOLS = 128;
+
+interface Tools {
+  /** The model can call them, and the graph runs their calls. */
+  readonly tools: readonly StructuredToolInterface[];
+  /** The model can call them, and the caller of the run executes their calls. */
+  readonly additionalTools: readonly BindToolsInput[];
+  /** The provider runs them. */
+  readonly providerTools: readonly ProviderTool[];
+}
+
+/**
+ * Checks the tools of a graph.
+ *
+ * @param formatTools The tools of its response format.
+ * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice, or
+ * more than 128 tools.
+ */
+export function checkTools(
+  tools: readonly unknown[],
+  additionalTools: readonly unknown[],
+  formatTools: readonly BindToolsInput[] = [],
+): Tools {
+  const names = new Set<string>();
+  for (const [index, tool] of tools.entries()) {
+    if (isProviderTool(tool)) {
+      if (toolName(tool) !== "") addName(toolName(tool), names);
+      continue;
+    }
+    if (!isTool(tool)) {
+      throw new InvalidToolError(
+        "",
+        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`, or a tool of a provider.${hintAtClass(tool)}${hintAtCaller(tool)}`,
+      );
+    }
+    addName(tool.name, names);
+  }
+  for (const [index, tool] of additionalTools.entries()) {
+    if (!isRecord(tool) || toolName(tool) === "") {
+      throw new InvalidToolError(
+        "",
+        `Expected \`additionalTools[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.`,
+      );
+    }
+    addName(toolName(tool), names);
+  }
+  for (const tool of formatTools) addName(toolName(tool), names);
+  assertCount(names);
+  return {
+    tools: tools.filter(isTool),
+    providerTools: tools.filter(isProviderTool),
+    additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
+  };
+}
+
+function hintAtCaller(tool: unknown): string {
+  return isRecord(tool) && toolName(tool) !== ""
+    ? " A tool that the caller runs belongs in `additionalTools`."
+    : "";
+}
+
+interface OfferedOptions {
+  readonly mayBeServed: boolean;
+  readonly formatTools?: readonly BindToolsInput[] | undefined;
+}
+
+/**
+ * Checks the tools that a chat middleware offers in one call.
+ *
+ * @param place The name of the list in errors.
+ * @param known The tools of the graph.
+ * @param options.mayBeServed Whether function middleware can answer calls of other tools.
+ * @param options.formatTools The tools of its response format.
+ * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
+ * twice, or more than 128 tools.
+ */
+export function checkOffered(
+  place: string,
+  tools: unknown,
+  known: readonly BindToolsInput[],
+  { mayBeServed, formatTools = [] }: OfferedOptions,
+): readonly BindToolsInput[] {
+  if (!Array.isArray(tools)) throw InvalidSettingError.expected(place, "a list of tools", tools);
+  const knownNames = new Set(known.map(toolName));
+  const names = new Set<string>();
+  for (const [index, tool] of tools.entries()) {
+    const isKnown = known.includes(tool);
+    // A tool that the provider runs itself has no name.
+    if (isKnown && toolName(tool) === "") continue;
+    if (typeof tool !== "object" || tool === null || toolName(tool) === "") {
+      throw new InvalidToolError(
+        "",
+        `Expected \`${place}[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.${hintAtClass(tool)}`,
+      );
+    }
+    const name = toolName(tool);
+    addName(name, names);
+    if (isKnown || knownNames.has(name) || mayBeServed) continue;
+    throw new InvalidToolError(
+      name,
+      `\`${place}\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,
+    );
+  }
+  for (const tool of formatTools) addName(toolName(tool), names);
+  assertCount(names);
+  return tools;
+}
+
+function addName(name: string, names: Set<string>): void {
+  if (!TOOL_NAME.test(name)) {
+    throw new InvalidToolError(
+      name,
+      `Not every provider accepts the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+    );
+  }
+  if (names.has(name)) {
+    throw new InvalidToolError(
+      name,
+      `Two tools are named \`${name}\`. The name of a tool call must identify one tool.`,
+    );
+  }
+  names.add(name);
+}
+
+function assertCount(names: ReadonlySet<string>): void {
+  if (names.size <= MOST_TOOLS) return;
+  throw new InvalidToolError(
+    "",
+    `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
+  );
+}
+
+/** The name of a tool, or of a definition in OpenAI's form; `""` if it is missing. */
+export function toolName(tool: object): string {
+  const definition: unknown = Reflect.get(tool, "function");
+  const name: unknown = Reflect.get(isRecord(definition) ? definition : tool, "name");
+  return typeof name === "string" ? name : "";
+}
+
+/** Whether the result of the tool is meant for the user, and not for the model. */
+export function returnsDirectly(tool: object): boolean {
+  return Reflect.get(tool, "returnDirect") === true;
+}
+
+function isTool(value: unknown): value is StructuredToolInterface {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "name" in value &&
+    typeof value.name === "string" &&
+    "invoke" in value &&
+    typeof value.invoke === "function"
+  );
+}
+
+/*
+ * Whether the model may, must or must not call a tool.
+ */
+
+const requiredSchema = z.strictObject({
+  mode: z.literal("required"),
+  /** The tool that must be called. @default any tool */
+  requiredFunctionName: z.string().min(1).optional(),
+  /** `"end"` ends the run with the results. `"answer"` lets the model respond with a text. @default "end" */
+  afterRequired: z.enum(["end", "answer"]).optional(),
+});
+
+const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), requiredSchema]);
+
+/**
+ * Whether the model may, must or must not call a tool.
+ *
+ * - `"auto"`: the model decides.
+ * - `"none"`: the model calls no tool. A call that it makes anyway is removed.
+ * - `"required"`: the model must call a tool, and the run ends with the results. An object can name the tool
+ *   and choose what follows its results.
+ */
+export type ToolChoice = z.infer<typeof toolChoiceSchema>;
+
+export const toolChoiceRule = {
+  schema: toolChoiceSchema,
+  expects:
+    'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "answer" }',
+} satisfies Rule;
+
+/** The name of the tool that a choice requires; undefined if it names none. */
+export function requiredFunctionOf(choice: ToolChoice): string | undefined {
+  return typeof choice === "object" ? choice.requiredFunctionName : undefined;
+}
+
+/** What follows the results of a required call; undefined if the choice requires no call. */
+export function afterRequired(choice: ToolChoice): "end" | "answer" | undefined {
+  if (typeof choice === "object") return choice.afterRequired ?? "end";
+  return choice === "required" ? "end" : undefined;
+}
+
+/**
+ * Checks a choice.
+ *
+ * @param toolNames The names of all tools that the model can call.
+ * @throws InvalidSettingError for an invalid choice, or for a choice that requires a tool that does not exist.
+ */
+export function readToolChoice(given: unknown, toolNames: readonly string[]): ToolChoice {
+  const { success, data: choice } = toolChoiceSchema.safeParse(given);
+  if (!success) throw InvalidSettingError.expected("toolChoice", toolChoiceRule.expects, given);
+  if (afterRequired(choice) === undefined) return choice;
+  const name = requiredFunctionOf(choice);
+  const isKnown = name === undefined ? toolNames.length > 0 : toolNames.includes(name);
+  if (isKnown) return choice;
+  const known = toolNames.length > 0 ? `The tools are: ${toolNames.join(", ")}.` : "This graph has no tool.";
+  const wanted = name === undefined ? "`toolChoice` requires a call" : `\`toolChoice\` requires \`${name}\``;
+  throw new InvalidSettingError("toolChoice", `${wanted}, but there is no such tool. ${known}`);
+}

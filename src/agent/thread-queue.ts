@@ -1,0 +1,216 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import { ThreadConflictError } from "../errors.js";
+import { readAhead, untilAborted } from "../shared/waiting.js";
+import { guardHead } from "../threads/guard-head.js";
+import { isSaver } from "../threads/langgraph/replace-methods.js";
+import {
+  inheritedCheckpointer,
+  isServedRun,
+  isSubgraphRun,
+  withInheritedCheckpointer,
+} from "../threads/langgraph/run-host.js";
+import { type LateResults, lateResultsOf } from "../threads/late-results.js";
+import { boundedSaver } from "../threads/stores.js";
+import {
+  type WatchedCheckpointer,
+  watchCheckpointer,
+  withUniqueVersions,
+} from "../threads/watch-checkpointer.js";
+
+/** How one run or update of the state reads and writes its thread. */
+interface ThreadAccess {
+  /** Use it in place of the graph's checkpointer. Undefined if there is none. */
+  readonly saver: BaseCheckpointSaver | undefined;
+  /** Contract: does an update when the earlier runs of the thread have ended. */
+  readonly update: <Result>(options: TurnOptions, work: () => Promise<Result>) => Promise<Result>;
+  /** Contract: streams a run when the earlier runs of the thread have ended. */
+  readonly stream: <Chunk>(options: TurnOptions, start: () => AsyncGenerator<Chunk>) => AsyncGenerator<Chunk>;
+}
+
+/**
+ * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
+ * of them waits here, and neither does a run that saves nothing.
+ */
+export function accessThread(
+  target: unknown,
+  options: RunnableConfig,
+  messageIds: () => readonly string[] = () => [],
+): ThreadAccess {
+  if (!isSaver(target))
+    return { saver: undefined, update: (_, work) => work(), stream: (_, start) => start() };
+  const { signal } = options;
+  const saver = withUniqueVersions(boundedSaver(target, signal));
+  const threadId: unknown = options.configurable?.["thread_id"];
+  const isThread = typeof threadId === "string" || typeof threadId === "number";
+  if (!isThread || isSubgraphRun(options) || isServedRun(options))
+    return { saver, update: (_, work) => work(), stream: (_, start) => start() };
+  const thread: Thread = { saver: target, threadId: String(threadId) };
+  const guarded = guardHead({ saver, target, threadId, signal, messageIds });
+  return {
+    saver: guarded.saver,
+    update: (turn, work) => inTurn(thread, turn, work),
+    stream: (turn, start) =>
+      streamInTurn(thread, turn, async function* () {
+        yield* start();
+        await guarded.assertKept();
+      }),
+  };
+}
+
+/** How a run accesses its thread, and what it can know about the thread. */
+interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
+  /** The options to run with. */
+  readonly bound: Options;
+  readonly watched: WatchedCheckpointer;
+  /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
+  readonly checkpointer: BaseCheckpointSaver | undefined;
+  /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
+  readonly lateResults: (store: BaseStore | undefined) => LateResults | undefined;
+}
+
+/**
+ * Watches the checkpointer of a run, which brings messages with these ids. With `checkpointer: true`, a subgraph has a memory of its own, which it saves with
+ * the checkpointer of its parent. So that one is watched.
+ */
+export function watchThread<Options extends RunnableConfig>(
+  checkpointer: unknown,
+  options: Options,
+  messageIds: () => readonly string[],
+): WatchedThread<Options> {
+  const inherits = checkpointer === true && isSubgraphRun(options);
+  const own = inherits ? inheritedCheckpointer(options) : checkpointer;
+  const { saver, stream } = accessThread(own, options, messageIds);
+  const watched = watchCheckpointer(saver);
+  const { thread_id: threadId, checkpoint_ns } = { ...options.configurable };
+  const isThread = isSaver(own) && (typeof threadId === "string" || typeof threadId === "number");
+  const lateResults = (store: BaseStore | undefined) => {
+    // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
+    const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
+    const isKept = isThread && (inherits || !isSubgraphRun(options));
+    return isKept ? lateResultsOf({ saver: own, threadId, namespace, store }) : undefined;
+  };
+  if (!inherits || watched.checkpointer === undefined)
+    return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };
+  const bound = withInheritedCheckpointer(options, watched.checkpointer);
+  return { bound, watched, checkpointer: undefined, stream, lateResults };
+}
+
+/*
+ * The runs and updates of each thread in this process, one after the other.
+ */
+
+/** What happens to a run that starts while another run of its thread goes on. */
+export type ConcurrentRuns = "enqueue" | "reject";
+
+/** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
+interface Thread {
+  readonly saver: object;
+  readonly threadId: string;
+}
+
+interface TurnOptions {
+  readonly concurrentRuns: ConcurrentRuns;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The time in which a run can write to its thread. */
+interface Turn extends Thread {
+  isOver: boolean;
+  /** The turn of the run inside which this one was started. */
+  readonly outer: Turn | undefined;
+}
+
+/** For each thread, the end of the last turn. A thread without runs has no entry. */
+const queues = new WeakMap<object, Map<string, Promise<void>>>();
+const currentTurn = new AsyncLocalStorage<Turn>();
+
+/**
+ * Does work when all earlier runs and updates of the thread have ended.
+ *
+ * @throws ThreadConflictError if the thread is busy and the work cannot wait, or the reason of an abort.
+ */
+async function inTurn<Result>(
+  thread: Thread,
+  options: TurnOptions,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { turn, end } = await takeTurn(thread, options);
+  try {
+    return await currentTurn.run(turn, work);
+  } finally {
+    end();
+  }
+}
+
+/**
+ * Streams a run when all earlier runs and updates of the thread have ended. The turn ends with the run, although a
+ * caller may stop reading before.
+ *
+ * @throws ThreadConflictError if the thread is busy and the run cannot wait, or the reason of an abort.
+ */
+async function* streamInTurn<Chunk>(
+  thread: Thread,
+  options: TurnOptions,
+  start: () => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  const { turn, end } = await takeTurn(thread, options);
+  const run = async function* (): AsyncGenerator<Chunk> {
+    try {
+      yield* start();
+    } finally {
+      end();
+    }
+  };
+  yield* currentTurn.run(turn, () => readAhead(run()));
+}
+
+async function takeTurn(thread: Thread, { concurrentRuns, signal }: TurnOptions) {
+  const { saver, threadId } = thread;
+  const outer = currentTurn.getStore();
+  if (isInsideTurnOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
+  const queue = queues.get(saver) ?? new Map<string, Promise<void>>();
+  queues.set(saver, queue);
+  const previous = queue.get(threadId);
+  if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
+  const turn: Turn = { saver, threadId, isOver: false, outer };
+  let resolve = () => {};
+  const ended = new Promise<void>((done) => {
+    resolve = done;
+  });
+  queue.set(threadId, ended);
+  const end = (): void => {
+    turn.isOver = true;
+    resolve();
+    if (queue.get(threadId) === ended) queue.delete(threadId);
+  };
+  if (previous !== undefined) {
+    try {
+      await (signal === undefined ? previous : untilAborted(previous, signal));
+    } catch (error) {
+      // The next one still waits for the run before.
+      previous.then(end);
+      throw error;
+    }
+  }
+  return { turn, end };
+}
+
+/** Whether code runs inside a run of the thread: such a run or update would wait for itself for ever. */
+function isInsideTurnOf({ saver, threadId }: Thread, turn: Turn | undefined): boolean {
+  if (turn === undefined) return false;
+  const isSame = !turn.isOver && turn.saver === saver && turn.threadId === threadId;
+  return isSame || isInsideTurnOf({ saver, threadId }, turn.outer);
+}
+
+const WAITS_FOR_ITSELF =
+  "is inside the run that goes on, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
+const IS_REFUSED =
+  'has `concurrentRuns: "reject"`. Try again when the other run has ended, or use `"enqueue"`.';
+
+function busy(threadId: string, reason: string): ThreadConflictError {
+  const message = `A run of the thread \`${threadId}\` goes on, and this one ${reason}`;
+  return new ThreadConflictError("THREAD_BUSY", message, { threadId });
+}

@@ -1,0 +1,499 @@
+/** The tools node: runs a call, and makes its result, no matter how the call ended. */
+
+import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
+import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { cloneMessage, copyMessage, deriveId, toPlain } from "../history/message.js";
+import { coerceMessage } from "../history/read-messages.js";
+import {
+  callIdOf,
+  endingRun,
+  isPlaceholder,
+  isResult,
+  markRecoveredResult,
+  NO_OUTPUT,
+} from "../history/result.js";
+import { storageDemand } from "../history/storable.js";
+import { isError, isLangGraphSignal, isOfAbort } from "../shared/is-error.js";
+import { safely, toJson } from "../shared/json.js";
+import { untilAborted, withDeadline } from "../shared/waiting.js";
+import {
+  commandWithMessages,
+  messagesOf,
+  messagesOfCommand,
+  readUpdate,
+  valuesOf,
+  withOwnSends,
+} from "../threads/commands.js";
+import { emitEvent } from "../threads/events.js";
+import { withOwnMemory } from "../threads/langgraph/own-memory.js";
+import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
+import { awaitLate, patientTool } from "../threads/late-results.js";
+import { readOwnValues } from "../threads/own-state.js";
+import {
+  isResumedWith,
+  isToolTask,
+  readHistory,
+  readState,
+  type ToolTask,
+  tasksOfLostRun,
+} from "../threads/read-checkpoints.js";
+import type { AgentUpdate } from "../threads/state.js";
+import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
+import { FunctionContext } from "./middleware/contexts.js";
+import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
+import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "./run-handle.js";
+import type { RunContext } from "./settings/run-context.js";
+
+export interface ToolsNodeOptions {
+  readonly tools: readonly StructuredToolInterface[];
+  /** Whether the model reads the message of an error that a tool threw. */
+  readonly includeDetailedErrors: boolean;
+  /** Milliseconds; undefined: no limit. */
+  readonly toolTimeoutMs: number | undefined;
+  /** Whether a call of an unknown tool ends the run. */
+  readonly terminateOnUnknownCalls: boolean;
+}
+
+/**
+ * Makes the node that runs one tool call. The node throws only LangGraph's own signals and the abort of its run: any
+ * other error would lose the results of the calls that are still running.
+ */
+export function createToolsNode(options: ToolsNodeOptions) {
+  const toolsByName = new Map(options.tools.map((tool) => [tool.name, tool]));
+  return async function tools(
+    task: ToolTask,
+    config: LangGraphRunnableConfig<RunContext>,
+  ): Promise<ToolsUpdate> {
+    // Another agent left the task in a thread that is taken over. Only calls that our model made are run.
+    if (!isToolTask(task)) return new Command({ goto: "patch" });
+    const handle = runHandleOf(config);
+    const answer = async (): Promise<ToolsUpdate> => {
+      // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
+      config.signal?.throwIfAborted();
+      const messages = savedMessages(task, config);
+      if (messages !== undefined) {
+        emitEvent(config, { type: "result-recovered", tool: task.call.name, callId: task.call.id });
+        return { messages };
+      }
+      return answerCall(task, toolsByName, options, config);
+    };
+    const answered = handle?.limitCall(answer) ?? answer();
+    const { signal } = config;
+    const answering = signal === undefined ? answered : untilAborted(answered, signal);
+    handle?.running.add(answering, stepOf(config));
+    const update = await answering.catch((error: unknown) => {
+      if (signal?.aborted) keepLate(task, answered, config);
+      throw error;
+    });
+    handle?.record.tally.addResults(1);
+    return handle !== undefined && isHandOff(update)
+      ? withBatch(update, task.call.id, await handle.running.settled())
+      : update;
+  };
+}
+
+/** What a tool returns after the abort of its run goes to the next run of the thread. */
+function keepLate(
+  { call, place }: ToolTask,
+  answered: Promise<ToolsUpdate>,
+  config: LangGraphRunnableConfig,
+) {
+  const isOfCall = (message: BaseMessage): message is ToolMessage =>
+    isResult(message) && callIdOf(message) === call.id;
+  const { keys } = ownStateOf(config);
+  const coming = answered.then((update) => ({
+    result: messagesOf(update).find(isOfCall),
+    values: valuesOf(update, keys),
+  }));
+  awaitLate(place, coming, runInputsOf(config)?.late, config.configurable?.["thread_id"]);
+}
+
+/** Middleware does not see a call whose arguments are not valid JSON. */
+async function answerCall(
+  task: ToolTask,
+  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
+  { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls }: ToolsNodeOptions,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ToolsUpdate> {
+  const { call, args, parseError, offered } = task;
+  const finalize = (outcome: CallOutcome) => ({
+    ...finalizeCall(task, outcome, includeDetailedErrors),
+    endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
+  });
+  const finish = (outcome: CallOutcome): ToolsUpdate => {
+    const { update, endsRun } = finalize(outcome);
+    return update({ endsRun });
+  };
+  const tool = offered === undefined ? toolsByName.get(call.name) : undefined;
+  const unknown = { kind: "unknown-tool", known: offered ?? [...toolsByName.keys()] } as const;
+  if (args === undefined) {
+    const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
+    return finish(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
+  }
+  const ownState = ownStateOf(config);
+  // Each tool has a memory of its own, and one more for each other call of it in the same response.
+  const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
+  const wanted = { id: call.id, name: call.name, args };
+  const execute = async (given: WantedCall["args"]): Promise<CallOutcome> =>
+    checkCommand(
+      tool === undefined
+        ? unknown
+        : await callTool(tool, { ...wanted, args: given }, { toolTimeoutMs }, withOwnMemory(config, memory)),
+      ownState,
+    );
+  const layers = runInputsOf(config)?.middleware.function ?? [];
+  // A copy, because changes of the tool must not reach the history.
+  if (layers.length === 0) return finish(await execute(structuredClone(args)));
+  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(layers, context, {
+    execute,
+    finalize,
+    noteFailure: (error) => noteFailure(error, config),
+  });
+  if (context.updates.length === 0) return update;
+  // LangGraph takes a list of writes only if it has a command.
+  const written = context.updates.map(async ({ messages, fields }) => {
+    const values = await readOwnValues(ownState, fields).catch((error: unknown) => {
+      if (!noteFailure(error, config)) throw error;
+      return {};
+    });
+    return new Command({ update: { ...values, ...(messages.length > 0 && { messages }) } });
+  });
+  return [...[update].flat(), ...(await Promise.all(written))];
+}
+
+interface WantedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+interface CallToolOptions {
+  /** Milliseconds; undefined: no limit. */
+  readonly toolTimeoutMs: number | undefined;
+}
+
+/**
+ * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
+ * id of the tool call. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
+ * abandoned. After the abort of the run it is waited for, as long as it takes.
+ *
+ * @throws LangGraph's own signals, and what the tool throws because of the abort. Anything else that it throws is returned
+ * as an outcome.
+ */
+export async function callTool(
+  tool: StructuredToolInterface,
+  wanted: WantedCall,
+  { toolTimeoutMs }: CallToolOptions,
+  taskConfig: LangGraphRunnableConfig<RunContext>,
+): Promise<CallOutcome> {
+  taskConfig.signal?.throwIfAborted();
+  const state = readState(taskConfig, runInputsOf(taskConfig)?.ownState.keys ?? []);
+  const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
+  const call = { ...wanted, type: "tool_call" as const };
+  const invoke = (signal: AbortSignal): Promise<unknown> =>
+    patientTool(tool).invoke(call, {
+      ...config,
+      signal,
+      config,
+      state,
+      toolCall: call,
+      toolCallId: call.id,
+      writer: config.writer ?? null,
+      store: config.store ?? null,
+    });
+  const timeoutError = (milliseconds: number) => new ToolTimeoutError(milliseconds);
+  try {
+    const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError, outlivesAbort: true };
+    return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
+  } catch (error) {
+    if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, config.signal)) throw error;
+    return safely(() => outcomeOf(error), { kind: "threw", error });
+  }
+}
+
+function outcomeOf(error: unknown): CallOutcome {
+  if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds, error };
+  // The message names the field that does not match the tool's schema.
+  if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message, error };
+  return { kind: "threw", error };
+}
+
+/** The reason of the signal that a tool sees. */
+class ToolTimeoutError extends Error {
+  override readonly name = "ToolTimeoutError";
+  readonly milliseconds: number;
+
+  constructor(milliseconds: number) {
+    super(`The tool did not finish within ${milliseconds} ms.`);
+    this.milliseconds = milliseconds;
+  }
+}
+
+function isTimeout(error: unknown): error is ToolTimeoutError {
+  return isError(error) && error.name === "ToolTimeoutError";
+}
+
+/**
+ * LangChain's error for arguments that do not match the tool's schema, of any copy of LangChain. It has no name of its
+ * own. `output` holds the arguments.
+ */
+function isParsingException(error: unknown): error is ToolInputParsingException {
+  return (
+    isError(error) &&
+    "output" in error &&
+    typeof error.output === "string" &&
+    (Object(error.constructor).name === "ToolInputParsingException" || PARSING_MESSAGE.test(error.message))
+  );
+}
+
+/** In a bundle the class can have another name. */
+const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
+
+/*
+ * Makes the result of every tool call, no matter how the call ended.
+ */
+
+/** Every way in which a call can end. */
+export type CallOutcome =
+  | {
+      readonly kind: "returned";
+      readonly value: unknown;
+      /** What of a returned command was not written, as sentences. */
+      readonly faults?: readonly string[];
+    }
+  | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
+  | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
+  | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** A middleware ended the run before the tool was run. */
+  | { readonly kind: "ended" }
+  /** A human did not approve the call. */
+  | { readonly kind: "declined"; readonly reason: string | undefined };
+
+export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
+
+/** A result, and a function that writes it, or another result in its place, to the thread. */
+interface Draft {
+  readonly result: ToolMessage;
+  readonly write: (result: ToolMessage) => ToolsUpdate;
+}
+
+/** What a call writes if no middleware has seen its result, which can then be nothing else than `result`. */
+interface UnseenCall {
+  readonly update: (options: { readonly endsRun: boolean }) => ToolsUpdate;
+}
+
+/** @param includesDetails Whether the model reads the message of an error that a tool threw. */
+export function finalizeCall(
+  task: ToolTask,
+  outcome: CallOutcome,
+  includesDetails: boolean,
+): FinalizedCall<ToolsUpdate> & UnseenCall {
+  const { result, write } = draftCall(task, outcome, includesDetails);
+  const writeLast = (last: ToolMessage, endsRun = false) => write(endsRun ? endingRun(last) : last);
+  return {
+    result,
+    ...("error" in outcome && { error: outcome.error }),
+    update: ({ endsRun }) => writeLast(result, endsRun),
+    // A middleware can set or change the result. It answers this call, even if it names another one.
+    updateWith: (given, options) =>
+      writeLast(storable(returnedResult(task, cloneMessage(given))), options?.endsRun),
+  };
+}
+
+function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): Draft {
+  if (outcome.kind !== "returned")
+    return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
+  if (isCommand(outcome.value)) return draftCommand(task, outcome.value, outcome.faults, includesDetails);
+  return alone(storable(returnedResult(task, outcome.value)));
+}
+
+/**
+ * The result with texts in place of values that no checkpoint can store: they would end the thread. The tool has done
+ * its work, so the rest of its result is kept.
+ */
+function storable(result: ToolMessage): ToolMessage {
+  const message = coerceMessage(result);
+  return message !== undefined && isResult(message) ? message : result;
+}
+
+function unstorable(task: ToolTask, reason: string): ToolMessage {
+  return failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${reason}.`);
+}
+
+function alone(result: ToolMessage): Draft {
+  return { result, write: (given) => ({ messages: [given] }) };
+}
+
+function describeOutcome(
+  name: string,
+  outcome: Exclude<CallOutcome, { kind: "returned" }>,
+  includesDetails: boolean,
+): string {
+  switch (outcome.kind) {
+    case "unknown-tool":
+      return `Error: there is no tool named \`${name}\`. The tools are: ${outcome.known.join(", ") || "none"}.`;
+    case "invalid-arguments":
+      return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
+    case "timed-out":
+      return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
+    case "ended":
+      return `Error: \`${name}\` was not run: the run was ended before this call.`;
+    case "declined": {
+      const reason = outcome.reason?.trim() ?? "";
+      return `Error: \`${name}\` was not approved, so it was not run.${reason === "" ? "" : ` Reason: ${reason}`}`;
+    }
+    case "threw":
+      return includesDetails
+        ? `Error: \`${name}\` failed: ${messageOf(outcome.error)}`
+        : `Error: \`${name}\` failed.`;
+  }
+}
+
+/** Any value can be thrown, even one that cannot be converted to a string. */
+function messageOf(error: unknown): string {
+  try {
+    // A refused connection has a code and no message.
+    if (isError(error)) return error.message || String(Reflect.get(error, "code") ?? error.name);
+    return typeof error === "string" ? error : (toJson(error) ?? typeof error);
+  } catch {
+    return "the error cannot be read";
+  }
+}
+
+/**
+ * A command without a result gets one next to it. A command that the thread cannot accept counts as a failure of the
+ * tool.
+ */
+function draftCommand(
+  task: ToolTask,
+  command: Command,
+  faults: readonly string[] = [],
+  includesDetails: boolean,
+): Draft {
+  const written = messagesOfCommand(command);
+  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
+  if (messages.includes(undefined)) {
+    const error = new Error("it returned a command with a value in `messages` that is not a message");
+    return draftCall(task, { kind: "threw", error }, includesDetails);
+  }
+  if (leadsToCalls(command)) {
+    const error = new Error(
+      "it returned a command that goes to `tools` or `approve`, but only calls of the model are run",
+    );
+    return draftCall(task, { kind: "threw", error }, includesDetails);
+  }
+  const fault = storageFault(command);
+  if (fault !== undefined) return alone(unstorable(task, fault));
+  const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
+  const own = messages.filter((message) => message !== undefined);
+  const first = own.find(isOurs);
+  if (first === undefined) {
+    return {
+      result: faults.length === 0 ? returnedResult(task, NO_OUTPUT) : failedResult(task, faultText(faults)),
+      write: (given) => [{ messages: [given] }, command],
+    };
+  }
+  return {
+    result: storable(withFaults(returnedResult(task, first), faults)),
+    write: (given) => {
+      const answered = own.map((message) => (isOurs(message) ? given : message));
+      return commandWithMessages(command, answered);
+    },
+  };
+}
+
+function faultText(faults: readonly string[]): string {
+  return `Error: ${faults.join(" ")}`;
+}
+
+/** The result of a tool, with what was not written before it. */
+function withFaults(result: ToolMessage, faults: readonly string[]): ToolMessage {
+  if (faults.length === 0) return result;
+  const text = faultText(faults);
+  const { content } = result;
+  return copyMessage<ToolMessage>(result, {
+    status: "error",
+    content: typeof content === "string" ? `${text}\n\n${content}` : [{ type: "text", text }, ...content],
+  });
+}
+
+/** Says what of a command, besides its messages, no checkpoint can store. */
+function storageFault({ update, goto }: Command): string | undefined {
+  const { messages: _written, ...fields } = readUpdate(update) ?? {};
+  for (const [name, value] of Object.entries({ ...fields, goto })) {
+    const demand = storageDemand(value);
+    if (demand !== undefined) return `\`${name}\` must be ${demand}`;
+  }
+  return undefined;
+}
+
+/** A parent graph can have nodes of the same names, so commands to it are not checked. */
+function leadsToCalls({ graph, goto }: Command): boolean {
+  const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
+  return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
+}
+
+function returnedResult(task: ToolTask, value: unknown): ToolMessage {
+  const { id, name } = task.call;
+  const given = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
+  const content = given === undefined || given.length === 0 ? NO_OUTPUT : given;
+  return identified(
+    task,
+    isBaseMessage(value) && isResult(value)
+      ? copyMessage(value, { tool_call_id: id, content })
+      : new ToolMessage({ content, tool_call_id: id, name, status: "success" }),
+  );
+}
+
+function failedResult(task: ToolTask, content: string): ToolMessage {
+  const { id, name } = task.call;
+  return identified(task, new ToolMessage({ content, tool_call_id: id, name, status: "error" }));
+}
+
+/** A tool can set an id that another message has. An id derived from the place in the thread is unique. */
+function identified(task: ToolTask, result: ToolMessage): ToolMessage {
+  return copyMessage(result, { id: deriveId(result, task.place) });
+}
+
+/*
+ * Finds the result of a call whose run was killed before it could save its checkpoint, and is continued.
+ */
+
+/**
+ * The messages that the tool of this call has written in the same superstep, with its result. Undefined if there are
+ * none, or if a human has decided otherwise since.
+ */
+function savedMessages(
+  { call, place, index }: ToolTask,
+  config: LangGraphRunnableConfig,
+): AgentUpdate["messages"] {
+  const { input, checkpoints } = runInputsOf(config) ?? {};
+  const step = stepOf(config);
+  const tuple = checkpoints?.abandoned;
+  if (tuple === undefined || checkpoints?.isFork || step === undefined || !continues(tuple, input))
+    return undefined;
+  const isOfCall = (message: BaseMessage) =>
+    isResult(message) && callIdOf(message) === call.id && !isPlaceholder(message);
+  const found = tasksOfLostRun(tuple, step, "messages")
+    .map((values) => values.flat().flatMap((value) => coerceMessage(value) ?? []))
+    .filter((messages) => messages.some(isOfCall));
+  const [messages] = found;
+  // Two calls of one message can have one id. Nobody knows to which of them a result belongs.
+  const head = readHistory(config)?.messages.findLast((message) => `${message.id}:${index}` === place);
+  const isOnly = head !== undefined && callsOf(head).filter(({ id }) => id === call.id).length === 1;
+  if (messages === undefined || !isOnly) return undefined;
+  return messages.map((message) => {
+    if (isResult(message)) return isOfCall(message) ? markRecoveredResult(message) : message;
+    return isAIMessage(message) ? toPlain(message) : message;
+  });
+}
+
+function continues(tuple: CheckpointTuple, input: unknown): boolean {
+  return (
+    input === null || (isCommand(input) && input.resume !== undefined && isResumedWith(tuple, input.resume))
+  );
+}

@@ -1,0 +1,243 @@
+/** Carries out a plan, and takes it back. */
+
+import { randomUUID } from "node:crypto";
+import { type DiagnoseOptions, reportOn } from "./findings.js";
+import type { StoreThread } from "./graph-store.js";
+import { planFor, type RepairPlan, skipOf } from "./plan.js";
+import type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./receipt.js";
+import {
+  errorText,
+  hashList,
+  type RepairOutcome,
+  type StoredThread,
+  type ThreadStore,
+  toStoredJson,
+  type UndoOutcome,
+} from "./thread-store.js";
+
+/** The options of `applyRepair`. */
+export interface ApplyOptions extends DiagnoseOptions {
+  /** Gets every message of the thread before the first write. `undo` needs it. */
+  readonly receipt: ReceiptWriter;
+  /** The node in whose name the state is written. @default the one that ran last */
+  readonly asNode?: string | undefined;
+  /** Contract: the time for the receipt. @default the clock */
+  readonly now?: (() => Date) | undefined;
+}
+
+/**
+ * In this order: the receipt is on the disk, the latest checkpoint is compared, the thread is written in one step, read
+ * back and checked. If the process dies in between, a second run finishes the work: a thread that was written needs no
+ * repair, and another one gets the same plan.
+ */
+export async function applyPlan(
+  { store, ref }: StoreThread,
+  plan: RepairPlan,
+  { receipt, asNode, now = () => new Date(), ...options }: ApplyOptions,
+): Promise<RepairOutcome> {
+  const base = { schemaVersion: 1, threadId: plan.threadId, namespace: plan.namespace } as const;
+  if (plan.kind === "nothing") return { ...base, kind: "nothing" };
+  if (plan.kind === "skip")
+    return { ...base, kind: "skipped", reason: plan.reason, description: plan.description };
+  const { before, after, steps, unplaced, checkpointId } = plan;
+  const id = randomUUID();
+  const afterHash = hashList(after);
+  await receipt.append({
+    schemaVersion: 1,
+    kind: "intent",
+    id,
+    time: now().toISOString(),
+    target: store.target,
+    threadId: plan.threadId,
+    namespace: plan.namespace,
+    checkpointId,
+    steps,
+    unplaced,
+    before: before.map(toStoredJson),
+    beforeHash: hashList(before),
+    afterHash,
+    afterLength: after.length,
+  });
+  const settle = async (result: Pick<ReceiptResult, "outcome" | "checkpointId" | "error">): Promise<void> =>
+    receipt.append({
+      schemaVersion: 1,
+      kind: "result",
+      id,
+      time: now().toISOString(),
+      threadId: plan.threadId,
+      ...result,
+    });
+  const fail = async (error: string, at: string | null): Promise<RepairOutcome> => {
+    await settle({ outcome: "failed", checkpointId: at, error });
+    return { ...base, kind: "failed", error };
+  };
+
+  let problem: string | undefined;
+  try {
+    const outcome = await store.write(ref, {
+      expectedCheckpointId: checkpointId ?? undefined,
+      messages: after,
+      asNode,
+    });
+    if (outcome.kind !== "written") {
+      await settle({ outcome: outcome.kind, checkpointId: null, error: null });
+      if (outcome.kind === "moved") return { ...base, kind: "moved" };
+      const description = "A run of the thread has begun. Nothing was written.";
+      return { ...base, kind: "skipped", reason: "busy", description };
+    }
+  } catch (error) {
+    // The answer of a store can be lost after it has written, so the thread itself decides.
+    problem = errorText(error);
+  }
+  let thread: Awaited<ReturnType<typeof store.read>>;
+  try {
+    thread = await store.read(ref);
+  } catch (error) {
+    return fail(
+      `${problem === undefined ? "" : `${problem} `}The thread cannot be read back: ${errorText(error)}`,
+      null,
+    );
+  }
+  const written = thread.checkpointId ?? null;
+  if (thread.content.kind !== "read") {
+    const reason = "reason" in thread.content ? thread.content.reason : "it has no messages";
+    return fail(problem ?? `The thread cannot be read after the write: ${reason}`, written);
+  }
+  if (hashList(thread.content.messages) !== afterHash)
+    return fail(problem ?? "The thread does not have the messages that were written.", written);
+  const rest = planFor(thread, { harvest: false });
+  if (rest.kind === "write")
+    return fail(problem ?? `The thread still needs a repair: ${rest.steps[0]?.description}`, written);
+  await settle({ outcome: "written", checkpointId: written, error: null });
+  return { ...base, kind: "repaired", checkpointId: written, steps, report: reportOn(thread, options) };
+}
+
+/*
+ * Takes repairs back, by their receipt.
+ */
+
+/** The options of `undo`. */
+export interface UndoOptions {
+  /**
+   * Whether a thread that has moved on is restored too: the messages since the repair stay, after the restored ones. A
+   * thread whose repaired messages have changed since is refused anyway. @default false
+   */
+  readonly force?: boolean | undefined;
+  /** The node in whose name the state is written. @default the one that ran last */
+  readonly asNode?: string | undefined;
+  /** Only these threads. @default all threads of the receipt */
+  readonly threadIds?: readonly string[] | undefined;
+}
+
+/**
+ * Gives each thread of a receipt the messages that it had before its repair, each with the same bytes. Nothing is
+ * deleted: the checkpoints of the repair stay too. A thread that has moved on since is refused. It can be run again.
+ *
+ * The receipt must be of the same store. Undo writes no other channel.
+ *
+ * @param entries What `readReceipt` returned.
+ * @returns One outcome for each repair, the latest first.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { applyRepair, createGraphStore, planRepair, type ReceiptEntry, undo } from "langgraph-tether/doctor";
+ *
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const place = { graph, config: { configurable: { thread_id: "1" } } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   place.config,
+ * );
+ * const receipt: ReceiptEntry[] = [];
+ * const append = async (entry: ReceiptEntry) => void receipt.push(entry);
+ * await applyRepair(place, await planRepair(place), { receipt: { append } });
+ * for await (const { threadId, kind } of undo(createGraphStore({ graph }), receipt)) {
+ *   console.log(threadId, kind); // 1 restored
+ * }
+ * ```
+ */
+export async function* undo(
+  store: ThreadStore,
+  entries: readonly ReceiptEntry[],
+  options: UndoOptions = {},
+): AsyncGenerator<UndoOutcome> {
+  const unwritten = new Set(entries.filter(isUnwritten).map(({ id }) => id));
+  const intents = entries.filter((entry) => entry.kind === "intent");
+  for (const intent of intents.toReversed()) {
+    if (unwritten.has(intent.id)) continue;
+    if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
+    yield await undoOne(store, intent, options);
+  }
+}
+
+/** Somebody else was faster, so the repair has written nothing. */
+function isUnwritten(entry: ReceiptEntry): boolean {
+  return entry.kind === "result" && (entry.outcome === "moved" || entry.outcome === "busy");
+}
+
+async function undoOne(
+  store: ThreadStore,
+  intent: ReceiptIntent,
+  { force, asNode }: UndoOptions,
+): Promise<UndoOutcome> {
+  const { threadId, namespace, before, beforeHash } = intent;
+  const base = { schemaVersion: 1, threadId, namespace } as const;
+  const ref = { threadId, namespace };
+  try {
+    if (hashList(before) !== beforeHash) return { ...base, kind: "failed", error: CHANGED };
+    const thread = await store.read(ref);
+    const skip = skipOf(thread);
+    if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
+    const list = messagesIn(thread);
+    if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
+    const since = messagesSince(list, intent);
+    if (since === undefined || (since.length > 0 && !force))
+      return { ...base, kind: "moved", description: describeMove(since) };
+    const outcome = await store.write(ref, {
+      expectedCheckpointId: thread.checkpointId,
+      messages: [...before, ...since],
+      asNode,
+    });
+    if (outcome.kind === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
+    if (outcome.kind === "busy")
+      return { ...base, kind: "skipped", reason: "busy", description: "A run of the thread has begun." };
+    const restored = await store.read(ref);
+    if (hashList(messagesIn(restored)) !== hashList([...before, ...since]))
+      return { ...base, kind: "failed", error: "The thread does not have the messages that were written." };
+    return { ...base, kind: "restored", checkpointId: restored.checkpointId ?? null };
+  } catch (error) {
+    return { ...base, kind: "failed", error: errorText(error) };
+  }
+}
+
+const CHANGED =
+  "The messages in the receipt are not those that the repair has written down, so they were not restored.";
+
+function messagesIn({ content }: StoredThread): readonly unknown[] {
+  return content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];
+}
+
+/** The messages that the thread got after the repair. Undefined if the repaired ones are not at its beginning any more. */
+function messagesSince(
+  list: readonly unknown[],
+  { afterHash, afterLength }: ReceiptIntent,
+): readonly unknown[] | undefined {
+  if (hashList(list.slice(0, afterLength)) !== afterHash) return undefined;
+  return list.slice(afterLength);
+}
+
+function describeMove(since: readonly unknown[] | undefined): string {
+  if (since === undefined)
+    return "The messages of the thread have changed since the repair, so it was not restored. They are in the receipt.";
+  const count = since.length === 1 ? "1 message" : `${since.length} messages`;
+  return `The thread has got ${count} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
+}

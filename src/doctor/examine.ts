@@ -1,0 +1,264 @@
+/** What is wrong with the messages of a thread. The report and the plan are made from the same examination. */
+
+import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
+import { type Group, groupMessages, placeOfCall } from "../history/group.js";
+import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
+import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
+import type { UnansweredCall } from "../history/open-calls.js";
+import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
+import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
+import { isRecord, recordsIn } from "../shared/values.js";
+import { recoverCalls } from "../threads/leftovers.js";
+import type { StoredThread } from "./thread-store.js";
+
+/** A call that no tool has answered. */
+export interface OpenCall extends UnansweredCall {
+  /** The place of the call in its group. */
+  readonly place: number;
+  /** The result that its tool returned, found beside the state; undefined if there is none. */
+  readonly recovered: ToolMessage | undefined;
+  /** A result that somebody wrote in place of the real one. Only a recovered result replaces it. */
+  readonly standIn: ToolMessage | undefined;
+  /** Whether the call is left open, because the caller may still answer it. */
+  readonly isLeftOpen: boolean;
+}
+
+export interface Examination {
+  readonly list: ReadList;
+  readonly groups: readonly Group[];
+  readonly openCalls: readonly OpenCall[];
+  readonly unsentCalls: readonly UnsentCall[];
+  readonly orphans: readonly ToolMessage[];
+  readonly duplicates: readonly ToolMessage[];
+  /** Results that do not stand at their call, although they answer it. */
+  readonly misplaced: ReadonlySet<BaseMessage>;
+  /** Results that runs have left, and that answer no call of the list. */
+  readonly unplaced: readonly ToolMessage[];
+}
+
+/** The key of the state in which LangChain's agents store a structured response. */
+const STRUCTURED_RESPONSE = "structuredResponse";
+
+/** @param values The stored list. */
+export function examineThread(
+  thread: StoredThread,
+  values: readonly unknown[],
+  {
+    harvest = true,
+    closeOpenCalls = false,
+  }: { readonly harvest?: boolean | undefined; readonly closeOpenCalls?: boolean | undefined } = {},
+): Examination {
+  const list = readList(values);
+  const messages = list.messages.map(({ message }) => message);
+  const { groups, orphans, duplicates } = groupMessages(messages);
+  const runs = harvest ? thread.endedRuns.map(resultsOf) : [];
+  // A summary can stand for calls too. Their results come late, and nobody waits for them.
+  const open = groups
+    .filter(({ head }) => isAIMessage(head))
+    .flatMap((group) =>
+      group.calls.flatMap((call, place) => {
+        const result = group.results[place];
+        if (call.kind === "answered" || (result !== undefined && !isPlaceholder(result))) return [];
+        return [{ group, call, place, standIn: result }];
+      }),
+    );
+  const found = recoverCalls(open, runs);
+  // A run whose result was found did not end on purpose.
+  const cut = new Set(open.flatMap(({ group }, index) => (found[index]?.kind === "result" ? group : [])));
+  const used = new Set<ToolMessage>();
+  const openCalls = open.flatMap((unanswered, index): OpenCall[] => {
+    const remains = found[index];
+    const recovered = remains?.kind === "result" ? remains.result : undefined;
+    if (recovered !== undefined) used.add(recovered);
+    if (unanswered.standIn !== undefined && recovered === undefined) return [];
+    const { group } = unanswered;
+    const isLeftOpen = !closeOpenCalls && !cut.has(group) && mayBeAnswered(group, groups, thread);
+    return [{ ...unanswered, recovered: recovered && withId(recovered, unanswered), isLeftOpen }];
+  });
+  const known = new Set(messages.map(({ id }) => id));
+  const listed = new Set(messages.filter(isResult).map(describe));
+  const unplaced = runs
+    .flatMap(({ written }) => written.filter(isResult))
+    .filter(
+      (result) =>
+        !used.has(result) && !isPlaceholder(result) && !known.has(result.id) && !listed.has(describe(result)),
+    );
+  return {
+    list,
+    groups,
+    openCalls,
+    // A message that has to be mended gets usable calls anyway.
+    unsentCalls: unsentCallsIn(groups).filter(
+      ({ group }) => list.byMessage.get(group.head)?.issue === undefined,
+    ),
+    orphans,
+    duplicates,
+    misplaced: misplacedIn(messages, groups),
+    unplaced,
+  };
+}
+
+/** A tool writes no id. The reducer gives one when a result enters the thread. */
+function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "place">): ToolMessage {
+  const result = markRecoveredResult(found);
+  return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
+}
+
+function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {
+  const messages = written.flatMap((value) => coerceMessage(value) ?? []);
+  return { history: knownMessageIds.map((id) => ({ id })), written: messages, questions: [] };
+}
+
+/**
+ * Whether the run ended on purpose with these calls: its graph has nothing left to do, and no call of the group was
+ * answered. A client of the graph may be about to send their results.
+ */
+function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
+  // A graph that cannot read its thread shows no tasks, although the thread has some.
+  if (thread.content.kind === "bricked") return false;
+  if (group !== groups.at(-1) || thread.openTasks === undefined || thread.openTasks.length > 0) return false;
+  if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
+  return group.results.every((result) => result === undefined);
+}
+
+/** A result that a run wrote can have reached the list by another way, with another id. */
+function describe(result: ToolMessage): string {
+  return JSON.stringify([callIdOf(result), result.content]);
+}
+
+/**
+ * Results that stand among others, directly after the message with their calls, are in their place in any order.
+ * LangGraph's delta channel has them in the order in which their tools ended, and no provider is known to mind.
+ */
+function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<BaseMessage> {
+  const placeOf = new Map(messages.map((message, index) => [message, index]));
+  const misplaced = new Set<BaseMessage>();
+  for (const { head, results } of groups) {
+    const start = placeOf.get(head) ?? -1;
+    let end = start + 1;
+    for (let next = messages[end]; next !== undefined && isResult(next); next = messages[end]) end += 1;
+    for (const result of results) {
+      const place = result === undefined ? undefined : placeOf.get(result);
+      if (result !== undefined && place !== undefined && (place < start || place >= end))
+        misplaced.add(result);
+    }
+  }
+  return misplaced;
+}
+
+/*
+ * Reads a stored list as messages, and remembers what each of them was stored as.
+ */
+
+/** A message of a stored list. */
+interface ReadMessage {
+  readonly message: BaseMessage;
+  /** The value that the list has. A repair writes it back as it is, unless the message had to be mended. */
+  readonly value: unknown;
+  readonly index: number;
+  /** What is wrong with its shape; undefined for a sound message. Then `message` is the mended one. */
+  readonly issue: ShapeIssue | undefined;
+}
+
+interface ReadList {
+  readonly messages: readonly ReadMessage[];
+  /** Values that are not messages, and removals, which are not to be stored. */
+  readonly foreign: readonly { readonly value: unknown; readonly index: number }[];
+  readonly byMessage: ReadonlyMap<BaseMessage, ReadMessage>;
+}
+
+export function readList(values: readonly unknown[]): ReadList {
+  const messages: ReadMessage[] = [];
+  const foreign: { readonly value: unknown; readonly index: number }[] = [];
+  const byMessage = new Map<BaseMessage, ReadMessage>();
+  for (const [index, value] of values.entries()) {
+    const converted = convertMessage(isSerializedForm(value) ? withoutUndefined(value) : value);
+    if (converted === undefined || RemoveMessage.isInstance(converted)) {
+      foreign.push({ value, index });
+      continue;
+    }
+    const issue = issueOf(converted);
+    const mended = issue === undefined ? converted : mendMessage(converted);
+    // A list can have one instance twice. Each of them is a message of its own here.
+    const message = byMessage.has(mended) ? copyMessage<BaseMessage>(mended, {}) : mended;
+    const read = { message, value, index, issue };
+    messages.push(read);
+    byMessage.set(message, read);
+  }
+  return { messages, foreign, byMessage };
+}
+
+/**
+ * LangGraph stores undefined as an object. It is still there in a message that LangChain refuses to read, and in the JSON
+ * of each message.
+ */
+export function withoutUndefined(stored: unknown): unknown {
+  if (Array.isArray(stored)) return stored.map((part) => (isUndefined(part) ? null : withoutUndefined(part)));
+  if (!isRecord(stored)) return stored;
+  const fields = Object.entries(stored).filter(([, part]) => !isUndefined(part));
+  return Object.fromEntries(fields.map(([name, part]) => [name, withoutUndefined(part)]));
+}
+
+function isUndefined(value: unknown): boolean {
+  return isRecord(value) && value["lc"] === 2 && value["type"] === "undefined";
+}
+
+/** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */
+function issueOf(message: BaseMessage): ShapeIssue | undefined {
+  const issue = issueOfShape(message);
+  const isOfStorage = issue !== undefined && storageDemand(issue.value) === issue.expectation;
+  return isOfStorage && issue.expectation !== DEPTH_DEMAND ? undefined : issue;
+}
+
+/** What the list stores for a message: what it was, if it did not have to be mended. */
+export function storedValueOf(message: BaseMessage, { byMessage }: ReadList): unknown {
+  const read = byMessage.get(message);
+  return read === undefined || read.issue !== undefined ? message : read.value;
+}
+
+/*
+ * Finds calls with a result that the clients of LangChain do not send, or send as they are.
+ */
+
+/** A call whose arguments could not be parsed, and that has a result. */
+interface UnsentCall {
+  readonly group: Group;
+  readonly call: Call;
+  /** Whether clients send it as the provider wrote it: the arguments are not JSON then. Otherwise they send no call. */
+  readonly isSentRaw: boolean;
+}
+
+/**
+ * Clients send the results of invalid calls, and not the calls. Our own agents change the request: they store such a
+ * result with a derived id, or as a placeholder.
+ */
+function unsentCallsIn(groups: readonly Group[]): UnsentCall[] {
+  return groups.flatMap((group) =>
+    group.calls.flatMap((call, place) => {
+      const result = group.results[place];
+      if (call.kind !== "invalid" || result === undefined || isPlaceholder(result) || isDerivedId(result.id))
+        return [];
+      const { head } = group;
+      if (!isAIMessage(head) || isSentOtherwise(head, call)) return [];
+      const isSentRaw = recordsIn(head.additional_kwargs?.["tool_calls"]).some(({ id }) => id === call.id);
+      return [{ group, call, isSentRaw: isSentRaw && !head.tool_calls?.length }];
+    }),
+  );
+}
+
+/** As a block of the content, or with the items of the stored response. */
+function isSentOtherwise(head: Group["head"], call: Call): boolean {
+  if (Array.isArray(Reflect.get(head.response_metadata ?? {}, "output"))) return true;
+  return recordsIn(head.content).some((block) => callBlockOf(block)?.id === call.id);
+}
+
+/** The id of a stored value that may be a message, in whatever form it is. */
+export function idIn(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  const id: unknown = Reflect.get(value, "id");
+  if (typeof id === "string" && id !== "") return id;
+  const inner: unknown = value["kwargs"] ?? value["data"];
+  return isRecord(inner) ? idIn(inner) : undefined;
+}

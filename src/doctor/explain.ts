@@ -1,0 +1,182 @@
+/** Says why a provider refuses a list of messages, offline. */
+
+import { InvalidMessageError } from "../errors.js";
+import { callsOf } from "../history/call.js";
+import { callIdOf, isResult } from "../history/result.js";
+import { type DialectName, dialectNamed } from "../providers/dialects.js";
+import { type Grade, RULES, type RuleName } from "../providers/rule.js";
+import { type Violation, violationsAt } from "../providers/validate-history.js";
+import { readList } from "./examine.js";
+import type { FindingCode } from "./finding.js";
+import { codeOf } from "./findings.js";
+import { type RequestBody, readRequestBody } from "./report/request-body.js";
+
+/** One reason why a list is refused. */
+export interface Reason {
+  readonly code: FindingCode;
+  readonly rule: RuleName | null;
+  /** What the rule is about. One sentence. */
+  readonly meaning: string;
+  readonly index: number;
+  readonly messageId: string | null;
+  readonly callIds: readonly string[];
+  /** The provider's error, in its own words; null if nobody knows them. */
+  readonly providerSays: string | null;
+  /** How well it is known that the provider refuses this; null for what no provider is asked about. */
+  readonly grade: Grade | null;
+  /** What mends it. One sentence. */
+  readonly mend: string;
+}
+
+/** What `explain` returns. */
+export interface Explanation {
+  readonly schemaVersion: 1;
+  readonly dialect: DialectName;
+  readonly refused: boolean;
+  readonly reasons: readonly Reason[];
+  /** All of it as text for people. It contains no text of messages. */
+  readonly text: string;
+}
+
+const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
+  "missing-result": "pairing/dangling-call",
+  "orphan-result": "pairing/orphan-result",
+  "duplicate-result": "pairing/duplicate-result",
+  "result-order": "pairing/misplaced-result",
+  "repeated-call-id": "pairing/reused-id",
+};
+
+const CLOSE =
+  "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
+const AT_REQUEST =
+  "Send `toModelInput(messages, { dialect })` in place of the messages. The stored list can stay as it is.";
+
+const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
+  "missing-result": CLOSE,
+  "orphan-result":
+    "Take the result out, or put the message with its call back before it. It is left by a cut of the history between a call and its result.",
+  "duplicate-result": "Keep one result of the call. `repairHistory` keeps the first real one.",
+  "result-order": "Put the results in the order of their calls: `repairHistory` does it.",
+  "empty-history": "Send at least one message besides system messages.",
+};
+
+/**
+ * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what mends
+ * it. It asks no provider.
+ *
+ * @param given Messages or message-likes, exactly as they are sent. Or the body of a request, as JSON: OpenAI's chat
+ *   completions or Responses, Anthropic's Messages, or Gemini's `generateContent`.
+ * @param options The default of `dialect` is the provider whose form the body has, and `"strict"` for messages.
+ * @throws InvalidSettingError for an unknown dialect, and for a body that goes on with messages that OpenAI has stored.
+ * @throws InvalidMessageError if it is neither.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { explain } from "langgraph-tether/doctor";
+ *
+ * const { reasons } = explain(
+ *   [
+ *     new HumanMessage("What is the weather?"),
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ *   { dialect: "anthropic" },
+ * );
+ * console.log(reasons.map(({ code, callIds }) => `${code} ${callIds}`)); // [ 'pairing/dangling-call c1' ]
+ * ```
+ */
+export function explain(
+  given: readonly unknown[] | object,
+  options: { readonly dialect?: DialectName | undefined } = {},
+): Explanation {
+  const body = readRequestBody(given);
+  const { messages, foreign, length } = body ?? readMessages(given);
+  const { dialect = body?.dialect ?? "strict" } = options;
+  const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
+  const violations = violationsAt(
+    messages.map(({ message }) => message),
+    dialect,
+    (place) => messages[place]?.index ?? length,
+  );
+  const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
+    ({ rule, index, message, grade }): Reason => {
+      const about = at.get(index);
+      const ids =
+        about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
+      return {
+        code: PAIRING_CODES[rule] ?? codeOf(rule),
+        rule,
+        meaning: RULES[rule],
+        index,
+        messageId: about?.id ?? null,
+        callIds: rule in PAIRING_CODES ? ids : [],
+        providerSays: grade === "inferred" ? null : message,
+        grade,
+        mend: MENDS[rule] ?? AT_REQUEST,
+      };
+    },
+  );
+  const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
+  const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);
+  const refused = reasons.length > 0;
+  const text = textOf(reasons, dialect, length, body?.name ?? "messages");
+  return { schemaVersion: 1, dialect, refused, reasons, text };
+}
+
+const NOT_A_MESSAGE: Omit<Reason, "index"> = {
+  code: "content/not-a-message",
+  rule: null,
+  meaning: "The value is not a message.",
+  messageId: null,
+  callIds: [],
+  providerSays: null,
+  grade: null,
+  mend: "Take the value out.",
+};
+
+function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "length"> {
+  if (!Array.isArray(given))
+    throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
+  const { messages, foreign } = readList(given);
+  return { messages, foreign: foreign.map(({ index }) => index), length: given.length };
+}
+
+/** A body is what the provider has got, so a rule that nobody has seen applied is no reason. */
+function violationsOfBody(
+  { withoutContent, beginsWithUser }: RequestBody,
+  violations: readonly Violation[],
+  dialect: DialectName,
+): Violation[] {
+  const applied = violations.filter(
+    ({ rule, grade }) =>
+      (grade !== "inferred" || rule === "duplicate-result") && !(rule === "first-user" && beginsWithUser),
+  );
+  const form = dialectNamed(dialect).rules["content-form"];
+  const empty = form === undefined ? [] : withoutContent;
+  return [
+    ...applied,
+    ...empty.map((index) => ({
+      rule: "content-form" as const,
+      index,
+      message: form?.text ?? "",
+      grade: form?.grade ?? "inferred",
+    })),
+  ];
+}
+
+function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {
+  const count = length === 1 ? "1 message" : `${length} messages`;
+  if (reasons.length === 0)
+    return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
+  const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
+    [
+      `${name}[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
+      `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.join(", ")}.`}`,
+      providerSays === null
+        ? "  No report quotes the provider's error for this."
+        : `  The provider answers${grade === "confirmed" ? "" : `, according to its ${grade === "source" ? "source" : "documentation"}`}: ${providerSays}`,
+      `  ${mend}`,
+    ].join("\n"),
+  );
+  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts].join("\n\n");
+}

@@ -1,0 +1,550 @@
+/** Reads and writes threads through the user's own graph. */
+
+import { types } from "node:util";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
+import { InvalidSettingError, TetherError } from "../errors.js";
+import { unansweredCalls } from "../history/open-calls.js";
+import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { isPlaceholder, isResult } from "../history/result.js";
+import { isRecord } from "../shared/values.js";
+import { guardHead } from "../threads/guard-head.js";
+import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
+import { isSaver } from "../threads/langgraph/replace-methods.js";
+import {
+  compiledGraphOf,
+  type ForeignGraph,
+  isDeltaChannel,
+  MESSAGES,
+  readState,
+  stopsBefore,
+  tolerantChannel,
+  unwrapped,
+  writeMessages,
+} from "../threads/langgraph/swap-channel.js";
+import { type Fate, fateOfParent, readLeftovers } from "../threads/leftovers.js";
+import {
+  hasFailedTask,
+  listThreads,
+  waitingInterrupts,
+  writesOfLostRun,
+  writtenChannels,
+} from "../threads/read-checkpoints.js";
+import { pinJson, pinMessages, withUniqueVersions } from "../threads/watch-checkpointer.js";
+import { readList } from "./examine.js";
+import { measureThread } from "./size.js";
+import {
+  type EndedRun,
+  errorText,
+  type OpenTask,
+  type StoredMessages,
+  type StoredThread,
+  type ThreadRef,
+  type ThreadSelection,
+  type ThreadSizes,
+  type ThreadStatus,
+  type ThreadStore,
+  type ThreadWrite,
+  type WriteOutcome,
+} from "./thread-store.js";
+
+/** What `createGraphStore` gets. */
+export interface GraphStoreOptions {
+  /** See `GraphThread`. */
+  readonly graph: object;
+  /** @default the one that the graph was compiled with */
+  readonly checkpointer?: BaseCheckpointSaver | undefined;
+  /** The place, for reports and receipts, without keys and passwords. @default `"graph"` */
+  readonly target?: string | undefined;
+  /**
+   * Contract: gives each selected thread once, without reading its messages. A database can do this in one query.
+   *
+   * @default reads every checkpoint of the checkpointer, which is slow for a large database
+   */
+  readonly list?: ((selection: ThreadSelection) => AsyncIterable<ThreadRef>) | undefined;
+  /** See `ThreadStore`. @default reads every checkpoint of the thread */
+  readonly measure?: ((ref: ThreadRef) => Promise<ThreadSizes | undefined>) | undefined;
+  /** Contract: closes what `createGraphStore` was given. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * The threads of a graph, read and written through the graph itself. Only its channel of messages is replaced, on a
+ * copy, so every other channel keeps its value.
+ *
+ * @throws InvalidSettingError if the graph or its checkpointer cannot be used.
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph } from "langgraph-tether";
+ * import { createGraphStore, diagnoseThread } from "langgraph-tether/doctor";
+ *
+ * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
+ * const store = createGraphStore({ graph });
+ * for await (const ref of store.threads({})) {
+ *   const { outcome } = diagnoseThread(await store.read(ref));
+ *   console.log(ref.threadId, outcome); // 1 sound
+ * }
+ * ```
+ */
+export function createGraphStore(options: GraphStoreOptions): ThreadStore {
+  const opened = openGraph(options.graph, options.checkpointer);
+  const { target = "graph", list, close, measure } = options;
+  return {
+    target,
+    canWrite: true,
+    threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
+    read: (ref) => readThread(opened, ref),
+    write: (ref, write) => writeThread(opened, ref, write),
+    measure: measure ?? ((ref) => measureThread(opened.saver, ref)),
+    close: async () => close?.(),
+  };
+}
+
+/*
+ * A thread of the user's own graph, in the same process.
+ */
+
+/** A thread and the graph that it belongs to. */
+export interface GraphThread {
+  /**
+   * The graph that runs the thread: a compiled `StateGraph`, or an agent of `createAgent`, `createReactAgent`,
+   * `createDeepAgent` or `createAgentGraph`. It must be the thread's own graph: another one would drop the channels that
+   * it does not know.
+   */
+  readonly graph: object;
+  /** The config of the thread, with `configurable.thread_id`. */
+  readonly config: RunnableConfig;
+  /** The checkpointer of the thread. @default the one that the graph was compiled with */
+  readonly checkpointer?: BaseCheckpointSaver | undefined;
+}
+
+interface OpenedGraph {
+  readonly graph: ForeignGraph;
+  readonly saver: BaseCheckpointSaver;
+}
+
+/** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
+function openGraph(given: unknown, checkpointer?: unknown): OpenedGraph {
+  const graph = compiledGraphOf(given);
+  if (graph === undefined)
+    throw InvalidSettingError.expected(
+      "graph",
+      "a compiled graph, or an agent that has one as its `graph`",
+      given,
+      " Call `compile()` first. If the module exports a function, pass what it returns.",
+    );
+  const saver = checkpointer ?? graph.checkpointer;
+  if (!isSaver(saver))
+    throw InvalidSettingError.expected(
+      "checkpointer",
+      "a checkpointer, of the graph or beside it",
+      saver,
+      " Compile the graph with its checkpointer, or pass `checkpointer`.",
+    );
+  return { graph, saver };
+}
+
+export function isGraphThread(value: object): value is GraphThread {
+  return "graph" in value && "config" in value;
+}
+
+/** @throws InvalidSettingError if the config names no thread. */
+function threadIdOf({ configurable }: RunnableConfig): string {
+  const id: unknown = configurable?.["thread_id"];
+  if (typeof id === "string" && id !== "") return id;
+  throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", id);
+}
+
+/*
+ * Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left.
+ */
+
+/** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
+async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredThread> {
+  const { threadId, namespace } = ref;
+  const saver = pinMessages(opened.saver);
+  const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
+  const base = { threadId, namespace, endedRuns: [], otherChannels: [], openTasks: undefined } as const;
+  let tuple: CheckpointTuple | undefined;
+  try {
+    tuple = await saver.getTuple(place);
+  } catch (error) {
+    const content = { kind: "unreadable", reason: errorText(error) } as const;
+    return { ...base, checkpointId: undefined, status: "error", content };
+  }
+  if (tuple === undefined)
+    return { ...base, checkpointId: undefined, status: "idle", content: { kind: "none" } };
+
+  const graph = { graph: opened.graph, saver };
+  const list = await listAt(graph, tuple);
+  const otherGraph = namespace === "" ? otherGraphReason(opened.graph, tuple.checkpoint) : undefined;
+  // What this graph makes of a thread of another one says nothing about the thread.
+  const own = namespace === "" && otherGraph === undefined ? await readOwn(opened, place) : undefined;
+  const shown = own?.kind === "read" ? own.state : await readTolerantly(graph, place);
+  const tasks = shown?.tasks.map(openTask) ?? [];
+  const values = tuple.checkpoint.channel_values;
+  const content = contentOf(list, own);
+  return {
+    threadId,
+    namespace,
+    checkpointId: tuple.checkpoint.id,
+    updatedAt: tuple.checkpoint.ts,
+    status: statusOf(opened, tuple, shown),
+    content,
+    endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(graph, tuple) : [],
+    openTasks: tasks.filter(({ node }) => shown?.next.includes(node)),
+    otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
+    otherGraph,
+    mendsItself: mendsItself(Object.keys(opened.graph.nodes)),
+    messagesChannel: isDeltaChannel(opened.graph.channels[MESSAGES]) ? "delta" : "full",
+  };
+}
+
+type Own =
+  | { readonly kind: "read"; readonly state: StateSnapshot }
+  | { readonly kind: "failed"; readonly reason: string };
+
+type Place = { readonly configurable: { readonly thread_id: string; readonly checkpoint_ns: string } };
+
+/** What the thread's own graph shows, as any code of the user would read it. */
+async function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
+  try {
+    return { kind: "read", state: await readState(graph, saver, place) };
+  } catch (error) {
+    return { kind: "failed", reason: errorText(error) };
+  }
+}
+
+async function readTolerantly(opened: OpenedGraph, place: Place): Promise<StateSnapshot | undefined> {
+  try {
+    return await readState(opened.graph, opened.saver, place, channelOf(opened));
+  } catch {
+    return undefined;
+  }
+}
+
+function channelOf({ graph }: OpenedGraph): object {
+  return tolerantChannel(graph.channels[MESSAGES] ?? {}, (history, writes) =>
+    pairedMessagesDeltaReducer(history, writes),
+  );
+}
+
+/** The list of a checkpoint, without the writes of its tasks. Undefined if it has none. */
+async function listAt(
+  opened: OpenedGraph,
+  { checkpoint, config }: CheckpointTuple,
+): Promise<readonly unknown[] | undefined> {
+  const stored = unwrapped(checkpoint.channel_values[MESSAGES]);
+  if (stored !== undefined) return Array.isArray(stored) ? stored : undefined;
+  if (!isDeltaChannel(opened.graph.channels[MESSAGES])) return undefined;
+  // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
+  // the user's code sees, even if that list is broken.
+  for (const channel of [undefined, channelOf(opened)]) {
+    try {
+      const { values } = await readState(opened.graph, opened.saver, config, channel);
+      const list: unknown = values[MESSAGES];
+      if (Array.isArray(list)) return list;
+    } catch {
+      // The next channel does not throw for a removal of an unknown message.
+    }
+  }
+  return undefined;
+}
+
+function contentOf(list: readonly unknown[] | undefined, own: Own | undefined): StoredMessages {
+  if (own?.kind === "failed") return { kind: "bricked", reason: own.reason, messages: list };
+  return list === undefined ? { kind: "none" } : { kind: "read", messages: list };
+}
+
+async function endedRunsOf(opened: OpenedGraph, tuple: CheckpointTuple) {
+  const { saver } = opened;
+  const hydrated = async (found: CheckpointTuple): Promise<CheckpointTuple> => {
+    const list = await listAt(opened, found);
+    const channel_values = { ...found.checkpoint.channel_values, [MESSAGES]: list ?? [] };
+    return { ...found, checkpoint: { ...found.checkpoint, channel_values } };
+  };
+  return findEndedRuns(await hydrated(tuple), async (config) => {
+    const found = await saver.getTuple(config);
+    return found && hydrated(found);
+  });
+}
+
+function statusOf(
+  { graph }: OpenedGraph,
+  tuple: CheckpointTuple,
+  shown: StateSnapshot | undefined,
+): ThreadStatus {
+  if (waitingInterrupts(tuple).length > 0 || stopsBefore(graph, shown?.next ?? [])) return "interrupted";
+  return hasFailedTask(tuple) ? "error" : "idle";
+}
+
+function openTask({ id, name, error, interrupts }: StateSnapshot["tasks"][number]): OpenTask {
+  return {
+    id,
+    node: name,
+    error: error === undefined || error === null ? undefined : errorText(error),
+    interrupts,
+  };
+}
+
+/*
+ * Writes the messages of a thread of a graph, and nothing else of it.
+ */
+
+/** See `ThreadStore.write`. */
+async function writeThread(
+  { graph, saver }: OpenedGraph,
+  { threadId, namespace }: ThreadRef,
+  { expectedCheckpointId, messages, asNode }: ThreadWrite,
+): Promise<WriteOutcome> {
+  if (namespace !== "")
+    throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
+  const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
+  const reading = pinMessages(saver);
+  const head = await reading.getTuple(config);
+  if (head?.checkpoint.id !== expectedCheckpointId)
+    return { kind: "moved", checkpointId: head?.checkpoint.id };
+  const foreign = head && otherGraphReason(graph, head.checkpoint);
+  if (foreign !== undefined) throw new Error(foreign);
+  const list = routable(messages.map(asInstance));
+  let reason: unknown;
+  const known = nodesOf(graph);
+  if (asNode !== undefined && !known.includes(asNode))
+    throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
+  const nodes = candidates(head).filter((name) => known.includes(name));
+  for (const node of asNode === undefined ? [undefined, ...nodes] : [asNode]) {
+    const { saver: guarded } = guardHead({
+      saver: withUniqueVersions(reading),
+      target: saver,
+      threadId,
+      signal: undefined,
+      messageIds: () => [],
+    });
+    try {
+      const written = await writeMessages(graph, guarded, config, list, node);
+      return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
+    } catch (error) {
+      if (TetherError.isInstance(error) && error.code === "THREAD_MOVED") {
+        const latest = await saver.getTuple(config);
+        return { kind: "moved", checkpointId: latest?.checkpoint.id };
+      }
+      if (!isAboutNode(error)) throw error;
+      reason ??= error;
+    }
+  }
+  if (asNode !== undefined) throw reason;
+  throw new Error(
+    `${errorText(reason)}. Name the node that the thread is written as with --as-node (\`asNode\` in the library): ${known.join(", ")}.`,
+  );
+}
+
+/** LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since. */
+function isAboutNode(error: unknown): boolean {
+  return /Ambiguous update|Node ".*" does not exist|No writers found for node/.test(errorText(error));
+}
+
+const nodesOf = ({ nodes }: OpenedGraph["graph"]): string[] =>
+  Object.keys(nodes).filter((name) => !name.startsWith("__"));
+
+/** The nodes that the latest superstep ran, or that wait to run. */
+function candidates(head: CheckpointTuple | undefined): string[] {
+  const { versions_seen = {} } = { ...head?.checkpoint };
+  const latest = (seen: object) =>
+    Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
+  return Object.entries(versions_seen)
+    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
+    .sort(([, one], [, other]) => latest(other) - latest(one))
+    .map(([name]) => name);
+}
+
+/**
+ * The routes of the graph read the list, and expect messages with the fields of their types. They get those that can be
+ * read; the stored list is the given one.
+ */
+function routable(list: readonly unknown[]): readonly unknown[] {
+  const { messages, foreign } = readList(list);
+  const isSound = foreign.length === 0 && messages.every(({ issue }) => issue === undefined);
+  return isSound
+    ? list
+    : pinJson(
+        messages.map(({ message }) => message),
+        list,
+      );
+}
+
+/** A message in its serialized form is stored in that form. */
+function asInstance(value: unknown): unknown {
+  if (!isRecord(value) || value["lc"] !== 1) return value;
+  const message = convertMessage(value);
+  return message === undefined ? value : pinJson(message, value);
+}
+
+/*
+ * Finds what runs that ended early have saved with their checkpoints, for calls that still have no result.
+ */
+
+/** How many checkpoints are read at most, for one thread. */
+const CHECKPOINTS_TO_READ = 1000;
+
+/**
+ * Walks back from the latest checkpoint to the one in which the first call without a result was made.
+ *
+ * @param latest With the complete list of messages, as `read` gives it.
+ */
+async function findEndedRuns(
+  latest: CheckpointTuple,
+  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
+): Promise<readonly EndedRun[]> {
+  const found: EndedRun[] = [];
+  const wanted = idsOfUnansweredCalls(latest);
+  let checkpoint: CheckpointTuple | undefined = latest;
+  let fate: Fate = "discarded";
+  for (let count = 0; checkpoint !== undefined && count < CHECKPOINTS_TO_READ; count += 1) {
+    if (fate !== "applied") {
+      const run = endedRunOf(checkpoint, count === 0);
+      if (run.written.length > 0) found.unshift(run);
+    }
+    const isNeeded = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+    if (!isNeeded || checkpoint.parentConfig === undefined) break;
+    const parent: CheckpointTuple | undefined = await read(checkpoint.parentConfig);
+    fate = fateOfParent(checkpoint, parent);
+    checkpoint = parent;
+  }
+  return found;
+}
+
+function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
+  // What an update of the state took over can be gone again, for example after an undo.
+  const { history, written } = readLeftovers(
+    checkpoint,
+    checkpoint.checkpoint.channel_values["messages"],
+    "discarded",
+    [],
+  );
+  return {
+    checkpointId: checkpoint.checkpoint.id,
+    fate: isLatest ? "pending" : "discarded",
+    knownMessageIds: history.map(({ id = "" }) => id),
+    written: isLatest ? [...written, ...resultsOfLostRun(checkpoint)] : written,
+    otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
+  };
+}
+
+/**
+ * The results of a run that was killed before it could save its checkpoint. Its other messages are not part of the
+ * thread: the next run with input puts them back.
+ */
+function resultsOfLostRun(latest: CheckpointTuple) {
+  const written = writesOfLostRun(latest, undefined, "messages").flat();
+  return written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
+}
+
+/** The ids of the messages whose calls have no result of their tool. */
+function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
+  const { dangling, pending } = unansweredCalls(
+    messagesOf(checkpoint).filter((message) => !isPlaceholder(message)),
+  );
+  return new Set([...dangling, ...pending].map(({ group }) => group.head.id));
+}
+
+function messagesOf({ checkpoint }: CheckpointTuple) {
+  const list: unknown = checkpoint.channel_values["messages"];
+  return Array.isArray(list) ? list.flatMap((value) => coerceMessage(value) ?? []) : [];
+}
+
+/** Whether a channel is one of the user. LangGraph's own have a colon or underscores in their names. */
+function isOwnName(name: string): boolean {
+  return !name.includes(":") && !name.startsWith("__");
+}
+
+/** The nodes of `createAgentGraph`, which are always there. */
+const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
+
+/** Whether a graph with these nodes has been made by `createAgentGraph`, or has `tetherMiddleware`. */
+export function mendsItself(nodes: readonly string[]): boolean {
+  return nodes.includes("tether.before_agent") || AGENT_NODES.every((name) => nodes.includes(name));
+}
+
+/**
+ * Why a checkpoint does not belong to this graph, in one sentence; undefined if it may belong to it. A write through
+ * another graph would drop the channels that this graph does not know. Several agents can share one database, and a
+ * checkpoint does not name its graph.
+ */
+function otherGraphReason(
+  graph: ForeignGraph,
+  checkpoint: Pick<Checkpoint, "channel_values" | "channel_versions" | "versions_seen">,
+): string | undefined {
+  const { channels, nodes } = graph;
+  const { channel_values, versions_seen } = checkpoint;
+  const unknown = Object.keys(channel_values).filter(
+    (name) => name !== MESSAGES && isOwnName(name) && !Object.hasOwn(channels, name),
+  );
+  if (unknown.length > 0)
+    return `The thread has values that this graph does not know, and a write would drop them: ${unknown.join(", ")}. Name the graph that the thread belongs to.`;
+  const ran = Object.entries(versions_seen ?? {})
+    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
+    .map(([name]) => name);
+  if (ran.length > 0 && !ran.some((name) => Object.hasOwn(nodes, name)))
+    return `Another graph has run the thread: its nodes were ${ran.join(", ")}, and this graph has none of them. Name the graph that the thread belongs to.`;
+  const entry = unreachedEntry(graph, checkpoint);
+  const missing = Object.keys(channels).filter(
+    (name) => name !== MESSAGES && isOwnName(name) && !(name in channel_values) && hasDefault(channels[name]),
+  );
+  if (entry !== undefined && missing.length > 0)
+    return `Another graph has run the thread: each run of this graph begins at ${entry}, where the thread has never been, and a write would add values to it: ${missing.join(", ")}. Name the graph that the thread belongs to. If your graph has changed since, name it as it was.`;
+  return undefined;
+}
+
+/**
+ * The first node of each run of the graph, if the thread has had runs and none of them came there. One that a graph has
+ * got since is no proof: a middleware can bring it, and its threads may be repaired.
+ */
+function unreachedEntry(
+  graph: ForeignGraph,
+  { channel_versions, versions_seen }: Pick<Checkpoint, "channel_versions" | "versions_seen">,
+): string | undefined {
+  const edges: unknown = Reflect.get(Object(Reflect.get(graph, "builder")), "edges");
+  if (versions_seen?.["__start__"] === undefined || !types.isSet(edges)) return undefined;
+  const entries = [...edges].flatMap((edge) =>
+    Array.isArray(edge) && edge[0] === "__start__" ? [String(edge[1])] : [],
+  );
+  const isReached = (node: string): boolean =>
+    Object.hasOwn(versions_seen, node) ||
+    Object.keys(channel_versions ?? {}).some((channel) => channel.endsWith(`:${node}`));
+  return entries.some(isReached) ? undefined : entries[0];
+}
+
+/** Whether each checkpoint of a graph with this channel can have a value of it, also if nobody wrote one. */
+function hasDefault(channel: object | undefined): boolean {
+  try {
+    const fresh = Object(Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]));
+    return fresh.isAvailable() === true;
+  } catch {
+    return false;
+  }
+}
+
+/*
+ * Where a thread is: in a store, or in a graph of this process.
+ */
+
+/** A thread of a store. */
+export interface StoreThread {
+  readonly store: ThreadStore;
+  readonly ref: ThreadRef;
+}
+
+/** A thread, in one of both ways to name it. */
+export type ThreadPlace = GraphThread | StoreThread;
+
+/** @throws InvalidSettingError if the graph or its config cannot be used. */
+export function placeOf(place: ThreadPlace): StoreThread {
+  if (!isGraphThread(place)) return place;
+  const { config, graph, checkpointer } = place;
+  const threadId = threadIdOf(config);
+  const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
+  return { store: createGraphStore({ graph, checkpointer }), ref: { threadId, namespace } };
+}

@@ -1,0 +1,343 @@
+/** Plans the repair of a thread. */
+
+import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { withSentCalls } from "../history/change-calls.js";
+import { placeOfCall } from "../history/group.js";
+import { mendMessage } from "../history/message-shape.js";
+import { coerceMessage } from "../history/read-messages.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../history/result.js";
+import { isSerializedForm } from "../history/storable.js";
+import { addToList } from "../shared/values.js";
+import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
+import { type StoredThread, toStoredJson } from "./thread-store.js";
+
+/** The options of `planRepair`. */
+export interface PlanOptions {
+  /** Whether results of ended runs are looked for. @default true */
+  readonly harvest?: boolean | undefined;
+  /**
+   * Whether calls are closed that the last run left open on purpose: its graph had nothing left to do, and a client may
+   * be about to send their results. @default false
+   */
+  readonly closeOpenCalls?: boolean | undefined;
+}
+
+/** Contract: changes nothing of the thread. */
+export function planFor(thread: StoredThread, options: PlanOptions = {}): RepairPlan {
+  const { threadId, namespace, content } = thread;
+  const base = { schemaVersion: 1, threadId, namespace, checkpointId: thread.checkpointId ?? null } as const;
+  const skip = skipOf(thread);
+  if (skip !== undefined) return { ...base, kind: "skip", ...skip };
+  if (content.kind === "none" || content.kind === "unreadable" || content.messages === undefined)
+    return { ...base, kind: "nothing" };
+  const found = examineThread(thread, content.messages, options);
+  const messages = withPendingWrites(arrange(found, thread), thread, found);
+  const before = content.messages;
+  const written = writtenHeads(found);
+  const after = messages.map((message) => {
+    const usable = written.has(message) ? withSentCalls(message) : message;
+    if (usable !== message) return usable;
+    const value = storedValueOf(message, found.list);
+    // The graph has not read what is still in its serialized form, and would not read it again.
+    return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
+  });
+  const steps: RepairStep[] = stepsOf(found, messages);
+  if (content.kind === "bricked") {
+    const description = "The thread is written again, so that its own graph can read it.";
+    steps.unshift({ ...messageOf(undefined), kind: "unbrick", from: null, to: null, description });
+  }
+  if (steps.length === 0) return { ...base, kind: "nothing" };
+  if (thread.otherGraph !== undefined)
+    return { ...base, kind: "skip", reason: "other-graph", description: thread.otherGraph };
+  return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
+}
+
+/** Messages that get a result, whose calls are not sent, or that are written anew. */
+function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
+  const closed = openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map(({ group }) => group.head);
+  const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
+  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
+}
+
+/** The list with each message directly followed by its results, in call order. */
+function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
+  const openIn = new Map<unknown, OpenCall[]>();
+  for (const open of openCalls) addToList(openIn, open.group, open);
+  return groups.flatMap((group, index) => {
+    const next = groups[index + 1]?.head;
+    const openAt = new Map(openIn.get(group)?.map((open) => [open.place, open]));
+    const results = group.calls.map((_, place) => {
+      const open = openAt.get(place);
+      if (open === undefined) return group.results[place];
+      if (open.recovered !== undefined) return open.recovered;
+      return open.isLeftOpen ? undefined : closing(open, next, thread);
+    });
+    return [group.head, ...results.filter((result) => result !== undefined)];
+  });
+}
+
+function closing({ group, call, place }: OpenCall, next: BaseMessage | undefined, thread: StoredThread) {
+  const cause = causeInHistory(call, next);
+  const isCut = next === undefined && cause === "unrecorded" && (thread.openTasks?.length ?? 0) > 0;
+  return createPlaceholder(call, isCut ? "interrupted" : cause, placeOfCall(group, place));
+}
+
+/**
+ * The next update of the state applies what finished tasks wrote at the latest checkpoint. Results are placed already.
+ * A removal of an unknown message changes nothing here.
+ */
+function withPendingWrites(
+  messages: BaseMessage[],
+  { endedRuns }: StoredThread,
+  { list }: Examination,
+): BaseMessage[] {
+  const known = new Set(list.messages.map(({ message }) => message.id));
+  const writes = endedRuns
+    .filter(({ fate }) => fate === "pending")
+    .flatMap(({ written }) => written.flatMap((value) => coerceMessage(value) ?? []))
+    .filter((message) => !isResult(message) || (known.has(message.id) && callIdOf(message) === ""))
+    .filter((message) => !RemoveMessage.isInstance(message) || known.has(message.id));
+  return writes.length === 0 ? messages : reduceMessages(messages, writes).messages;
+}
+
+/*
+ * What a repair would do with a thread. It is made without any write.
+ */
+
+/**
+ * - `recover`: a result that its tool returned is put after its call.
+ * - `close`: a placeholder is put after a call without a result.
+ * - `move`: a message goes to another place.
+ * - `take-out`: a message leaves the list. The receipt keeps it.
+ * - `mend`: a message is replaced by one that can be read and sent.
+ * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
+ * - `identify`: a message without an id, or with the id of another message, gets an own one.
+ * - `unbrick`: a pending removal of an unknown message is dropped.
+ */
+export type RepairStepKind =
+  | "recover"
+  | "close"
+  | "move"
+  | "take-out"
+  | "mend"
+  | "replace"
+  | "identify"
+  | "unbrick";
+
+/** One change of a plan. It contains no text of messages. */
+export interface RepairStep {
+  readonly kind: RepairStepKind;
+  readonly messageId: string | null;
+  readonly callId: string | null;
+  readonly tool: string | null;
+  /** The index in the list before; null for a new message. */
+  readonly from: number | null;
+  /** The index in the list after; null for a message that leaves the list. */
+  readonly to: number | null;
+  /** One sentence. */
+  readonly description: string;
+}
+
+/** Why a thread is not written. */
+export type SkipReason =
+  /** A run is going on. Try again later. */
+  | "busy"
+  /** The thread waits for a human. It is never changed. */
+  | "waiting"
+  /** The messages could not be read. */
+  | "unreadable"
+  /** The state of a subgraph. */
+  | "subgraph"
+  /** The thread belongs to another graph than the one that it was read with. */
+  | "other-graph";
+
+/** Something that a tool returned, or that a message said, and that has no place in the list. The receipt keeps it. */
+export interface Unplaced {
+  readonly messageId: string | null;
+  readonly callId: string | null;
+  readonly tool: string | null;
+  /** One sentence that says why. */
+  readonly reason: string;
+  /** The message, in JSON. */
+  readonly message: unknown;
+}
+
+interface PlanBase {
+  readonly schemaVersion: 1;
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string | null;
+}
+
+/** What a repair would do with a thread. */
+export type RepairPlan =
+  /** The thread needs no write. */
+  | (PlanBase & { readonly kind: "nothing" })
+  | (PlanBase & { readonly kind: "skip"; readonly reason: SkipReason; readonly description: string })
+  | (PlanBase & {
+      readonly kind: "write";
+      readonly steps: readonly RepairStep[];
+      readonly unplaced: readonly Unplaced[];
+      /** The list that the thread has now, as its store gave it. Not for output: it contains the messages. */
+      readonly before: readonly unknown[];
+      /** The list that the thread gets. Not for output: it contains the messages. */
+      readonly after: readonly unknown[];
+    });
+
+/*
+ * The steps of a plan: how a list differs from the one before.
+ */
+
+/** The fields of a step that name its message. */
+function messageOf(message: BaseMessage | undefined): Pick<RepairStep, "messageId" | "callId" | "tool"> {
+  const isAnswer = message !== undefined && isResult(message);
+  return {
+    messageId: message?.id ?? null,
+    callId: isAnswer ? callIdOf(message) : null,
+    tool: isAnswer ? (message.name ?? null) : null,
+  };
+}
+
+/** @param after The list that the thread gets. */
+function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[] {
+  const { list, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
+  const to = new Map(after.map((message, index) => [message, index]));
+  const from = (message: BaseMessage): number | null => list.byMessage.get(message)?.index ?? null;
+  const steps: RepairStep[] = [];
+  for (const { value, index } of list.foreign)
+    steps.push({
+      ...messageOf(undefined),
+      messageId: idIn(value) ?? null,
+      kind: "take-out",
+      from: index,
+      to: null,
+      description: "A value that is not a message is taken out.",
+    });
+  for (const { message, index, issue } of list.messages)
+    if (issue !== undefined)
+      steps.push({
+        ...messageOf(message),
+        kind: "mend",
+        from: index,
+        to: to.get(message) ?? null,
+        description: `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
+      });
+  for (const { group, call } of unsentCalls)
+    steps.push({
+      kind: "mend",
+      messageId: group.head.id ?? null,
+      callId: call.id,
+      tool: call.name,
+      from: from(group.head),
+      to: to.get(group.head) ?? null,
+      description: `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
+    });
+  const withoutCall = new Set(orphans);
+  for (const message of [...orphans, ...duplicates]) {
+    const why = withoutCall.has(message) ? "no call before it has its id" : "its call has another result";
+    steps.push({
+      ...messageOf(message),
+      kind: "take-out",
+      from: from(message),
+      to: null,
+      description: `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`,
+    });
+  }
+  for (const message of misplaced)
+    steps.push({
+      ...messageOf(message),
+      kind: "move",
+      from: from(message),
+      to: to.get(message) ?? null,
+      description: `The result of ${nameOf(message.name)} is moved to its call.`,
+    });
+  for (const open of openCalls) if (!open.isLeftOpen) steps.push(stepOf(open, to.get(open.group.head)));
+  const told = new Set(openCalls.flatMap(({ recovered }) => recovered ?? []));
+  for (const [index, message] of after.entries())
+    if (!isResult(message) && !list.byMessage.has(message) && !told.has(message as never))
+      steps.push({
+        ...messageOf(message),
+        kind: "recover",
+        from: null,
+        to: index,
+        description: "A message that a finished task wrote is put into the list.",
+      });
+  return steps;
+}
+
+function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
+  const fields = {
+    messageId: recovered?.id ?? null,
+    callId: call.id,
+    tool: call.name,
+    from: null,
+    to: start === undefined ? null : start + 1 + place,
+  };
+  const name = nameOf(call.name);
+  if (recovered === undefined)
+    return {
+      ...fields,
+      kind: "close",
+      description: `A result is written for the call of ${name}, which has none.`,
+    };
+  return standIn === undefined
+    ? { ...fields, kind: "recover", description: `The result that ${name} returned is put after its call.` }
+    : {
+        ...fields,
+        kind: "replace",
+        description: `The result that ${name} returned replaces one that was made up.`,
+      };
+}
+
+function nameOf(tool: string | undefined): string {
+  return tool ? `\`${tool}\`` : "a tool without a name";
+}
+
+interface Skip {
+  readonly reason: SkipReason;
+  readonly description: string;
+}
+
+/** Why a thread must not be written; undefined for one that may be. */
+export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {
+  if (namespace !== "")
+    return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
+  if (status === "busy")
+    return {
+      reason: "busy",
+      description: "A run of the thread has not ended. Repair it when the run has ended.",
+    };
+  if (status === "interrupted")
+    return { reason: "waiting", description: "The thread waits for a human, so it is not changed." };
+  if (content.kind === "unreadable" || (content.kind === "bricked" && content.messages === undefined))
+    return { reason: "unreadable", description: `The messages cannot be read: ${content.reason}` };
+  return undefined;
+}
+
+/** What has no place in the list after a repair. The receipt keeps it. */
+function unplacedOf({ list, orphans, duplicates, unplaced, openCalls }: Examination): Unplaced[] {
+  const of =
+    (reason: string) =>
+    (message: ToolMessage): Unplaced => ({
+      messageId: message.id ?? null,
+      callId: callIdOf(message),
+      tool: message.name ?? null,
+      reason,
+      message: toStoredJson(storedValueOf(message, list)),
+    });
+  const replaced = openCalls.flatMap(({ recovered, standIn }) => (recovered && standIn) ?? []);
+  return [
+    ...list.foreign.map(({ value }) => ({
+      messageId: idIn(value) ?? null,
+      callId: null,
+      tool: null,
+      reason: "It is not a message.",
+      message: toStoredJson(value),
+    })),
+    ...orphans.map(of("No call before it has its id.")),
+    ...duplicates.map(of("Its call has another result.")),
+    ...replaced.map(of("The result that the tool returned was found.")),
+    ...unplaced.map(of("A run that ended early has saved it, and no call of the list waits for it.")),
+  ];
+}

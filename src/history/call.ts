@@ -1,0 +1,175 @@
+/**
+ * The words of this library. Names, documents and errors use them without synonyms.
+ *
+ * - **tool call**, or **call**: one entry of `tool_calls` or `invalid_tool_calls` of an `AIMessage`, or the
+ * same call as a content block (`tool_use`, `function_call`). If `tool_calls` is empty, also an entry of
+ * `additional_kwargs.tool_calls`, because some clients send these then. A call is an *occurrence*, not an id:
+ * providers repeat ids within a thread, and some repeat them within one message. OpenAI's older field
+ * `function_call` is not a call here: it has no id, and no provider demands its result.
+ * - **response**: the `AIMessage` that a model returns to one request.
+ * - **result**, or **tool result**: the `ToolMessage` of a call. It *answers* the call whose id it names.
+ * - **decision**: what a human decides about a call that needs approval.
+ * - **batch**: the calls of one response.
+ * - **round**: one response with calls, together with their results.
+ * - **turn**: a user message and everything that follows it, up to the next user message.
+ * - **group**: in a message list, one message with its calls (most messages have none) and the results of
+ * these calls.
+ * - **open group**: the last group of the history if only its results follow its message. Its calls can still
+ * get their results.
+ * - **pending call**: a call without a result in the open group. **In flight**: its tool is running.
+ * - **dangling call**: a call without a result in a group that is not open.
+ * - **orphan result**: a result without a call before it.
+ * - **placeholder**: a result that this library writes because none was recorded.
+ * - **late result**: a result that arrives after its call was closed with a placeholder or covered by a
+ * summary.
+ * - **history**: the messages stored in a thread's state. **Model input**: the messages sent in one model
+ * request.
+ * - **covered**: a covered message is represented by a summary.
+ */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { addToList, isRecord, recordsIn } from "../shared/values.js";
+
+/** One tool call of an AI message: an occurrence, not an id. */
+export interface Call {
+  /** The id that the provider set, or `""` if it set none. It can repeat in a thread and even in one message. */
+  readonly id: string;
+  /** The tool's name, or `""` if it is missing. */
+  readonly name: string;
+  /**
+   * `"valid"`: the call can be run. `"invalid"`: its arguments could not be parsed, so it cannot be run.
+   * `"answered"`: a summary archived the call together with its result.
+   */
+  readonly kind: "valid" | "invalid" | "answered";
+}
+
+const NO_CALLS: readonly Call[] = [];
+
+export function isAIMessage(message: BaseMessage): message is AIMessage {
+  return message.type === "ai";
+}
+
+/**
+ * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are written
+ * only in the content, then those that are only in `additional_kwargs.tool_calls`. Entries of two places with the same
+ * id are one call, because some clients write a call in several places; each entry matches one of the other place.
+ * Reads malformed messages without throwing.
+ */
+export function callsOf(message: BaseMessage): readonly Call[] {
+  if (!isAIMessage(message)) return NO_CALLS;
+  const { tool_calls, invalid_tool_calls } = message;
+  const isWrittenElsewhere = hasCallBlocks(message) || hasRawCalls(message);
+  if (!isWrittenElsewhere && isEmpty(tool_calls) && isEmpty(invalid_tool_calls)) return NO_CALLS;
+
+  const valid = recordsIn(tool_calls).map(readValid);
+  const calls = isEmpty(invalid_tool_calls)
+    ? valid
+    : [...valid, ...recordsIn(invalid_tool_calls).map(readInvalid)];
+  return isWrittenElsewhere ? [...calls, ...unlistedCalls(message, calls).map(readValid)] : calls;
+}
+
+/**
+ * Whether the call of a sound message at an index of `callsOf` has this id. False says nothing. Nothing is allocated for
+ * it: a list of 100,000 messages is asked for each of its results.
+ */
+export function isListedAt(message: BaseMessage, index: number, id: string): boolean {
+  const entry = isAIMessage(message) ? message.tool_calls?.[index] : undefined;
+  return entry !== undefined && idIn(entry) === id;
+}
+
+/** How many calls a sound message has. */
+export function countCalls(message: BaseMessage): number {
+  if (!isAIMessage(message)) return 0;
+  const { tool_calls, invalid_tool_calls, content } = message;
+  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls) && !hasRawCalls(message);
+  return isPlain ? (tool_calls?.length ?? 0) : callsOf(message).length;
+}
+
+/** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
+export function argumentsOf(message: BaseMessage): readonly unknown[] {
+  if (!isAIMessage(message)) return [];
+  const { tool_calls, invalid_tool_calls } = message;
+  const listed = [...recordsIn(tool_calls), ...recordsIn(invalid_tool_calls)];
+  const calls = listed.map((entry) => readCall(entry));
+  return [...listed.map((entry) => entry["args"]), ...unlistedCalls(message, calls).map(argumentsIn)];
+}
+
+/** The call that a content block describes, or undefined if it describes none. */
+export function callBlockOf(block: unknown): Call | undefined {
+  return isCallBlock(block) ? readCall(block) : undefined;
+}
+
+/**
+ * The calls that only the content or `additional_kwargs.tool_calls` has, each as an entry that `readCall` and
+ * `argumentsIn` read. Each listed call stands for one entry of each place with its id.
+ */
+export function unlistedCalls(
+  message: AIMessage,
+  listed: readonly { readonly id: string }[],
+): readonly Record<string, unknown>[] {
+  const blocks = unmatched(recordsIn(message.content).filter(isCallBlock), listed);
+  if (!hasRawCalls(message)) return blocks;
+  const raw = recordsIn(message.additional_kwargs.tool_calls).map(flatEntry);
+  return [...blocks, ...unmatched(raw, [...listed, ...blocks.map(readValid)])];
+}
+
+function unmatched(entries: readonly Record<string, unknown>[], listed: readonly { readonly id: string }[]) {
+  const left = new Map<string, number>();
+  for (const { id } of listed) left.set(id, (left.get(id) ?? 0) + 1);
+  return entries.filter((entry) => {
+    const { id } = readCall(entry);
+    const count = left.get(id) ?? 0;
+    left.set(id, count - 1);
+    return count <= 0;
+  });
+}
+
+/** A call in the form of OpenAI's chat completions: its name and arguments are one level deeper. */
+export function flatEntry(entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { function: body, id } = entry;
+  return isRecord(body) ? { ...body, id } : entry;
+}
+
+function hasCallBlocks({ content }: AIMessage): boolean {
+  return Array.isArray(content) && content.some(isCallBlock);
+}
+
+/** The clients that read this field do so only if `tool_calls` is empty. */
+function hasRawCalls({ tool_calls, additional_kwargs }: AIMessage): boolean {
+  return isEmpty(tool_calls) && !isEmpty(additional_kwargs?.tool_calls);
+}
+
+/** Reads the entry of a list of calls, or a block. */
+export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "valid"): Call {
+  const name = entry["name"];
+  return { id: idIn(entry), name: typeof name === "string" ? name : "", kind };
+}
+
+const readValid = (entry: Record<string, unknown>): Call => readCall(entry);
+const readInvalid = (entry: Record<string, unknown>): Call => readCall(entry, "invalid");
+
+/** A Responses API block has an item id as well as the call id that its result names. */
+function idIn(entry: Readonly<Record<string, unknown>>): string {
+  const id = entry["call_id"] ?? entry["id"];
+  return typeof id === "string" ? id : "";
+}
+
+/** The arguments of an entry or a block, unparsed. */
+export function argumentsIn({ args, input, arguments: written }: Record<string, unknown>): unknown {
+  return args ?? input ?? written;
+}
+
+/** The indexes of the calls with each id, the last one first: `pop` takes them in call order. */
+export function indexesById(calls: readonly { readonly id: string }[]): Map<string, number[]> {
+  const indexes = new Map<string, number[]>();
+  for (const [index, { id }] of [...calls.entries()].reverse()) addToList(indexes, id, index);
+  return indexes;
+}
+
+function isEmpty(list: unknown): boolean {
+  return !Array.isArray(list) || list.length === 0;
+}
+
+function isCallBlock(block: unknown): block is Record<string, unknown> {
+  return isRecord(block) && (block["type"] === "tool_use" || block["type"] === "function_call");
+}

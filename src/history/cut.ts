@@ -1,0 +1,329 @@
+/** Where a history can be cut: at safe places, and by leaving old tool calls out. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { InvalidSettingError } from "../errors.js";
+import { callsOf, isAIMessage } from "./call.js";
+import { hasSignedReasoning, isBlankMessage, withoutCalls } from "./change-calls.js";
+import { createFollowing, type Follower } from "./follow-list.js";
+import { groupMessages } from "./group.js";
+import { joinsTurn } from "./marks.js";
+import { surveyOf } from "./open-calls.js";
+import { assertList, soundMessages } from "./read-messages.js";
+import { isResult } from "./result.js";
+import { countTokens } from "./size.js";
+import { isUserMessage } from "./summary.js";
+
+/** How much of the end of a history to keep: a number of messages, or of estimated tokens. */
+export type Keep = { readonly messages: number } | { readonly tokens: number };
+
+/**
+ * Finds the index of the first message to keep such that no group is split. No result after the cut answers a
+ * call before it, even in lists where groups are interleaved. The open group stays complete while it has
+ * pending calls.
+ *
+ * The cut moves back from the requested place to include a complete group. It moves forward only if nothing
+ * but system messages would be before it. Returns 0 if the history cannot be cut or does not need to be.
+ *
+ * @param given The messages of a history.
+ * @param keep How much to keep: `{ messages }` or `{ tokens }`, an integer of 0 or more.
+ * @throws InvalidSettingError if the number is not an integer of 0 or more.
+ * @throws InvalidMessageError if `given` is not a list of messages.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { findSafeCutoff } from "langgraph-tether";
+ *
+ * const history = [
+ *   new HumanMessage("Hello!"),
+ *   new AIMessage("Hi!"),
+ *   new HumanMessage("What is the weather in Paris?"),
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
+ *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
+ * ];
+ * // Keeping one message would keep the result without its call, so the cut moves back.
+ * console.log(findSafeCutoff(history, { messages: 1 })); // 3
+ * ```
+ */
+export function findSafeCutoff(given: readonly BaseMessage[], keep: Keep): number {
+  const messages = soundMessages(given);
+  if (typeof keep !== "object" || keep === null || !("messages" in keep || "tokens" in keep)) {
+    throw InvalidSettingError.expected("keep", "{ messages: number } or { tokens: number }", keep);
+  }
+  const requested =
+    "messages" in keep ? cutByCount(messages, keep.messages) : cutByTokens(messages, keep.tokens);
+  if (requested === 0) return 0;
+  const isSafe = safeCuts(messages);
+  const firstUseful = messages.findIndex((message) => message.type !== "system") + 1;
+  if (firstUseful === 0) return 0;
+  const before = isSafe.lastIndexOf(true, requested);
+  if (before >= firstUseful) return before;
+  const after = isSafe.indexOf(true, Math.max(requested, firstUseful));
+  return after < messages.length ? Math.max(after, 0) : 0;
+}
+
+function cutByCount(messages: readonly BaseMessage[], count: number): number {
+  return Math.max(0, messages.length - wholeNumber("messages", count));
+}
+
+function cutByTokens(messages: readonly BaseMessage[], budget: number): number {
+  let left = wholeNumber("tokens", budget);
+  let cut = messages.length;
+  for (const message of messages.toReversed()) {
+    left -= countTokens(message);
+    if (left < 0) break;
+    cut -= 1;
+  }
+  return cut;
+}
+
+/** @throws InvalidSettingError for any other number. */
+function wholeNumber(setting: string, value: number): number {
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw InvalidSettingError.expected(setting, "an integer of 0 or more", value);
+}
+
+/** For each index from 0 to the length: whether a cut there splits no group. */
+export function safeCuts(messages: readonly BaseMessage[]): boolean[] {
+  const { groups } = groupMessages(messages);
+  const ends = new Map(groups.map(({ start, end }) => [start, end]));
+  const open = groups.at(-1);
+  // The results of its pending calls will come after everything in the list.
+  if (open?.results.includes(undefined)) ends.set(open.start, messages.length + 1);
+  const isSafe: boolean[] = [];
+  let reach = 0;
+  for (let index = 0; index <= messages.length; index += 1) {
+    isSafe.push(reach <= index);
+    reach = Math.max(reach, ends.get(index) ?? 0);
+  }
+  return isSafe;
+}
+
+/**
+ * How many tool calls of earlier turns to keep, as an integer of 0 or more. The oldest ones are left out. With
+ * `clearAtLeast` they are left out in blocks: once there are more than `max`, the oldest `clearAtLeast` calls are left
+ * out, and no more until there are again more than `max`. So the beginning of the model's input changes less often, and
+ * the provider's prompt cache can be used. `clearAtLeast` is an integer of 1 or more; the default is 1.
+ */
+export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtLeast?: number | undefined };
+
+/**
+ * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
+ * the current turn all calls stay. Text and user messages stay. A message without calls and text after this
+ * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
+ * them. Orphan results are not counted and not removed.
+ *
+ * @param given The messages of a history.
+ * @param max How many calls of earlier turns to keep.
+ * @returns The same array if nothing is removed.
+ * @throws InvalidSettingError if `max` is not an integer of 0 or more, or `clearAtLeast` not one of 1 or more.
+ * @throws InvalidMessageError if `given` is not a list of messages.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { filterToolCalls } from "langgraph-tether";
+ *
+ * const history = [
+ *   new HumanMessage("What is the weather in Paris?"),
+ *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
+ *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
+ *   new AIMessage("18 °C."),
+ *   new HumanMessage("Thank you!"),
+ * ];
+ * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
+ * ```
+ */
+export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
+  assertList(given);
+  const { odd, paired } = surveyOf(given);
+  if (odd === 0 && paired === given.length)
+    return filterFollowed(given, (total) => callsLeft(total, max)) ?? (given as BaseMessage[]);
+  return filterAny(soundMessages(given), max);
+}
+
+/** The same for a list in any order. */
+function filterAny(messages: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
+  const left = filterEach(messages, max);
+  return (left === messages ? left : left.filter((message) => message !== undefined)) as BaseMessage[];
+}
+
+/** What is left of each message; undefined for one that is left out. The same array if nothing is removed. */
+export function filterEach(
+  messages: readonly BaseMessage[],
+  max: ToolCallsToKeep,
+): readonly (BaseMessage | undefined)[] {
+  const { groups } = groupMessages(messages, callsOf);
+  const turnStart = messages.findLastIndex(
+    (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
+  );
+  const earlier = groups.filter(({ start, calls }) => start < turnStart && calls.length > 0);
+  let keep = callsLeft(
+    earlier.reduce((sum, { calls }) => sum + calls.length, 0),
+    max,
+  );
+  const left = messages.slice() as (BaseMessage | undefined)[];
+  for (const group of earlier.toReversed()) {
+    const kept = callsToKeep(group.head, group.calls.length, keep);
+    const cut = group.calls.length - kept;
+    // The calls that stay are the last ones of the history, without gaps.
+    keep = cut === 0 ? keep - kept : 0;
+    if (cut === 0) continue;
+    left[group.start] = withoutFirstCalls(group.head, cut);
+    for (const place of group.answeredAt.slice(0, cut)) if (place !== undefined) left[place] = undefined;
+  }
+  return left.every((message, index) => message === messages[index]) ? messages : left;
+}
+
+/** @throws InvalidSettingError for a limit that cannot be used. */
+export function checkToolCallsToKeep(limit: ToolCallsToKeep): {
+  readonly max: number;
+  readonly step: number;
+} {
+  const {
+    max,
+    clearAtLeast = 1,
+    ...rest
+  } = typeof limit === "object" && limit !== null ? limit : { max: limit };
+  if (Object.keys(rest).length > 0)
+    throw InvalidSettingError.expected(
+      "maxToolCallsFromHistory",
+      "a number, or `max` and `clearAtLeast`",
+      limit,
+    );
+  const most = wholeNumber("maxToolCallsFromHistory", max);
+  if (Number.isInteger(clearAtLeast) && clearAtLeast >= 1) return { max: most, step: clearAtLeast };
+  const name = "maxToolCallsFromHistory.clearAtLeast";
+  throw InvalidSettingError.expected(name, "an integer of 1 or more", clearAtLeast);
+}
+
+/** How many of the calls stay. It depends on their number alone, so it changes only when one more block is full. */
+function callsLeft(total: number, limit: ToolCallsToKeep): number {
+  const { max, step } = checkToolCallsToKeep(limit);
+  const blocks = Math.ceil(Math.max(0, total - max) / step);
+  return Math.max(0, total - blocks * step);
+}
+
+/*
+ * Leaves old tool calls out of a list that grows. Only new messages, and those near the first call that stays, are read.
+ */
+
+/** A message with calls. */
+interface Head {
+  readonly message: BaseMessage;
+  readonly index: number;
+  readonly calls: number;
+  /** How many calls the messages before it have. */
+  readonly before: number;
+  /** Made once, so that the next list has the same object: the message without as many of its first calls. */
+  readonly shorter: Map<number, BaseMessage | undefined>;
+}
+
+/** Contract: how many of this number of calls stay. */
+type CallsLeft = (total: number) => number;
+
+/** Expects complete groups: each call has its result, directly after its message and in call order. */
+class CallFilter implements Follower {
+  readonly #messages: BaseMessage[] = [];
+  readonly #heads: Head[] = [];
+  readonly #turnStarts: number[] = [];
+  /** The messages without any calls and results. */
+  readonly #texts: BaseMessage[] = [];
+  /** For each message, how many of them are before it. */
+  readonly #textsBefore: number[] = [];
+
+  take(message: BaseMessage, index: number): void {
+    this.#messages.push(message);
+    this.#textsBefore.push(this.#texts.length);
+    if (isUserMessage(message) && !joinsTurn(this.#messages, index)) this.#turnStarts.push(index);
+    if (isResult(message)) return;
+    const calls = callsOf(message).length;
+    let text: BaseMessage | undefined = message;
+    if (calls > 0) {
+      const last = this.#heads.at(-1);
+      const before = last === undefined ? 0 : last.before + last.calls;
+      const head: Head = { message, index, calls, before, shorter: new Map() };
+      this.#heads.push(head);
+      text = withoutFirst(head, calls);
+    }
+    if (text !== undefined) this.#texts.push(text);
+  }
+
+  rewind(length: number): number {
+    this.#texts.length = this.#textsBefore[length] ?? this.#texts.length;
+    this.#messages.length = length;
+    this.#textsBefore.length = length;
+    while ((this.#heads.at(-1)?.index ?? -1) >= length) this.#heads.pop();
+    while ((this.#turnStarts.at(-1) ?? -1) >= length) this.#turnStarts.pop();
+    return length;
+  }
+
+  /** Undefined if no call is left out. */
+  filtered(callsLeft: CallsLeft): BaseMessage[] | undefined {
+    const turnStart = this.#turnStarts.at(-1) ?? -1;
+    let last = this.#heads.length - 1;
+    while ((this.#heads[last]?.index ?? -1) > turnStart) last -= 1;
+    const latest = this.#heads[last];
+    const total = latest === undefined ? 0 : latest.before + latest.calls;
+    let left = callsLeft(total);
+    if (left === total) return undefined;
+    // The calls that stay are the last ones of the history, without gaps.
+    let from = turnStart;
+    for (; left > 0; last -= 1) {
+      const head = this.#heads[last];
+      if (head === undefined) break;
+      const kept = callsToKeep(head.message, head.calls, left);
+      if (kept < head.calls) return this.#withShorter(head, head.calls - kept);
+      from = head.index;
+      left -= kept;
+    }
+    return this.#texts.slice(0, this.#textsBefore[from]).concat(this.#messages.slice(from));
+  }
+
+  #withShorter(head: Head, cut: number): BaseMessage[] {
+    const messages = this.#texts.slice(0, this.#textsBefore[head.index]);
+    const shorter = withoutFirst(head, cut);
+    if (shorter !== undefined) messages.push(shorter);
+    return messages.concat(this.#messages.slice(head.index + 1 + cut));
+  }
+}
+
+/**
+ * How many calls of a message stay, if this many more may stay. A message with signed reasoning keeps all of its calls or
+ * none, because the signature covers them.
+ */
+function callsToKeep(message: BaseMessage, calls: number, left: number): number {
+  if (hasSignedReasoning(message)) return calls <= left ? calls : 0;
+  return Math.min(calls, left);
+}
+
+const shortened = new WeakSet<BaseMessage>();
+
+/** Whether the message is a copy that lacks calls of the history's message. */
+export function lacksCalls(message: BaseMessage): boolean {
+  return shortened.has(message);
+}
+
+function withoutFirst({ message, shorter }: Head, count: number): BaseMessage | undefined {
+  if (shorter.has(count)) return shorter.get(count);
+  const rest = withoutFirstCalls(message, count);
+  if (rest !== undefined && rest !== message) shortened.add(rest);
+  shorter.set(count, rest);
+  return rest;
+}
+
+/** Returns undefined if nothing worth sending remains. */
+function withoutFirstCalls(head: BaseMessage, count: number): BaseMessage | undefined {
+  if (!isAIMessage(head)) return head;
+  const rest = withoutCalls(head, (index) => index < count);
+  return callsOf(rest).length === 0 && isBlankMessage(rest) ? undefined : rest;
+}
+
+const follow = createFollowing<CallFilter>();
+
+/**
+ * The list without the oldest calls before the current turn. Undefined if it keeps them all.
+ *
+ * @param messages Complete groups: each call has its result, directly after its message and in call order.
+ */
+function filterFollowed(messages: readonly BaseMessage[], callsLeft: CallsLeft): BaseMessage[] | undefined {
+  return follow(messages, "", () => new CallFilter()).filtered(callsLeft);
+}

@@ -1,0 +1,279 @@
+/**
+ * The shape of a message: what code relies on when it reads a field. Messages of another shape exist, because a
+ * client or another agent can write anything into a state.
+ */
+
+import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
+import { isRecord, recordsIn } from "../shared/values.js";
+import { isAIMessage } from "./call.js";
+import { copyMessage } from "./message.js";
+import { hasPlainFields, MOST_LEVELS, storableCopy, storageDemand, textOf } from "./storable.js";
+
+/** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
+type Mend = (value: unknown) => unknown;
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isMissing = (value: unknown): boolean => value === undefined || value === null;
+const isTextOrMissing = (value: unknown): boolean => isText(value) || isMissing(value);
+
+/** @param mendItem An item that becomes undefined leaves the list. */
+function listOf(mendItem: Mend, mendOther: Mend): Mend {
+  return (list) => {
+    if (!Array.isArray(list)) return mendOther(list);
+    // `every` would skip the holes of a list.
+    for (const item of list)
+      if (item === undefined || mendItem(item) !== item)
+        return [...list].map(mendItem).filter((mended) => mended !== undefined);
+    return list;
+  };
+}
+
+/** A call can have any arguments here: see `refuseArguments`. */
+const mendCall: Mend = (entry) => {
+  if (!isRecord(entry)) return undefined;
+  const { id, name } = entry;
+  if (isTextOrMissing(id) && isTextOrMissing(name)) return entry;
+  return { ...entry, id: isText(id) ? id : undefined, name: isText(name) ? name : "" };
+};
+
+const mendBlock: Mend = (block) => {
+  if (isRecord(block) || isText(block)) return block;
+  return isMissing(block) ? undefined : { type: "text", text: textOf(block) };
+};
+
+const mendName: Mend = (name) => (isTextOrMissing(name) ? name : undefined);
+const orNone: Mend = (list) => (list === undefined ? list : []);
+const mendCalls = listOf(mendCall, orNone);
+const mendRawCalls = listOf((entry) => (isRecord(entry) ? entry : undefined), orNone);
+
+const mendContent = listOf(mendBlock, (content) =>
+  isText(content) ? content : isMissing(content) ? "" : textOf(content),
+);
+const mendKwargs: Mend = (value) => {
+  if (!isRecord(value)) return {};
+  const tool_calls = mendRawCalls(value["tool_calls"]);
+  return tool_calls === value["tool_calls"] ? value : { ...value, tool_calls };
+};
+
+const EVERY = {
+  id: mendName,
+  name: mendName,
+  content: mendContent,
+  additional_kwargs: mendKwargs,
+  response_metadata: (value: unknown) => (isRecord(value) ? value : {}),
+} satisfies Readonly<Record<string, Mend>>;
+
+const SHAPES: Readonly<Record<string, Readonly<Record<string, Mend>>>> = {
+  ai: { ...EVERY, tool_calls: mendCalls, invalid_tool_calls: mendCalls },
+  tool: { ...EVERY, tool_call_id: (id) => (isText(id) ? id : "") },
+  generic: { ...EVERY, role: (role) => (isText(role) ? role : "user") },
+};
+
+/** Prepared, because every message passes here. */
+const ENTRIES: ReadonlyMap<unknown, [name: string, mend: Mend][]> = new Map(
+  Object.entries(SHAPES).map(([type, fields]) => [type, Object.entries(fields)]),
+);
+const ENTRIES_OF_OTHERS = Object.entries(EVERY);
+
+/** The fields of a message of this type, with what makes each of them sound. */
+function shapeOf(type: unknown): readonly [name: string, mend: Mend][] {
+  return ENTRIES.get(type) ?? ENTRIES_OF_OTHERS;
+}
+
+/** Messages with many values that were found storable. Found once for each message, because it is costly. */
+const storable = new WeakSet<object>();
+/** So many values are read again each time. */
+const FEW_VALUES = 64;
+const MANY_VALUES = 1_000_000;
+
+/**
+ * A copy of the message in which each field has its shape and each value can be stored. It keeps what can be
+ * read: a value that is nested too deep becomes its JSON text, and a call with such arguments becomes an
+ * invalid call. A sound message is returned as it is.
+ */
+export function mendMessage<T extends BaseMessage>(message: T): T {
+  return isSmallAndSound(message) ? message : mendOther(message);
+}
+
+/** The same for a message of which {@link isSmallAndSound} is false. */
+export function mendOther<T extends BaseMessage>(message: T): T {
+  return isLargeAndSound(message) ? message : mendFields(message);
+}
+
+/** Whether the message is sound without doubt, and has few values. All of them were read. Most messages are so. */
+export function isSmallAndSound(message: BaseMessage): boolean {
+  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
+}
+
+function isLargeAndSound(message: BaseMessage): boolean {
+  if (!hasShape(message)) return false;
+  if (storable.has(message)) return true;
+  if (!hasPlainFields(message, MANY_VALUES)) return false;
+  storable.add(message);
+  return true;
+}
+
+/** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
+function hasShape(message: BaseMessage): boolean {
+  const { type, id, name, content, additional_kwargs, response_metadata } = message;
+  if (typeof id !== "string" && !isMissing(id)) return false;
+  if (name !== undefined && !isTextOrMissing(name)) return false;
+  if (!isRecord(response_metadata) || !isRecord(additional_kwargs)) return false;
+  if (typeof content !== "string" && mendContent(content) !== content) return false;
+  const { tool_calls: rawCalls } = additional_kwargs;
+  if (rawCalls !== undefined && mendRawCalls(rawCalls) !== rawCalls) return false;
+  if (type === "ai") {
+    const { tool_calls, invalid_tool_calls } = message as AIMessage;
+    if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
+    return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
+  }
+  if (type === "tool") return isText((message as ToolMessage).tool_call_id);
+  if (type === "generic") return isText((message as ChatMessage).role);
+  return isText(type);
+}
+
+/** Whether a list of calls is missing or empty, as most are. */
+function isNone(list: unknown): list is undefined | [] {
+  return list === undefined || (Array.isArray(list) && list.length === 0);
+}
+
+function hasUsableArguments(calls: readonly { readonly args?: unknown }[]): boolean {
+  for (const { args } of calls) if (args !== undefined && !isRecord(args)) return false;
+  return true;
+}
+
+function mendFields<T extends BaseMessage>(message: T): T {
+  const changes: Record<string, unknown> = {};
+  for (const [name, mend] of shapeOf(message.type)) {
+    const value: unknown = Reflect.get(message, name);
+    const sound = mend(value);
+    if (sound !== value) changes[name] = sound;
+  }
+  const isStorable = storable.has(message);
+  if (isAIMessage(message)) {
+    const { tool_calls, invalid_tool_calls } = message;
+    const lists = { tool_calls, invalid_tool_calls, ...changes };
+    Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls, isStorable));
+  }
+  if (!isStorable) {
+    for (const [name, value] of storedFields({ ...message, ...changes }))
+      if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
+  }
+  if (Object.keys(changes).length > 0) return copyMessage<BaseMessage>(message, changes) as T;
+  storable.add(message);
+  return message;
+}
+
+/** Calls whose arguments cannot be used or stored become invalid calls, which are not run. */
+function refuseArguments(calls: unknown, invalidCalls: unknown, isStorable: boolean): object {
+  const kept: object[] = [];
+  const refused: object[] = [];
+  for (const call of recordsIn(calls)) {
+    const demand = demandOnArguments(call["args"], isStorable);
+    if (demand === undefined) kept.push(call);
+    else
+      refused.push({
+        ...call,
+        type: "invalid_tool_call",
+        args: textOf(call["args"]),
+        error: `they must be ${demand}`,
+      });
+  }
+  if (refused.length === 0) return {};
+  return { tool_calls: kept, invalid_tool_calls: [...recordsIn(invalidCalls), ...refused] };
+}
+
+/** What arguments must be that cannot be used or stored; undefined for sound ones. */
+function demandOnArguments(args: unknown, isStorable: boolean): string | undefined {
+  if (args !== undefined && !isRecord(args)) return "an object";
+  return isStorable ? undefined : storageDemand(args);
+}
+
+/** The list and the entries of calls add two levels to the arguments. */
+function demandOnField(name: string, value: unknown): string | undefined {
+  return storageDemand(value, name === "tool_calls" ? MOST_LEVELS + 2 : MOST_LEVELS);
+}
+
+/** What a checkpoint stores of a message: its fields, and others that its constructor received. */
+function storedFields({ lc_kwargs, ...fields }: { lc_kwargs?: unknown }): [string, unknown][] {
+  const all = Object.entries(isRecord(lc_kwargs) ? { ...lc_kwargs, ...fields } : fields);
+  // Texts, numbers and functions are never a problem.
+  const isChecked = (value: unknown): boolean =>
+    typeof value === "bigint" || (typeof value === "object" && value !== null);
+  return all.filter(([name, value]) => isChecked(value) && !name.startsWith("lc_"));
+}
+
+/*
+ * What is wrong with the shape of a message, for an error that names it.
+ */
+
+/** A part of a message that is not what it must be. */
+export interface ShapeIssue {
+  /** Such as `tool_calls[1].args`. */
+  readonly path: string;
+  /** Completes the sentence "Expected `path` to be …". */
+  readonly expectation: string;
+  readonly value: unknown;
+}
+
+/** What each field must be. */
+const EXPECTATIONS: ReadonlyMap<string, string> = new Map([
+  ["id", "a text"],
+  ["name", "a text"],
+  ["role", "a text"],
+  ["content", "a text or a list of content blocks"],
+  ["additional_kwargs", "an object, whose `tool_calls`, if there are any, are a list of objects"],
+  ["response_metadata", "an object"],
+  ["tool_calls", "a list of tool calls"],
+  ["invalid_tool_calls", "a list of tool calls"],
+  ["tool_call_id", "the id of a tool call"],
+]);
+
+interface Item {
+  readonly expectation: string;
+  readonly mend: Mend;
+}
+
+const CALL: Item = {
+  expectation: "a tool call (an object whose `id` and `name` are texts)",
+  mend: mendCall,
+};
+
+/** What the items of a list must be. */
+const ITEMS: ReadonlyMap<string, Item> = new Map([
+  ["content", { expectation: "a content block (an object) or a text", mend: mendBlock }],
+  ["tool_calls", CALL],
+  ["invalid_tool_calls", CALL],
+]);
+
+/**
+ * The first part of a message, or of the fields of one, that has another shape or cannot be stored. Undefined
+ * for a sound message.
+ */
+export function issueOfShape(message: object): ShapeIssue | undefined {
+  const type: unknown = Reflect.get(message, "type");
+  for (const [path, mend] of shapeOf(type)) {
+    const value: unknown = Reflect.get(message, path);
+    if (mend(value) === value) continue;
+    const item = ITEMS.get(path);
+    if (item === undefined || !Array.isArray(value))
+      return { path, expectation: EXPECTATIONS.get(path) ?? "sound", value };
+    const index = [...value].findIndex((one) => one === undefined || item.mend(one) !== one);
+    return { path: `${path}[${index}]`, expectation: item.expectation, value: value[index] };
+  }
+  const calls = type === "ai" ? recordsIn(Reflect.get(message, "tool_calls")) : [];
+  for (const [index, { args }] of calls.entries()) {
+    const expectation = demandOnArguments(args, false);
+    if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
+  }
+  return storageIssueOf(message);
+}
+
+/** The first field of a message that cannot be stored. */
+function storageIssueOf(message: object): ShapeIssue | undefined {
+  for (const [path, value] of storedFields(message)) {
+    const expectation = demandOnField(path, value);
+    if (expectation !== undefined) return { path, expectation, value };
+  }
+  return undefined;
+}

@@ -1,0 +1,179 @@
+/** Copies, ids and texts of messages, and what their classes are. */
+
+import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
+import { hashText, toJson } from "../shared/json.js";
+import { isPlainObject, isRecord } from "../shared/values.js";
+import { callBlockOf } from "./call.js";
+import {
+  callerIdOf,
+  type ServerResultText,
+  serverCallId,
+  serverResultId,
+  serverResultTexts,
+} from "./server-tools.js";
+import { MOST_LEVELS } from "./storable.js";
+
+/**
+ * A deep copy of a message that can be changed freely. All current fields of the message are serialized with
+ * the copy: LangChain serializes only the fields that the constructor received, so a field that was set later
+ * would be lost.
+ */
+export function cloneMessage<T extends BaseMessage>(message: T): T {
+  return copyMessage(message, clonePlain(fieldsOf(message)) as Partial<T>);
+}
+
+/** Whether two messages have the same content, however they were constructed. */
+export function isSameMessage(one: BaseMessage | undefined, other: BaseMessage | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return toJson(fieldsOf(one)) === toJson(fieldsOf(other));
+}
+
+function fieldsOf(message: BaseMessage): object {
+  return Object.fromEntries(Object.entries(message).filter(([name]) => !name.startsWith("lc_")));
+}
+
+/**
+ * Values that are not plain data (a client's raw response, a function) are kept as they are:
+ * `structuredClone` would throw. So is what is nested deeper than a message can store.
+ */
+function clonePlain(value: unknown, levels = MOST_LEVELS + 2): unknown {
+  if (typeof value !== "object" || value === null || levels === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => clonePlain(item, levels - 1));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
+  );
+}
+
+/** A copy of the message, of the same class, with some fields replaced. The original is not changed. */
+export function copyMessage<T extends BaseMessage>(message: T, fields: Partial<T>): T {
+  const copy: T = Object.create(Object.getPrototypeOf(message));
+  // Serialization reads `lc_kwargs`, not the fields.
+  return Object.assign(copy, message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+}
+
+/**
+ * Whether a message is a chunk of a stream. It is recognised by LangChain's name of its class. LangChain's own check
+ * compares prototypes, so it is false for chunks of another copy of LangChain.
+ */
+export function isChunk(message: BaseMessage): message is BaseMessageChunk {
+  return /Chunk$/.test(message[Symbol.toStringTag]);
+}
+
+/*
+ * Derives ids for messages without one, so that a replay of the same writes gives the same thread.
+ */
+
+/**
+ * A hash of the previous message's id, the message's type and its content. `salt` distinguishes messages for
+ * which all of these are equal.
+ */
+export function deriveId(message: BaseMessage, previousId: string, salt = 0): string {
+  const calls = "tool_calls" in message ? message.tool_calls : undefined;
+  const answeredCallId = "tool_call_id" in message ? message.tool_call_id : undefined;
+  // A part that cannot be written as JSON counts by its type only.
+  const parts = [previousId, salt, message.type, message.name, message.content, calls, answeredCallId].map(
+    (part) => toJson(part) ?? typeof part,
+  );
+  return hashText(parts.join("\n")).slice(0, 32);
+}
+
+/**
+ * The id of a placeholder. It is not hashed: its parts are short, they say all that distinguishes it from other messages,
+ * and a list can need thousands of placeholders.
+ *
+ * @param place Identifies the call among all calls of its list.
+ */
+export function placeholderId(place: string, cause: string, callId: string): string {
+  return `placeholder:${place}:${cause}:${callId}`;
+}
+
+/** Whether this library has derived the id. Ids of LangGraph and of providers have another form. */
+export function isDerivedId(id: string | undefined): boolean {
+  return id !== undefined && /^([0-9a-f]{32}$|placeholder:)/.test(id);
+}
+
+/** A derived id that is not yet taken. */
+export function deriveUnusedId(
+  message: BaseMessage,
+  previousId: string,
+  isTaken: (id: string) => boolean,
+): string {
+  for (let salt = 0; ; salt += 1) {
+    const id = deriveId(message, previousId, salt);
+    if (!isTaken(id)) return id;
+  }
+}
+
+/**
+ * The content of a message as text. Content that is not text (a picture, a file) is named; calls and
+ * reasoning are left out. What tools of the provider returned is told with their calls.
+ */
+export function contentText({ content }: BaseMessage): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const resultText = serverResultTexts(content);
+  return content
+    .map((block) => blockText(block, resultText))
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+type Block = Exclude<MessageContent, string>[number];
+
+/**
+ * Replaces the blocks that are not taken by a text, if they say something. A call and its result stay or go together,
+ * and with them the calls that the code of that call made. The text of a result tells its call too.
+ */
+export function withTextFor(content: readonly Block[], isTaken: (block: Block) => boolean): Block[] {
+  const lost = new Set<string | undefined>(
+    content.flatMap((block) => (isTaken(block) ? [] : (serverResultId(block) ?? []))),
+  );
+  for (const block of content) {
+    const id = serverCallId(block);
+    if (id !== undefined && (!isTaken(block) || lost.has(callerIdOf(block)))) lost.add(id);
+  }
+  const resultText = serverResultTexts(content);
+  return content.flatMap((block) => {
+    const call = serverCallId(block);
+    if (isTaken(block) && !lost.has(call ?? serverResultId(block))) return [block];
+    const text = call === undefined ? blockText(block, resultText) : "";
+    return text.trim() === "" ? [] : [{ type: "text", text }];
+  });
+}
+
+const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
+  "thinking",
+  "redacted_thinking",
+  "reasoning",
+  "compaction",
+  "functionCall",
+  "tool_call",
+  "invalid_tool_call",
+]);
+
+function blockText(block: unknown, resultText: ServerResultText): string {
+  if (typeof block === "string") return block;
+  if (!isRecord(block) || callBlockOf(block) !== undefined) return "";
+  const returned = resultText(block);
+  if (returned !== undefined) return returned;
+  if (typeof block["text"] === "string") return block["text"];
+  const type = typeof block["type"] === "string" ? block["type"] : "block";
+  if (SILENT_BLOCKS.has(type)) return "";
+  if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], resultText);
+  const name = "name" in block ? block["name"] : block["title"];
+  if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
+  if (type === "executableCode" || type === "codeExecutionResult") return `[${type}: ${toJson(block[type])}]`;
+  return typeof name === "string" ? `[${type}: ${name}]` : `[${type}]`;
+}
+
+/** A message as a plain object that can be sent as JSON. */
+export function toPlain(message: BaseMessage): Record<string, unknown> & { type: string } {
+  return { ...message.toDict().data, type: message.type };
+}
+
+/**
+ * The id of a `RemoveMessage` that removes all messages before it: LangGraph's `REMOVE_ALL_MESSAGES`. It is
+ * repeated here because the functions on message lists also run without LangGraph.
+ */
+export const REMOVE_ALL_MESSAGES = "__remove_all__";

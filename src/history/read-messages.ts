@@ -1,0 +1,258 @@
+import {
+  AIMessage,
+  BaseMessage,
+  type BaseMessageLike,
+  ChatMessage,
+  coerceMessageLikeToMessage,
+  FunctionMessage,
+  HumanMessage,
+  mapStoredMessageToChatMessage,
+  RemoveMessage,
+  type StoredMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { InvalidMessageError } from "../errors.js";
+import { didYouMean } from "../shared/text.js";
+import { addToList, isRecord } from "../shared/values.js";
+import { callsOf } from "./call.js";
+import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
+import { isSmallAndSound, mendMessage, mendOther } from "./message-shape.js";
+import { createRepair, type Repair } from "./reducer/repair.js";
+import { isReadBack } from "./storable.js";
+
+/**
+ * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is
+ * reported.
+ */
+export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
+  return readEach(values, report).filter((message) => message !== undefined);
+}
+
+/** The message that each value becomes; undefined for a value that is not a message, or is removed. */
+export function readEach(
+  values: readonly unknown[],
+  report: (repair: Repair) => void,
+): (BaseMessage | undefined)[] {
+  const messages: (BaseMessage | undefined)[] = [];
+  const places = new Map<string | undefined, number[]>();
+  let removed = 0;
+  for (const value of values) {
+    const message = readMessage(value, report);
+    const place = messages.length;
+    if (message === undefined || RemoveMessage.isInstance(message)) messages.push(undefined);
+    else messages.push(message);
+    if (message === undefined) continue;
+    if (!RemoveMessage.isInstance(message)) {
+      addToList(places, message.id, place);
+    } else if (message.id === REMOVE_ALL_MESSAGES) {
+      removed = place;
+      places.clear();
+    } else {
+      for (const earlier of places.get(message.id) ?? []) messages[earlier] = undefined;
+      places.delete(message.id);
+    }
+  }
+  return messages.fill(undefined, 0, removed);
+}
+
+/** Whether all values are messages, and none of them is a removal. Chunks count, because the list is not stored. */
+export function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
+  for (const value of values) if (!isListed(value)) return false;
+  return true;
+}
+
+/** Whether the value is a message, and no removal. */
+function isListed(value: unknown): value is BaseMessage {
+  return isMessage(value) && value.type !== "remove";
+}
+
+/** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */
+export function readMessage(value: unknown, report: (repair: Repair) => void): BaseMessage | undefined {
+  const message = convertMessage(value);
+  if (message === undefined) {
+    report(createRepair({ kind: "value-refused", value }));
+    return undefined;
+  }
+  const by = mendMessage(message);
+  if (by !== message) report(createRepair({ kind: "message-mended", message, by }));
+  return by;
+}
+
+/** One value or several, as a list; undefined and null count as none. */
+export function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
+/**
+ * The list with every message in a sound form; the same array if they all are.
+ *
+ * @throws InvalidMessageError for a value that is not a list, or a list with a value that is not a message.
+ */
+export function soundMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  assertList(messages);
+  if ([...messages].every(isMessage)) return messages;
+  return [...messages].map((value, index) => {
+    const message = isMessage(value) ? value : coerceMessage(value);
+    if (message === undefined) throw new InvalidMessageError(`messages[${index}]`, value);
+    return message;
+  });
+}
+
+/** @throws InvalidMessageError for a value that is not a list. */
+export function assertList(messages: unknown): void {
+  if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
+}
+
+/*
+ * Turns incoming values into stored messages, and recognises values that are not messages.
+ */
+
+type MessageClass = new (fields: never) => BaseMessage;
+
+/**
+ * The class that a chunk, or a message of another class, is stored as. Chunks merge when they are concatenated; stored
+ * messages must not.
+ */
+const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, MessageClass>([
+  ["ai", AIMessage],
+  ["human", HumanMessage],
+  ["system", SystemMessage],
+  ["tool", ToolMessage],
+  ["function", FunctionMessage],
+  ["generic", ChatMessage],
+]);
+
+const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
+
+/**
+ * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with
+ * `role` or `type`, or LangChain's serialized form. Returns undefined for any other value. The value is not
+ * changed. A sound instance of a stored class is returned as it is; see {@link mendMessage} for others.
+ */
+export function coerceMessage(value: unknown): BaseMessage | undefined {
+  const message = convertMessage(value);
+  return message && mendMessage(message);
+}
+
+/** The same, with the fields as they were given. */
+export function convertMessage(value: unknown): BaseMessage | undefined {
+  try {
+    const message = isStoredForm(value)
+      ? mapStoredMessageToChatMessage({ ...value, data: { ...value.data } })
+      : convertLike(value);
+    if (!isMarked(message)) return undefined;
+    assertReadable(message);
+    return isChunk(message) || !isReadBack(message) ? ofStoredClass(message) : message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value is a sound message instance. */
+export function isMessage(value: unknown): value is BaseMessage {
+  try {
+    // With this mark and a sound shape, it is a message for LangChain too. LangChain's check costs more.
+    if (isMarked(value) && isSmallAndSound(value)) return true;
+    if (!BaseMessage.isInstance(value)) return false;
+    assertReadable(value);
+    return mendOther(value) === value;
+  } catch {
+    return false;
+  }
+}
+
+/** LangChain throws for the complete message if it cannot read one of its calls. */
+function convertLike(value: unknown): BaseMessage {
+  const like = ownedCopy(value) as BaseMessageLike;
+  try {
+    return coerceMessageLikeToMessage(like);
+  } catch (error) {
+    const calls: unknown = Reflect.get(Object(like), "tool_calls");
+    if (!Array.isArray(calls)) throw error;
+    const message = coerceMessageLikeToMessage({ ...Object(like), tool_calls: [] });
+    return copyMessage<BaseMessage>(message, { tool_calls: calls.map(convertCall) } as object);
+  }
+}
+
+function convertCall(call: unknown): unknown {
+  try {
+    const like = { role: "assistant", content: "", tool_calls: [call] } as BaseMessageLike;
+    return Reflect.get(coerceMessageLikeToMessage(like), "tool_calls")[0];
+  } catch {
+    // Its arguments are not JSON, or it is not an object.
+    const { id, function: raw } = Object(call);
+    return isRecord(raw) ? { id, name: raw["name"], args: raw["arguments"], type: "tool_call" } : call;
+  }
+}
+
+const MARK = Symbol.for("langchain.message");
+
+/** LangChain's own check also wants content that is a text or a list. */
+function isMarked(value: unknown): value is BaseMessage {
+  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[MARK] === true;
+}
+
+/** Throws if reading a field of the message throws, so that no later code meets such a message. */
+function assertReadable(message: BaseMessage): void {
+  for (const field of Object.keys(message)) Reflect.get(message, field);
+  callsOf(message);
+}
+
+/** LangChain's storage form. LangChain's own coercion would read it as a message without content. */
+function isStoredForm(value: unknown): value is StoredMessage {
+  if (!isRecord(value) || BaseMessage.isInstance(value)) return false;
+  return "type" in value && isRecord(value["data"]) && "content" in value["data"];
+}
+
+/** Message constructors mutate their argument, so plain objects are copied first. */
+function ownedCopy(value: unknown): unknown {
+  if (!isRecord(value) || isMarked(value)) return value;
+  return "lc" in value && "kwargs" in value
+    ? { ...value, kwargs: copyFields(Object(value["kwargs"])) }
+    : copyFields(value);
+}
+
+function copyFields(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, Array.isArray(field) ? [...field] : field]),
+  );
+}
+
+function ofStoredClass(message: BaseMessage): BaseMessage {
+  const StoredClass = STORED_CLASSES.get(message.type);
+  if (StoredClass === undefined) return message;
+  const fields = Object.entries(message).filter(
+    ([name]) => !CHUNK_ONLY_FIELDS.has(name) && !name.startsWith("lc_"),
+  );
+  return new StoredClass(copyFields(Object.fromEntries(fields)) as never);
+}
+
+const ROLES = ["user", "assistant", "system", "developer", "tool", "human", "ai"] as const;
+/** Other roles that are accepted. Error texts do not list them, because nobody writes them by hand. */
+const OTHER_ROLES: ReadonlySet<string> = new Set(["remove", "function", "generic", "constructor"]);
+
+interface Expectation {
+  /** Completes the sentence "Expected … to be …". */
+  readonly expectation: string;
+  /** What was probably meant; empty if that is unknown. */
+  readonly hint: string;
+}
+
+/** What an invalid value should have been. The expectation names the roles if the role is wrong. */
+export function messageExpectation(value: unknown): Expectation | undefined {
+  const role = roleOf(value);
+  if (role === undefined || OTHER_ROLES.has(role) || ROLES.some((known) => known === role)) return undefined;
+  return {
+    expectation: `a message whose \`role\` or \`type\` is one of ${ROLES.join(", ")}`,
+    hint: didYouMean(role, ROLES),
+  };
+}
+
+/** A message can be an object, or a tuple of role and content. */
+function roleOf(value: unknown): string | undefined {
+  const tuple: readonly unknown[] = Array.isArray(value) ? value : [];
+  const role = isRecord(value) ? (value["role"] ?? value["type"]) : tuple[0];
+  return typeof role === "string" ? role : undefined;
+}

@@ -1,0 +1,59 @@
+/** What was done to a history beyond its writer's request. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { toJson } from "../../shared/json.js";
+import type { Call } from "../call.js";
+import { deriveId } from "../message.js";
+
+type RepairDetail =
+  /** A value that is not a message was dropped. */
+  | { readonly kind: "value-refused"; readonly value: unknown }
+  /**
+   * A field of a message had a wrong type, or a value that no checkpoint can store: `by` has what can be read. Or a call
+   * was closed that not every client sends: `by` has all calls in `tool_calls`.
+   */
+  | { readonly kind: "message-mended"; readonly message: BaseMessage; readonly by: BaseMessage }
+  /** A system message of a client was stored as the user's words: see the setting `acceptSystemMessages`. */
+  | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
+  /** A result was dropped because no call before it has its id. */
+  | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
+  /** A client sent an archived message again, with other content. It was left out, and the archive keeps what it has. */
+  | { readonly kind: "archived-refused"; readonly message: BaseMessage }
+  /** A second result of a call was dropped. The first one stays. */
+  | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
+  /** A placeholder was dropped because its call has a real result. */
+  | { readonly kind: "placeholder-refused"; readonly message: ToolMessage }
+  /** A result replaced the placeholder of its call. */
+  | { readonly kind: "placeholder-replaced"; readonly message: ToolMessage; readonly by: ToolMessage }
+  /** A result replaced an earlier result of its call. */
+  | { readonly kind: "result-replaced"; readonly message: ToolMessage; readonly by: ToolMessage }
+  /** A result was moved to its call. */
+  | { readonly kind: "result-moved"; readonly message: ToolMessage }
+  /** A result was removed because its call was: the message of the call was removed, replaced or edited. */
+  | { readonly kind: "result-removed"; readonly message: ToolMessage }
+  /** A removal named a message that is not in the history. */
+  | { readonly kind: "removal-ignored"; readonly id: string }
+  /** A message of a stored history got a new id, because it had none or its id was taken. */
+  | { readonly kind: "id-derived"; readonly message: BaseMessage; readonly previousId: string | undefined }
+  /** A dangling call was closed with a placeholder. */
+  | { readonly kind: "call-closed"; readonly call: Call; readonly message: ToolMessage };
+
+/**
+ * One repair. `key` is the same each time the same repair is made. LangGraph runs reducers again on local
+ * reads and replays, so subscribers deduplicate by `key`.
+ */
+export type Repair = RepairDetail & { readonly key: string };
+
+/** The kind of a repair. */
+export type RepairKind = Repair["kind"];
+
+/** @param detail It becomes the repair itself: a list can need thousands, and a copy costs more than all the rest. */
+export function createRepair<Detail extends RepairDetail>(detail: Detail): Detail & { key: string } {
+  return Object.assign(detail, { key: `${detail.kind}:${subjectOf(detail)}` });
+}
+
+function subjectOf(detail: RepairDetail): string {
+  if (detail.kind === "value-refused") return toJson(detail.value) ?? typeof detail.value;
+  if (detail.kind === "removal-ignored") return detail.id;
+  return detail.message.id || deriveId(detail.message, "");
+}

@@ -1,0 +1,148 @@
+/** Results of tool calls, and the placeholders for results that were never recorded. */
+
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { isRecord } from "../shared/values.js";
+import type { Call } from "./call.js";
+import { MARKS } from "./marks.js";
+import { copyMessage, placeholderId } from "./message.js";
+
+/** The content of a result that would be empty: some providers refuse one. */
+export const NO_OUTPUT = "(no output)";
+
+/** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
+export const PLACEHOLDER_KEY = MARKS.placeholder;
+
+const UNKNOWN_EFFECT = "It may or may not have taken effect.";
+
+/**
+ * Why a call has no result. The texts say only what is known. They are stable to the byte because a
+ * provider's prompt cache compares them.
+ */
+const CAUSES = {
+  unrecorded: `no result was recorded for it. ${UNKNOWN_EFFECT}`,
+  superseded: `a new message came before it finished. ${UNKNOWN_EFFECT}`,
+  interrupted: `the run ended before it finished. ${UNKNOWN_EFFECT}`,
+  "invalid-arguments": "its arguments were not valid JSON, so it was not run.",
+  "timed-out": `it did not finish in the time allowed. ${UNKNOWN_EFFECT}`,
+  declined: "it was not approved, so it was not run.",
+  "not-started": "its run ended before it was started, so it was not run.",
+  failed: `it failed before it could return a result. ${UNKNOWN_EFFECT}`,
+} as const;
+
+/** Why a tool call has a placeholder instead of a result. */
+export type PlaceholderCause = keyof typeof CAUSES;
+
+export function isResult(message: BaseMessage): message is ToolMessage {
+  return message.type === "tool";
+}
+
+/** The id of the call that a result answers; `""` if it names none. */
+export function callIdOf(result: ToolMessage): string {
+  return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
+}
+
+/** Whether no tool returned this result: it is a placeholder of this library, or another program made it up. */
+export function isPlaceholder(message: BaseMessage): boolean {
+  return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined || isMadeUpResult(message);
+}
+
+/** agent-chat-ui hides messages whose id begins with this. */
+export const HIDDEN_ID_PREFIX = "do-not-render-";
+const MADE_UP_CONTENT = "Successfully handled tool call.";
+const CANCELLED = " was cancelled - another message came in before it could be completed.";
+
+/**
+ * Whether the result was made up for a call without one, whatever happened to the call. Such a result says nothing about
+ * the tool: it may still be running, it may have finished, or be waiting for approval. Two programs make up results
+ * before a new message of the user:
+ *
+ * - agent-chat-ui sends them (its `ensureToolCallsHaveResponses`).
+ * - deepagents stores them (its `createPatchToolCallsMiddleware`).
+ */
+export function isMadeUpResult(message: BaseMessage): boolean {
+  if (!isResult(message)) return false;
+  const { content, id } = message;
+  if (content === MADE_UP_CONTENT) return String(id).startsWith(HIDDEN_ID_PREFIX);
+  return (
+    typeof content === "string" &&
+    content.endsWith(CANCELLED) &&
+    content === `Tool call ${message.name} with id ${callIdOf(message)}${CANCELLED}`
+  );
+}
+
+export function endingRun(result: ToolMessage): ToolMessage {
+  return copyMessage(result, {
+    additional_kwargs: { ...result.additional_kwargs, [MARKS.endsRun]: true },
+  });
+}
+
+export function endsRun(message: BaseMessage): boolean {
+  return isResult(message) && message.additional_kwargs?.[MARKS.endsRun] === true;
+}
+
+/**
+ * The cause of the placeholder that closes a dangling call.
+ *
+ * @param next The message after the group of the call.
+ */
+export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): PlaceholderCause {
+  if (kind === "invalid") return "invalid-arguments";
+  return next?.type === "human" ? "superseded" : "unrecorded";
+}
+
+function placeholderText({ name, id }: Pick<Call, "name" | "id">, cause: PlaceholderCause): string {
+  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${CAUSES[cause]}`;
+}
+
+/** The cause that the text of a placeholder states, for one whose mark was taken off. */
+export function causeInText(message: BaseMessage): PlaceholderCause | undefined {
+  if (!isResult(message) || message.status !== "error") return undefined;
+  const call = { name: message.name ?? "", id: callIdOf(message) };
+  const causes = Object.keys(CAUSES) as PlaceholderCause[];
+  return causes.find((cause) => message.content === placeholderText(call, cause));
+}
+
+/** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
+export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
+  return new ToolMessage({
+    id: placeholderId(place, cause, call.id),
+    content: placeholderText(call, cause),
+    tool_call_id: call.id,
+    name: call.name,
+    status: "error",
+    additional_kwargs: { [PLACEHOLDER_KEY]: cause },
+  });
+}
+
+/*
+ * The mark of a message that was recovered from a run that ended before it could store it.
+ */
+
+/**
+ * A copy of the message with the mark.
+ *
+ * @param after The id of the message that it follows; `""` if it is the first of the history.
+ */
+export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
+  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: { after } };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}
+
+/** A copy of a recovered result with the mark. It names no place, because a result stands at its call. */
+export function markRecoveredResult(result: ToolMessage): ToolMessage {
+  return copyMessage(result, { additional_kwargs: { ...result.additional_kwargs, [MARKS.recovered]: {} } });
+}
+
+/** The id of the message that a recovered message follows. Undefined for every other message. */
+export function recoveredAfter(message: BaseMessage): string | undefined {
+  const mark: unknown = message.additional_kwargs?.[MARKS.recovered];
+  const after = isRecord(mark) ? mark["after"] : undefined;
+  return typeof after === "string" ? after : undefined;
+}
+
+/** The message as the history stores it: the mark stays, but names no place. */
+export function withoutPlace<Message extends BaseMessage>(message: Message): Message {
+  if (recoveredAfter(message) === undefined) return message;
+  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: {} };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+}

@@ -1,0 +1,98 @@
+/**
+ * Tools that the provider runs, such as web search. The call and the result are blocks of one message of the model, and
+ * a provider refuses one without the other.
+ */
+
+import { toJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+
+/** In Anthropic's form, and in LangChain's `v1` form. */
+const CALL_TYPES: ReadonlySet<unknown> = new Set(["server_tool_use", "mcp_tool_use", "server_tool_call"]);
+
+/** The id of a call of such a tool. Undefined for any other block. */
+export function serverCallId(block: unknown): string | undefined {
+  const { type, id } = fieldsOf(block);
+  return CALL_TYPES.has(type) ? String(id) : undefined;
+}
+
+/** The id of the call that a result of such a tool answers. Undefined for any other block. */
+export function serverResultId(block: unknown): string | undefined {
+  const { type, tool_use_id, toolCallId } = fieldsOf(block);
+  if (type === "server_tool_call_result") return String(toolCallId);
+  // A `tool_result` answers a call of the caller, and never stands in a message of the model.
+  const isResult = typeof type === "string" && type.endsWith("_tool_result");
+  return isResult ? String(tool_use_id) : undefined;
+}
+
+/** The id of the call whose code made this call. */
+export function callerIdOf(block: unknown): string | undefined {
+  const id = fieldsOf(fieldsOf(block)["caller"])["tool_id"];
+  return typeof id === "string" ? id : undefined;
+}
+
+/** Contract: returns the text of a result with its call. Undefined for a block that is no result. */
+export type ServerResultText = (block: unknown) => string | undefined;
+
+/** @param content The blocks among which the calls of the results are. */
+export function serverResultTexts(content: readonly unknown[]): ServerResultText {
+  let calls: ReadonlyMap<string | undefined, unknown> | undefined;
+  return (block) => {
+    const id = serverResultId(block);
+    if (id === undefined) return undefined;
+    // Made for the first result. Most messages have none. The first of several calls with one id counts.
+    calls ??= new Map(content.toReversed().map((other) => [serverCallId(other), other]));
+    return resultText(fieldsOf(block), fieldsOf(calls.get(id)));
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function resultText({ type, content: returned, output = returned }: Fields, call: Fields): string {
+  const { name = type, input = call["args"] } = call;
+  return toolText(String(name), input, output);
+}
+
+/** Fields of items of OpenAI's Responses API: what such a tool was given, and what it returned. */
+const ITEM_FIELDS: Readonly<Record<string, readonly [input: string, output: string]>> = {
+  mcp_call: ["arguments", "output"],
+  code_interpreter_call: ["code", "outputs"],
+  file_search_call: ["queries", "results"],
+};
+
+/** What the tools returned whose items these are. Empty for other items. */
+export function serverItemsText(items: unknown): string {
+  const texts = (Array.isArray(items) ? items : []).map((item) => {
+    const { type, name = type, ...fields } = fieldsOf(item);
+    const [input, output] = ITEM_FIELDS[String(type)] ?? [];
+    const returned = output === undefined ? undefined : fields[output];
+    return returned === null || returned === undefined
+      ? ""
+      : toolText(String(name), fields[input ?? ""], returned);
+  });
+  return texts.filter((text) => text !== "").join("\n");
+}
+
+function toolText(name: string, input: unknown, output: unknown): string {
+  const given = textOf(input);
+  const returned = textOf(output);
+  if (given === "" && returned === "") return "";
+  return `[${name}${given === "" ? "" : ` ${given}`}${returned === "" ? "" : ` returned: ${returned}`}]`;
+}
+
+/** Only the provider can read what is encrypted, and a text is no place for a file. */
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  const isEmpty = value === null || (typeof value === "object" && Object.keys(value).length === 0);
+  return isEmpty ? "" : (toJson(value, withoutSecrets) ?? "");
+}
+
+function withoutSecrets(this: unknown, key: string, value: unknown): unknown {
+  if (key.startsWith("encrypted_") || value === null) return undefined;
+  return key === "data" && fieldsOf(this)["type"] === "base64" ? undefined : value;
+}
+
+/** LangChain's `v1` form wraps a block that it does not know. */
+function fieldsOf(block: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(block)) return {};
+  return block["type"] === "non_standard" && isRecord(block["value"]) ? block["value"] : block;
+}

@@ -1,0 +1,83 @@
+/** Estimates the tokens of messages. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { callsOf, countCalls, isAIMessage } from "./call.js";
+
+/** Tokens that a provider adds for the role and the separators of a message. */
+const TOKENS_PER_MESSAGE = 4;
+/** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
+const TOKENS_PER_BINARY_BLOCK = 800;
+export const LATIN_CHARACTERS_PER_TOKEN = 4;
+
+const SHORT_TEXT = 2_000;
+
+interface Known {
+  readonly content: unknown;
+  readonly calls: unknown;
+  readonly count: number;
+}
+
+const counts = new WeakMap<BaseMessage, Known>();
+
+/**
+ * Counts one token for about four Latin characters, and one for each other character. The count is cached by
+ * message object, as long as the message keeps its content and its list of calls.
+ */
+export function countTokens(message: BaseMessage): number {
+  const { content } = message;
+  const calls = isAIMessage(message) ? message.tool_calls : undefined;
+  // Counting a short text costs less than keeping the number.
+  if (typeof content === "string" && content.length < SHORT_TEXT && countCalls(message) === 0)
+    return TOKENS_PER_MESSAGE + countTextTokens(content);
+  const known = counts.get(message);
+  if (known !== undefined && known.content === content && known.calls === calls) return known.count;
+  const count = TOKENS_PER_MESSAGE + countContent(content) + countCallTokens(message);
+  counts.set(message, { content, calls, count });
+  return count;
+}
+
+/** Says at once that a text has no such character, which is so for most: see {@link isDense}. */
+const HAS_DENSE = /[\u2e80-\uffff]/;
+
+export function countTextTokens(text: string): number {
+  if (!HAS_DENSE.test(text)) return Math.ceil(text.length / LATIN_CHARACTERS_PER_TOKEN);
+  let other = 0;
+  for (let index = 0; index < text.length; index += 1) if (isDense(text.charCodeAt(index))) other += 1;
+  return other + Math.ceil((text.length - other) / LATIN_CHARACTERS_PER_TOKEN);
+}
+
+/** Whether a character counts as a token of its own. */
+export function isDense(code: number): boolean {
+  return code > 0x2e7f;
+}
+
+function countContent(content: unknown): number {
+  if (typeof content === "string") return countTextTokens(content);
+  if (!Array.isArray(content)) return 0;
+  return content.reduce((sum: number, block: unknown) => sum + countBlock(block), 0);
+}
+
+export function countBlock(block: unknown): number {
+  if (typeof block === "string") return countTextTokens(block);
+  if (!isRecord(block)) return 0;
+  if (typeof block["text"] === "string") return countTextTokens(block["text"]);
+  const written = toJson(block) ?? "";
+  return written.length > TOKENS_PER_BINARY_BLOCK * LATIN_CHARACTERS_PER_TOKEN &&
+    /"(?:data|url|image_url|base64)"/.test(written)
+    ? TOKENS_PER_BINARY_BLOCK
+    : countTextTokens(written);
+}
+
+function countCallTokens(message: BaseMessage): number {
+  if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
+  const { tool_calls, invalid_tool_calls, additional_kwargs } = message;
+  const raw = tool_calls?.length ? [] : (additional_kwargs?.tool_calls ?? []);
+  return countTextTokens(jsonOf(tool_calls) + jsonOf(invalid_tool_calls) + jsonOf(raw));
+}
+
+/** One of the two lists of a message is nearly always empty. */
+function jsonOf(list: unknown): string {
+  return Array.isArray(list) && list.length === 0 ? "[]" : (toJson(list) ?? "");
+}

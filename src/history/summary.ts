@@ -1,0 +1,77 @@
+/** A summary: a human message that replaces earlier messages in the model input and names them. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { isRecord } from "../shared/values.js";
+import { MARKS, SUMMARY_SOURCE } from "./marks.js";
+import { copyMessage, deriveId } from "./message.js";
+import { HIDDEN_ID_PREFIX } from "./result.js";
+
+interface Covered {
+  readonly messages: readonly string[];
+  /** The last message when the summary was made. Usage numbers from before it describe a longer input. */
+  readonly asOf?: string | undefined;
+}
+
+interface Kept extends Covered {
+  readonly kind: "keep";
+}
+
+interface Archived extends Covered {
+  readonly kind: "archive";
+  readonly calls: readonly string[];
+  /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
+  readonly unanswered?: readonly string[] | undefined;
+  /** The covered messages and the kept ones between them, in the order of the history. */
+  readonly order?: readonly string[] | undefined;
+}
+
+/**
+ * The messages that a summary covers, by id and in order. `"keep"`: they stay in the state, before the
+ * summary. `"archive"`: they leave the state in the same write that adds the summary. `calls` are the ids of
+ * the calls that left, so that their late results still have a place.
+ */
+export type Coverage = Kept | Archived;
+
+/** The id hides the summary in chat UIs, because it is a human message that no user wrote. */
+export function createSummary(text: string, coverage: Coverage): HumanMessage {
+  const summary = new HumanMessage({
+    content: text,
+    additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE, [MARKS.coverage]: coverage },
+  });
+  return copyMessage(summary, { id: HIDDEN_ID_PREFIX + deriveId(summary, coverage.messages.join("\n")) });
+}
+
+/** A message about summarised content that this library wrote. It is only in the model input. */
+export function createSummaryNote(text: string): HumanMessage {
+  return new HumanMessage({ content: text, additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE } });
+}
+
+/** What the message covers. Undefined if it is not a summary, or a summary that does not name what it covers. */
+export function coverageOf(message: BaseMessage): Coverage | undefined {
+  if (!isSummaryText(message)) return undefined;
+  const value: unknown = message.additional_kwargs[MARKS.coverage];
+  return isCoverage(value) ? value : undefined;
+}
+
+/** Whether a user wrote the message: it is a human message without the mark of a summary. */
+export function isUserMessage(message: BaseMessage): boolean {
+  return message.type === "human" && !isSummaryText(message);
+}
+
+/** Anyone can write to a state, so the mark counts only if it is complete. */
+function isCoverage(value: unknown): value is Coverage {
+  if (!isRecord(value)) return false;
+  const { kind, messages, asOf, calls, unanswered, order } = value;
+  if (!isTexts(messages) || (asOf !== undefined && typeof asOf !== "string")) return false;
+  if (kind === "keep") return true;
+  const isWhole = (ids: unknown): boolean => ids === undefined || isTexts(ids);
+  return kind === "archive" && isTexts(calls) && isWhole(unanswered) && isWhole(order);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && [...value].every((item) => typeof item === "string");
+}
+
+function isSummaryText(message: BaseMessage): boolean {
+  return message.type === "human" && message.additional_kwargs?.[MARKS.source] === SUMMARY_SOURCE;
+}

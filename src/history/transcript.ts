@@ -1,0 +1,163 @@
+/** Renders a history as a text for a summariser. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { toJson } from "../shared/json.js";
+import { argumentsOf, callsOf } from "./call.js";
+import { contentText } from "./message.js";
+import { isResult } from "./result.js";
+import { countTextTokens, isDense, LATIN_CHARACTERS_PER_TOKEN } from "./size.js";
+
+const SPEAKERS: Readonly<Record<string, string>> = {
+  human: "User",
+  ai: "Assistant",
+  system: "System",
+  tool: "Tool",
+};
+
+/** One paragraph for each message. Calls have their arguments; results have their tool and status. */
+export function renderMessage(message: BaseMessage): string {
+  const speaker = SPEAKERS[message.type] ?? message.type;
+  const lines = [contentText(message)].filter((text) => text !== "");
+  if (isResult(message)) {
+    const status = message.status === "error" ? ", error" : "";
+    return `${speaker} ${message.name ?? ""} (${message.tool_call_id}${status}): ${lines.join("\n")}`;
+  }
+  const written = argumentsOf(message);
+  for (const [index, call] of callsOf(message).entries()) {
+    const args = written[index];
+    lines.push(
+      `[calls ${call.name} (${call.id}): ${typeof args === "string" ? args : (toJson(args) ?? "")}]`,
+    );
+  }
+  return `${speaker}: ${lines.join("\n")}`;
+}
+
+/**
+ * The messages in pieces of at most `tokensPerPiece` tokens, for a summariser that reads them one after the
+ * other. Nothing is left out: a message that is too long for a piece continues in the next one.
+ */
+export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  let tokens = 0;
+  for (const paragraph of messages.flatMap((message) => splitText(renderMessage(message), tokensPerPiece))) {
+    // At most one token more than the joined text has.
+    const joined = tokens + countTextTokens(`\n\n${paragraph}`);
+    if (piece !== "" && joined > tokensPerPiece) {
+      pieces.push(piece);
+      piece = "";
+    }
+    tokens = piece === "" ? countTextTokens(paragraph) : joined;
+    piece = piece === "" ? paragraph : `${piece}\n\n${paragraph}`;
+  }
+  return piece === "" ? pieces : [...pieces, piece];
+}
+
+function splitText(text: string, tokens: number): string[] {
+  const parts: string[] = [];
+  for (let start = 0; ; ) {
+    // One character for each token always fits; four fit in Latin text, and more never do.
+    const left = text.slice(start, start + tokens * 4 + 1);
+    if (countTextTokens(left) <= tokens) return [...parts, left];
+    const length =
+      [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
+    const end = Math.max(isHighSurrogate(left, length - 1) ? length - 1 : length, 1);
+    parts.push(left.slice(0, end));
+    start += end;
+  }
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+/*
+ * Shorter forms of a text that is too long, measured in estimated tokens.
+ */
+
+const BREAK = "\n…\n";
+/** More of a text is not searched for keywords. */
+const LONGEST_SEARCHED = 400_000;
+
+/** The beginning and then, as far as there is room, the lines with a keyword, in order. */
+export function excerptOf(text: string, tokens: number, keywords: readonly string[]): string {
+  const relevant = text
+    .slice(0, LONGEST_SEARCHED)
+    .split("\n")
+    .filter((line) => keywords.some((keyword) => line.toLowerCase().includes(keyword)));
+  const forLines = relevant.length === 0 ? 0 : Math.floor(tokens / 2);
+  const beginning = takeStart(text, tokens - forLines);
+  const shown = new Set(beginning.split("\n"));
+  const rest = relevant.filter((line) => !shown.has(line)).join("\n");
+  return rest === ""
+    ? takeStart(text, tokens)
+    : `${beginning}${BREAK}${takeStart(rest, forLines - BREAK.length)}`;
+}
+
+/** The beginning and the end, around a note on what is missing. The beginning gets two thirds of the room. */
+export function cutMiddle(text: string, tokens: number, note: string): string {
+  const beginning = takeStart(text, Math.ceil((tokens * 2) / 3));
+  const end = takeEnd(text.slice(beginning.length), Math.floor(tokens / 3));
+  return `${beginning}${note}${end}`;
+}
+
+/** The longest beginning with at most this many tokens. */
+function takeStart(text: string, tokens: number): string {
+  const length = fittingLength(text.length, tokens, (index) => text.charCodeAt(index));
+  return text.slice(0, length > 0 && endsInHalf(text.charCodeAt(length - 1)) ? length - 1 : length);
+}
+
+function takeEnd(text: string, tokens: number): string {
+  const last = text.length - 1;
+  const start = text.length - fittingLength(text.length, tokens, (index) => text.charCodeAt(last - index));
+  return text.slice(endsInHalf(text.charCodeAt(start - 1)) ? start + 1 : start);
+}
+
+function fittingLength(length: number, tokens: number, codeAt: (index: number) => number): number {
+  let room = tokens * LATIN_CHARACTERS_PER_TOKEN;
+  for (let index = 0; index < length; index += 1) {
+    room -= isDense(codeAt(index)) ? LATIN_CHARACTERS_PER_TOKEN : 1;
+    if (room < 0) return index;
+  }
+  return length;
+}
+
+function endsInHalf(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+/** More words than this say nothing more about a request. */
+const MOST_KEYWORDS = 40;
+const LONGEST_REQUEST = 4_000;
+const KEYWORD_LENGTH = 3;
+const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+
+/** Long words. In scripts without spaces between words, pairs of characters. */
+export function keywordsOf(text: string): readonly string[] {
+  const words = text
+    .slice(0, LONGEST_REQUEST)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .flatMap((word) => (IDEOGRAPHS.test(word) ? pairsOf(word) : word.length > KEYWORD_LENGTH ? [word] : []));
+  return [...new Set(words)].slice(0, MOST_KEYWORDS);
+}
+
+function pairsOf(word: string): string[] {
+  const characters = [...word];
+  return characters.slice(1).map((character, index) => `${characters[index] ?? ""}${character}`);
+}
+
+/**
+ * The highest level to which sizes can be cut so that their sum is at most `room`. Sizes below the level stay
+ * whole, and leave their room to the others. Infinity if nothing has to be cut.
+ */
+export function levelFor(sizes: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
+    const level = Math.floor(left / (sizes.length - index));
+    if (size > level) return Math.max(level, 0);
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,289 @@
+/**
+ * Decides whether a response is complete. It reads the finished message, because a text can be followed by a call.
+ */
+
+import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import type { ChatGenerationChunk } from "@langchain/core/outputs";
+import { callsOf } from "../../history/call.js";
+import { isBlankMessage } from "../../history/change-calls.js";
+import { isRecord } from "../../shared/values.js";
+
+/** Why a response cannot be used. Each text follows "The model's response". */
+export const BROKEN_REASONS = {
+  "no-finish-reason": "ended before it was finished",
+  "cut-off-arguments": "ended in the middle of a tool call's arguments",
+  "cut-off-calls": "has tool calls and was cut off at its token limit or by a filter",
+  "cut-off-text": "was cut off at its token limit or by a filter",
+  "missing-calls": "announced tool calls but has none",
+  empty: "is empty: it has neither text nor a tool call",
+  "leaked-markup": "has tool calls as markup in its text",
+  interrupted: "was stopped by the provider in the middle",
+  "transport-error": "did not arrive completely: the connection failed",
+} as const;
+
+export type BrokenReason = keyof typeof BROKEN_REASONS;
+
+type Verdict = { readonly kind: "complete" } | { readonly kind: "broken"; readonly reason: BrokenReason };
+
+interface StreamedAnswer {
+  /** The chunks as they arrived. A joined message can hold "nullnullstop". */
+  readonly chunks: readonly ChatGenerationChunk[];
+  /** Whether the model is known to omit the finish reason; see `FinishHabit`. */
+  readonly omitsFinishReason: boolean;
+}
+
+/**
+ * @param message The complete message.
+ * @param streamed The stream, if the response was streamed. A response in one JSON body was parsed to its end. It
+ *   needs no finish reason, and the client parsed its arguments strictly.
+ */
+export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: StreamedAnswer): Verdict {
+  const reason = finishReasonOf(message, streamed);
+  const finish = reason === undefined ? undefined : finishKindOf(reason);
+  const hasCalls = callsOf(message).length > 0;
+  if (finish === "interrupted") return broken("interrupted");
+  if (hasCalls) {
+    // Even if all arguments are valid: the rest of the response is unknown.
+    if (finish === "limit" || finish === "withheld") return broken("cut-off-calls");
+    if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
+      return broken("cut-off-arguments");
+  }
+  if (streamed !== undefined && finish === undefined && isFinishReasonDue(streamed))
+    return broken("no-finish-reason");
+  if (!hasCalls && finish === "calls") return broken("missing-calls");
+  if (!hasCalls && isBlankMessage(message)) return broken("empty");
+  if (hasLeakedMarkup(message.text)) return broken("leaked-markup");
+  return { kind: "complete" };
+}
+
+/** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
+export function judgeWholeText(message: AIMessage): Verdict {
+  const reason = finishReasonOf(message);
+  const finish = reason === undefined ? undefined : finishKindOf(reason);
+  if (finish === "limit" || finish === "withheld") return broken("cut-off-text");
+  return judgeAnswer(message);
+}
+
+/** The last finish reason of the stream, or the finish reason of the message. */
+export function finishReasonOf(
+  message: AIMessage | AIMessageChunk,
+  streamed?: StreamedAnswer,
+): string | undefined {
+  if (streamed === undefined) return readFinishReason(message.response_metadata, message.additional_kwargs);
+  for (const { generationInfo, message: chunk } of streamed.chunks.toReversed()) {
+    const found = readFinishReason(generationInfo, chunk.response_metadata, chunk.additional_kwargs);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function broken(reason: BrokenReason): Verdict {
+  return { kind: "broken", reason };
+}
+
+/**
+ * Whether a complete response would have a finish reason. Not every model gives one: LangChain's fakes, scripted
+ * models and some compatible servers do not. Clients of real providers name the provider or the model on every chunk.
+ * Without such a name, a missing finish reason means nothing. With it, a missing reason means that the stream was
+ * cut, unless the same model has given a complete response without a reason.
+ */
+function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boolean {
+  if (omitsFinishReason) return false;
+  return chunks.some(({ message: { response_metadata: metadata } }) =>
+    ["model_provider", "model_name", "model"].some((field) => typeof metadata?.[field] === "string"),
+  );
+}
+
+/**
+ * Whether the arguments of every call are complete JSON. Clients parse the arguments of a stream leniently, so
+ * `{"amount": 10` would become a valid call. Arguments that even this parser rejects are the model's own mistake.
+ * They make an invalid call, which never runs and about which the model is told. Empty arguments are valid for a call
+ * without arguments, if the message is known to be finished.
+ */
+function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
+  const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];
+  const refused = new Set(message.invalid_tool_calls?.map(({ args }) => args));
+  return raw.every(({ args = "" }) => (args.trim() === "" ? isFinished : isJson(args) || refused.has(args)));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/*
+ * Tool calls that a provider failed to parse, and that appear in the text as the model's own markup. They never
+ * become tool calls, so the turn would end as if the work had been done.
+ */
+
+/** Bars and spaces are written in several ways, even by the same model. */
+const BAR = "[|｜‖]";
+const GAP = "[\\s_▁]";
+
+const OPENINGS: readonly RegExp[] = [
+  /** DeepSeek: `<｜tool▁calls▁begin｜>`. Kimi: `<|tool_calls_section_begin|>`. */
+  new RegExp(`<${BAR}tool${GAP}calls?(?:${GAP}section)?${GAP}begin${BAR}>`, "gu"),
+  /** DeepSeek since V3.2: `<｜DSML｜tool_calls>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name="…">`. */
+  new RegExp(`<\\s?${BAR}{1,2}\\s?DSML\\s?${BAR}{1,2}\\s?(?:tool|function|invoke)`, "gu"),
+  /** Qwen, Hermes. The bare tag is not enough, because a text can mention it. */
+  /<tool_call>\s*(?:\{\s*"|<function=)/gu,
+];
+
+/**
+ * Whether a text contains the beginning of a tool call. Markup that is quoted as code is intended and does not count.
+ */
+export function hasLeakedMarkup(text: string): boolean {
+  // All openings have it, and most texts do not.
+  if (!text.includes("<")) return false;
+  return OPENINGS.some((opening) =>
+    [...text.matchAll(opening)].some(({ index }) => !isQuoted(text.slice(0, index))),
+  );
+}
+
+function isQuoted(before: string): boolean {
+  const fences = before.split("```").length - 1;
+  if (fences % 2 === 1) return true;
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  return (line.split("`").length - 1) % 2 === 1;
+}
+
+/**
+ * Whether a model gives finish reasons. Some compatible servers never do. A complete response without a finish reason
+ * shows that the model omits them. Only a response in one piece is known to be complete; a stream without a reason
+ * may have been cut. A single finish reason at any time shows the opposite.
+ */
+export class FinishHabit {
+  #habit: "unknown" | "gives" | "omits" = "unknown";
+
+  get omits(): boolean {
+    return this.#habit === "omits";
+  }
+
+  /** @param isWhole Whether the response came in one piece. */
+  note(finishReason: string | undefined, isWhole: boolean): void {
+    if (finishReason !== undefined) this.#habit = "gives";
+    else if (isWhole && this.#habit === "unknown") this.#habit = "omits";
+  }
+}
+
+const HABITS = new WeakMap<object, FinishHabit>();
+
+/** The habit of a model, kept as long as the model exists. Graphs that share a model share its habit. */
+export function finishHabitOf(model: object): FinishHabit {
+  const habit = HABITS.get(model) ?? new FinishHabit();
+  HABITS.set(model, habit);
+  return habit;
+}
+
+/*
+ * Sorts the finish reasons of all providers into the few kinds that matter here.
+ */
+
+type FinishKind =
+  /** The model finished its response. */
+  | "done"
+  /** The model stopped so that its tool calls can run. */
+  | "calls"
+  /** The response was cut off at a token limit. */
+  | "limit"
+  /** The provider withheld the rest. */
+  | "withheld"
+  /** The provider stopped in the middle of the response. */
+  | "interrupted";
+
+/**
+ * In lower case. An unknown reason counts as `done`, so that a new word does not turn good responses into broken
+ * ones.
+ */
+const KINDS: ReadonlyMap<string, FinishKind> = new Map(
+  Object.entries({
+    calls: [
+      "tool_calls",
+      "tool_call",
+      "tool_use",
+      "function_call",
+      "malformed_function_call",
+      "unexpected_tool_call",
+    ],
+    limit: [
+      "length",
+      "max_tokens",
+      "max_output_tokens",
+      "model_length",
+      "model_context_window_exceeded",
+      "error_limit",
+      "incomplete",
+    ],
+    withheld: [
+      "content_filter",
+      "content_filtered",
+      "guardrail_intervened",
+      "safety",
+      "recitation",
+      "prohibited_content",
+      "blocklist",
+      "spii",
+      "refusal",
+      "sensitive",
+    ],
+    interrupted: [
+      "insufficient_system_resource",
+      "network_error",
+      "error",
+      "failed",
+      "cancelled",
+      "in_progress",
+    ],
+  } as const satisfies Partial<Record<FinishKind, readonly string[]>>).flatMap(([kind, words]) =>
+    words.map((word): [string, FinishKind] => [word, kind as FinishKind]),
+  ),
+);
+
+/**
+ * OpenAI, DeepSeek, Tongyi, Mistral, Groq: `finish_reason`. Gemini: `finishReason`. Anthropic: `stop_reason`.
+ * Bedrock: `stopReason`, in a stream within `messageStop`. Ollama: `done_reason`.
+ */
+const FIELDS = ["finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason"];
+/** Statuses of the Responses API. Other clients may use the field for something else. */
+const STATUSES: ReadonlySet<unknown> = new Set([
+  "completed",
+  "incomplete",
+  "failed",
+  "cancelled",
+  "in_progress",
+]);
+
+export function finishKindOf(reason: string): FinishKind {
+  return KINDS.get(reason.toLowerCase()) ?? "done";
+}
+
+/**
+ * The first finish reason in these records: a generation's info, and a message's `response_metadata` and
+ * `additional_kwargs` (Anthropic's client puts it there in a stream).
+ */
+function readFinishReason(...records: readonly unknown[]): string | undefined {
+  for (const record of records) {
+    if (!isRecord(record)) continue;
+    const reason =
+      FIELDS.map((field) => record[field]).find(isReason) ??
+      readFinishReason(record["messageStop"]) ??
+      readStatus(record);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+function readStatus({ status, incomplete_details: details }: Record<string, unknown>): string | undefined {
+  if (typeof status !== "string" || !STATUSES.has(status)) return undefined;
+  const reason = isRecord(details) ? details["reason"] : undefined;
+  return status === "incomplete" && isReason(reason) ? reason : status;
+}
+
+/** DashScope writes `"null"` until the end. */
+function isReason(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value !== "null";
+}

@@ -1,0 +1,87 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessageChunk } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { copyMessage } from "../../history/message.js";
+import { serverCallId, serverResultId } from "../../history/server-tools.js";
+import { isRecord } from "../../shared/values.js";
+import { viewOf } from "../models/model-view.js";
+
+type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
+type Block = Readonly<Record<string, unknown>>;
+
+/**
+ * A view of Anthropic's client that streams the calls and results of tools that Anthropic runs. Returns any other model
+ * unchanged.
+ *
+ * The client streams the input of such a tool like the arguments of a call, but without the call's id and name. Joined,
+ * they are an invalid call of a tool without a name, and the block itself has no input when it is sent back. The client
+ * leaves out the blocks whose type it does not know: most results, and the calls of MCP servers.
+ */
+export function keepServerTools(model: BaseChatModel): BaseChatModel {
+  const open: unknown = Reflect.get(model, "createStreamWithRetry");
+  if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
+  return viewOf(model, {
+    async *_streamResponseChunks(this: BaseChatModel, ...given: Ask): AsyncGenerator<ChatGenerationChunk> {
+      /** The type of each block that is a call of such a tool, by its index. */
+      const calls = new Map<unknown, string>();
+      /** Blocks that have come and that the client has not streamed yet, by their index. */
+      const waiting = new Map<unknown, Block>();
+      const watched = viewOf(this, {
+        createStreamWithRetry: async (...options: unknown[]) =>
+          watch(await open.apply(this, options), (index, block) => {
+            if (serverCallId(block) !== undefined) calls.set(index, String(block["type"]));
+            else if (serverResultId(block) === undefined) return;
+            waiting.set(index, block);
+          }),
+      });
+      for await (const chunk of model._streamResponseChunks.call(watched, ...given)) {
+        for (const { index } of blocksOf(chunk)) waiting.delete(index);
+        for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
+        waiting.clear();
+        yield withInputInBlock(calls, chunk);
+      }
+    },
+  });
+}
+
+interface EventStream extends AsyncIterable<unknown> {
+  readonly controller: AbortController;
+}
+
+/** The same stream of events. It tells of each block that begins. */
+function watch(stream: EventStream, begins: (index: unknown, block: Block) => void): EventStream {
+  return {
+    controller: stream.controller,
+    async *[Symbol.asyncIterator]() {
+      for await (const event of stream) {
+        if (isRecord(event) && event["type"] === "content_block_start" && isRecord(event["content_block"]))
+          begins(event["index"], event["content_block"]);
+        yield event;
+      }
+    },
+  };
+}
+
+function blocksOf({ message: { content } }: ChatGenerationChunk): Record<string, unknown>[] {
+  return Array.isArray(content) ? content.filter(isRecord) : [];
+}
+
+function chunkOf(block: Block, isCall: boolean): ChatGenerationChunk {
+  const content = [{ ...block, ...(isCall && { input: "" }) }] as AIMessageChunk["content"];
+  return new ChatGenerationChunk({ text: "", message: new AIMessageChunk({ content }) });
+}
+
+function withInputInBlock(
+  calls: ReadonlyMap<unknown, string>,
+  chunk: ChatGenerationChunk,
+): ChatGenerationChunk {
+  const message = chunk.message as AIMessageChunk;
+  const pieces = (message.tool_call_chunks ?? []).filter(({ index }) => calls.has(index));
+  if (pieces.length === 0) return chunk;
+  // A chunk of this client has a piece of one block only.
+  const content = pieces.map(({ index, args }) => ({ index, type: calls.get(index), input: args }));
+  const none = { tool_call_chunks: [], tool_calls: [], invalid_tool_calls: [] };
+  const plain = copyMessage(message, { ...none, content: content as AIMessageChunk["content"] });
+  const { text, generationInfo } = chunk;
+  return new ChatGenerationChunk({ text, message: plain, ...(generationInfo && { generationInfo }) });
+}

@@ -1,0 +1,117 @@
+/** The rules of Anthropic's Messages API. */
+
+import { COMMON, confirmed, type Dialect, PLAIN_NAME } from "../rule.js";
+
+/**
+ * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out the
+ * results of `code_execution`, `web_fetch`, `advisor` and MCP servers.
+ */
+const STATE_BLOCKS = [
+  "thinking",
+  "redacted_thinking",
+  "compaction",
+  "server_tool_use",
+  "web_search_tool_result",
+  "tool_search_tool_result",
+  "tool_search_tool_bm25_tool_result",
+  "tool_search_tool_regex_tool_result",
+  "bash_code_execution_tool_result",
+  "text_editor_code_execution_tool_result",
+] as const;
+
+const BLOCK = "messages.{index}.content.0";
+const EMPTY =
+  "messages.{index}: all messages must have non-empty content except for the optional final assistant message";
+const MISSING =
+  "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
+
+export const anthropic = {
+  ...COMMON,
+  rules: {
+    "empty-history": confirmed(
+      "messages: at least one message is required",
+      "anthropics/claude-code/issues/6774",
+    ),
+    "missing-result": confirmed(MISSING, "anthropics/claude-code/issues/5989"),
+    "orphan-result": confirmed(
+      `${BLOCK}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: {id}.`,
+      "anthropics/claude-code/issues/18947",
+    ),
+    "duplicate-result": confirmed(
+      "messages.{index}: Too many `tool_result` blocks found: 2, expected 1.",
+      "langchain-ai/langgraph/issues/4397",
+    ),
+    "server-call-without-result": confirmed(
+      "`{name}` tool use with id `{id}` was found without a corresponding `{name}_tool_result` block",
+      "vercel/ai/issues/13040",
+    ),
+    "server-result-without-call": confirmed(
+      `${BLOCK}: unexpected \`tool_use_id\` found in \`{name}\` blocks: {id}.`,
+      "anthropics/claude-code/issues/64383",
+    ),
+    "call-id": confirmed(
+      `${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
+      "anomalyco/opencode/issues/1279",
+    ),
+    "repeated-call-id": confirmed(
+      `${BLOCK}: \`tool_use\` ids must be unique`,
+      "anomalyco/opencode/issues/1279",
+    ),
+    "tool-name": confirmed(
+      `${BLOCK}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`,
+      "home-assistant/core/issues/140005",
+    ),
+    arguments: confirmed(
+      `${BLOCK}.tool_use.input: Input should be a valid dictionary`,
+      "anthropics/claude-code/issues/6696",
+    ),
+    role: confirmed('messages: Unexpected role "{name}".', "vllm-project/vllm/pull/44505"),
+    "content-form": confirmed(EMPTY, "anthropics/claude-code/issues/6774"),
+    "foreign-block": confirmed(
+      `${BLOCK}: Input tag '{name}' found using 'type' does not match any of the expected tags`,
+      "langchain-ai/langchain/pull/39803",
+    ),
+    "empty-assistant": confirmed(EMPTY, "anthropics/claude-code/issues/6774"),
+    "blank-text": confirmed(
+      "messages: text content blocks must contain non-whitespace text",
+      "anthropics/claude-code/issues/23369",
+    ),
+    "blank-user": confirmed(
+      "messages: text content blocks must be non-empty",
+      "anthropics/claude-code/issues/59812",
+    ),
+    "blank-result": confirmed(
+      `${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`,
+      "bytedance/trae-agent/issues/230",
+    ),
+    "text-after-call": confirmed(
+      MISSING,
+      "anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json",
+    ),
+    "system-position": confirmed(
+      "messages.{index}: a system message may stand only behind a user turn, with Opus 4.8 or later",
+      "vllm-project/vllm/pull/44505",
+    ),
+    // Refused in 2024, accepted by claude-haiku-4-5 in May 2026. Older hosts refuse it still.
+    "first-user": confirmed(
+      'messages: first message must use the "user" role',
+      "lobehub/lobehub/issues/1601",
+    ),
+    "assistant-last": confirmed(
+      "This model does not support assistant message prefill. The conversation must end with a user message.",
+      "agenticloops-ai/agentic-ai-engineering/issues/43",
+    ),
+    "foreign-state": confirmed(
+      `${BLOCK}: Invalid \`signature\` in \`thinking\` block`,
+      "can1357/oh-my-pi/issues/6379",
+    ),
+  },
+  callPlaces: ["listed", "block"],
+  callId: PLAIN_NAME,
+  assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
+  ignoredBlocks: "all",
+  stateBlocks: STATE_BLOCKS,
+  blocksIn: ["human", "ai", "tool"],
+  media: "anthropic",
+  makers: ["anthropic"],
+} as const satisfies Dialect;

@@ -1,0 +1,91 @@
+/**
+ * `ChatAlibabaTongyi` with retries, and with DashScope's text in its errors.
+ *
+ * The `AsyncCaller` of the client cannot see its requests fail. The request of a stream is sent when the first chunk
+ * is read, outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code`
+ * looks like an empty response. It also loses DashScope's error text, decodes a character that the network cuts as
+ * two broken ones, and skips lines that it cannot read. So the two methods that send are replaced.
+ */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
+import { importOptional } from "../../shared/import-optional.js";
+import { type ModelFields, viewOf } from "../models/model-view.js";
+
+export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+  const { ChatAlibabaTongyi } = await importOptional<
+    typeof import("@langchain/community/chat_models/alibaba_tongyi")
+  >("@langchain/community/chat_models/alibaba_tongyi");
+  const apiUrl = baseURL === undefined ? {} : { apiUrl: baseURL };
+  const client = new ChatAlibabaTongyi({ ...fields, alibabaApiKey: apiKey, ...apiUrl });
+  // One of them is private in the types, so neither can be overridden in a subclass.
+  for (const [name, value] of Object.entries(sendingMethods(client)))
+    Object.defineProperty(client, name, { value });
+  return client;
+}
+
+/** A view of a user's own client with the same methods. Returns any other model unchanged. */
+export function sendToDashScope(model: BaseChatModel): BaseChatModel {
+  return isTongyiClient(model) && !Object.hasOwn(model, "createTongyiStream")
+    ? viewOf(model, sendingMethods(model))
+    : model;
+}
+
+/** What is used of `ChatAlibabaTongyi`. */
+interface TongyiClient {
+  readonly apiUrl: string;
+  readonly alibabaApiKey?: string | undefined;
+  readonly caller: BaseChatModel["caller"];
+  completionWithRetry(
+    request: object,
+    streams: boolean,
+    signal?: AbortSignal,
+    ...more: never[]
+  ): Promise<unknown>;
+}
+
+function isTongyiClient(model: BaseChatModel): model is BaseChatModel & TongyiClient {
+  return model._llmType() === "alibaba_tongyi" && "apiUrl" in model && "completionWithRetry" in model;
+}
+
+function sendingMethods(client: TongyiClient) {
+  const sender =
+    (headers: Record<string, string>) =>
+    async (request: object, signal?: AbortSignal): Promise<Response> => {
+      const response = await fetch(client.apiUrl, {
+        method: "POST",
+        headers: {
+          ...headers,
+          Authorization: `Bearer ${client.alibabaApiKey}`,
+          "Content-Type": "application/json",
+        },
+        body: JSON.stringify(request),
+        ...(signal && { signal }),
+      });
+      if (!response.ok) throw await readRefusal(response);
+      return response;
+    };
+  const send = sender({});
+  const sendStreaming = sender({ Accept: "text/event-stream", "X-DashScope-SSE": "enable" });
+  const collectStream = client.completionWithRetry.bind(client);
+  return {
+    completionWithRetry: (request: object, streams: boolean, signal?: AbortSignal, ...more: never[]) =>
+      streams
+        ? collectStream(request, streams, signal, ...more)
+        : client.caller.call(async () => (await send(request, signal)).json()),
+    // The client calls this within its caller, and awaits it there.
+    createTongyiStream: async (request: object, signal?: AbortSignal) =>
+      readEvents(await sendStreaming(request, signal)),
+  };
+}
+
+async function readRefusal(response: Response): Promise<Error> {
+  const text = await response.text();
+  const { status, headers } = response;
+  return Object.assign(new Error(`${status} ${text}`), { status, headers });
+}
+
+async function* readEvents({ body }: Response): AsyncGenerator<object> {
+  if (body === null) return;
+  for await (const data of convertEventStreamToIterableReadableDataStream(body)) yield JSON.parse(data);
+}

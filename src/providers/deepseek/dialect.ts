@@ -1,0 +1,58 @@
+/** The rules of DeepSeek. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../openai/dialect.js";
+import { confirmed, type Dialect, inferred } from "../rule.js";
+
+export const deepseek = {
+  ...CHAT_CLIENT,
+  rules: {
+    "missing-result": confirmed(FOLLOWED_BY_RESULTS, "TurixAI/TuriX-CUA/issues/15"),
+    "orphan-result": confirmed(
+      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+      "itmisx/deepx-code/issues/94",
+    ),
+    // Only the title is known, not the body of the error.
+    "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
+    "empty-assistant": confirmed(
+      "Invalid assistant message: content or tool_calls must be set",
+      "carlrobertoh/ProxyAI/issues/830",
+    ),
+    // The documentation demands it in turns with tool calls. According to reports, plain responses after them need it
+    // too.
+    "missing-reasoning": confirmed(
+      "The `reasoning_content` in the thinking mode must be passed back to the API.",
+      "qwersyk/Newelle/issues/404",
+    ),
+    ...inferred(
+      "empty-history",
+      "call-id",
+      "repeated-call-id",
+      "tool-name",
+      "arguments",
+      "empty-calls",
+      "role",
+      "content-form",
+      "foreign-block",
+    ),
+  },
+  blocksIn: [],
+  media: "none",
+  // OpenAI's client names itself, whichever host has answered.
+  makers: ["deepseek", "openai"],
+} as const satisfies Dialect;
+
+/*
+ * The field for reasoning that a provider wants back as plain text: DeepSeek, and hosts that serve its models.
+ */
+
+/** The name of the field in `additional_kwargs`, where LangChain's clients put it, and in the request. */
+export const REASONING_FIELD = "reasoning_content";
+
+/** The reasoning that a message carries, possibly empty. Undefined if the message has none. */
+export function reasoningOf(message: BaseMessage): string | undefined {
+  if (!isAIMessage(message)) return undefined;
+  const reasoning: unknown = message.additional_kwargs?.[REASONING_FIELD];
+  return typeof reasoning === "string" ? reasoning : undefined;
+}

@@ -1,0 +1,119 @@
+import { isRecord } from "../shared/values.js";
+import type { DialectName } from "./dialects.js";
+
+/** Dialects by the `_llmType` of LangChain's clients. */
+const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
+  offline: "openai",
+  deepseek: "deepseek",
+  alibaba_tongyi: "dashscope-native",
+  anthropic: "anthropic",
+  googlegenerativeai: "gemini",
+  google: "gemini",
+  mistral_ai: "mistral",
+};
+
+/** Clients with OpenAI's protocol, which is used with many hosts. */
+const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set([
+  "openai",
+  "azure_openai",
+  "openrouter",
+  "groq",
+  "xai",
+  "fireworks",
+  "togetherai",
+  "novita",
+]);
+
+/** Hosts whose rules are known. */
+const DIALECTS_OF_HOSTS: readonly (readonly [host: RegExp, dialect: DialectName])[] = [
+  // OpenAI's regions, such as `eu.api.openai.com`.
+  [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
+  [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
+  [/^api\.deepseek\.com$/, "deepseek"],
+  [/^api\.anthropic\.com$/, "anthropic-openai"],
+  [/^generativelanguage\.googleapis\.com$/, "gemini-openai"],
+  [/^(api|codestral)\.mistral\.ai$/, "mistral-openai"],
+];
+
+/**
+ * Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
+ * the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
+ * models have no rules of their own.
+ */
+const DIALECTS_OF_MODELS: readonly (readonly [name: RegExp, dialect: DialectName])[] = [
+  [/\bclaude\b/i, "anthropic-openai"],
+  [/\bgemini\b/i, "gemini-openai"],
+  [/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"],
+  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
+  [/^(?!.*distill).*\bdeepseek/i, "deepseek"],
+  [/^openai\/(?!gpt-oss)/i, "openai"],
+];
+
+/** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
+const MADE_FOR = new WeakMap<object, DialectName>();
+
+export interface ModelIdentity {
+  readonly dialect: DialectName;
+  /** The name of the model; undefined if it has none. */
+  readonly modelId: string | undefined;
+}
+
+/**
+ * The dialect of a chat model: the provider family whose rules its messages must keep. For an unknown host with OpenAI's
+ * protocol this is `"openai-compatible"`. For an unknown client it is `"strict"`, which every provider accepts.
+ *
+ * @param model A chat model, or one with bound options.
+ * @example
+ * ```ts
+ * import { createModel, dialectOf } from "langgraph-tether";
+ *
+ * const model = await createModel("offline:");
+ * console.log(dialectOf(model)); // openai
+ * ```
+ */
+export function dialectOf(model: object): DialectName {
+  const client = innermost(model);
+  const made = MADE_FOR.get(client) ?? MADE_FOR.get(model);
+  if (made !== undefined) return made;
+  const type: unknown = call(client, "_llmType");
+  if (OPENAI_CLIENTS.has(type)) return dialectOfOpenAIClient(client, type);
+  const isKnown = typeof type === "string" && Object.hasOwn(DIALECTS_OF_CLIENTS, type);
+  return (isKnown ? DIALECTS_OF_CLIENTS[type] : undefined) ?? "strict";
+}
+
+export function identityOf(model: object): ModelIdentity {
+  return { dialect: dialectOf(model), modelId: nameOf(innermost(model)) };
+}
+
+function nameOf(client: object): string | undefined {
+  const name: unknown = Reflect.get(client, "model") ?? Reflect.get(client, "modelName");
+  return typeof name === "string" && name !== "" ? name : undefined;
+}
+
+export function rememberDialect<Model extends object>(model: Model, dialect: DialectName): Model {
+  MADE_FOR.set(model, dialect);
+  return model;
+}
+
+function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
+  if (call(client, "_useResponsesApi") === true) return "openai-responses";
+  const config: unknown = Reflect.get(client, "clientConfig");
+  const baseURL: unknown = isRecord(config) ? Reflect.get(config, "baseURL") : undefined;
+  const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
+  if (type === "azure_openai" || (type === "openai" && host === undefined)) return "openai";
+  const name = nameOf(client) ?? "";
+  const ofHost = DIALECTS_OF_HOSTS.find(([known]) => known.test(host ?? ""));
+  return (ofHost ?? DIALECTS_OF_MODELS.find(([known]) => known.test(name)))?.[1] ?? "openai-compatible";
+}
+
+/** A model with bound options is a wrapper. */
+export function innermost(model: object): object {
+  const bound: unknown = Reflect.get(model, "bound");
+  return isRecord(bound) ? innermost(bound) : model;
+}
+
+/** Undefined if there is no such method. */
+function call(target: object, name: string): unknown {
+  const method: unknown = Reflect.get(target, name);
+  return typeof method === "function" ? Reflect.apply(method, target, []) : undefined;
+}

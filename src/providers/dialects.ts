@@ -1,0 +1,46 @@
+import { InvalidSettingError } from "../errors.js";
+import { anthropic } from "./anthropic/dialect.js";
+import { anthropicOpenAI, geminiOpenAI, mistralOpenAI, openaiCompatible } from "./compatible/dialect.js";
+import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
+import { deepseek } from "./deepseek/dialect.js";
+import { gemini } from "./gemini/dialect.js";
+import { mistral } from "./mistral/dialect.js";
+import { openai, openaiResponses } from "./openai/dialect.js";
+import type { Dialect, StateField } from "./rule.js";
+import { strict } from "./strict/dialect.js";
+
+/** The message rules of each provider family, as facts with their sources. */
+export const DIALECTS = {
+  openai,
+  "openai-responses": openaiResponses,
+  dashscope,
+  "dashscope-native": dashscopeNative,
+  deepseek,
+  anthropic,
+  gemini,
+  mistral,
+  "openai-compatible": openaiCompatible,
+  "anthropic-openai": anthropicOpenAI,
+  "gemini-openai": geminiOpenAI,
+  "mistral-openai": mistralOpenAI,
+  strict,
+} as const satisfies Readonly<Record<string, Dialect>>;
+
+/** The message rules of one provider family, by name. Every provider accepts a history in the `"strict"` dialect. */
+export type DialectName = keyof typeof DIALECTS;
+
+/**
+ * The entry of a dialect, in its general form.
+ *
+ * @throws InvalidSettingError for an unknown name.
+ */
+export function dialectNamed(name: DialectName): Dialect {
+  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
+  throw InvalidSettingError.expected("dialect", `one of ${Object.keys(DIALECTS).join(", ")}`, name);
+}
+
+/** Fields that the models of one provider write for themselves. The client of another provider may still send them. */
+export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
+
+/** Blocks that the models of one provider write for themselves, of all dialects together. */
+export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);

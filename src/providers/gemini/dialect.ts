@@ -1,0 +1,105 @@
+/** The rules of Google's Gemini. */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { copyMessage } from "../../history/message.js";
+import { isRecord } from "../../shared/values.js";
+import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME } from "../rule.js";
+
+/*
+ * Thought signatures, as `ChatGoogle` stores them: on the entries of `tool_calls`, on blocks of the content, and for a
+ * plain text in a field of its own. Only Gemini can read them.
+ */
+
+/** The field of `additional_kwargs` with the block of a plain text. */
+export const ORIGINAL_TEXT = "originalTextContentBlock";
+
+const SIGNATURE = "thoughtSignature";
+
+export function signatureOf(value: unknown): string | undefined {
+  const signature = isRecord(value) ? value[SIGNATURE] : undefined;
+  return typeof signature === "string" ? signature : undefined;
+}
+
+/** The message without signatures, and without the thoughts that Gemini's client stores as text. */
+export function withoutSignatures(message: AIMessage): AIMessage {
+  const { content, tool_calls = [] } = message;
+  const blocks = Array.isArray(content) ? content : [];
+  const isThought = (block: unknown) => isRecord(block) && block["thought"] === true;
+  const hasState = (value: unknown) => signatureOf(value) !== undefined || isThought(value);
+  if (!tool_calls.some(hasState) && !blocks.some(hasState)) return message;
+  return copyMessage(message, {
+    tool_calls: tool_calls.map(unsigned),
+    ...(Array.isArray(content) && { content: content.filter((block) => !isThought(block)).map(unsigned) }),
+  });
+}
+
+function unsigned<Value extends object>(value: Value): Value {
+  if (!(SIGNATURE in value)) return value;
+  const { [SIGNATURE]: _, ...rest } = value;
+  return rest as Value;
+}
+
+const UNEQUAL =
+  "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+const MISPLACED =
+  "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
+const EMPTY = "contents.parts must not be empty";
+
+export const gemini = {
+  ...COMMON,
+  rules: {
+    "missing-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
+    "orphan-result": confirmed(
+      "Please ensure that function response turn comes immediately after a function call turn.",
+      "langchain-ai/langchain/issues/27799",
+    ),
+    "duplicate-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
+    // Up to Gemini 2.5 results are matched by position, because the client sends no ids. That this position is the
+    // call order is inferred.
+    "tool-name": confirmed(
+      "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-)",
+      "google-gemini/gemini-cli/issues/7869",
+    ),
+    "content-form": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    // The client throws before it sends anything.
+    "empty-assistant": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "blank-user": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "first-user": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
+    // Older models.
+    "assistant-last": confirmed(
+      "Please ensure that multiturn requests ends with a user role or a function response.",
+      "songquanpeng/one-api/issues/836",
+    ),
+    // Older models.
+    alternation: confirmed(
+      "Please ensure that multiturn requests alternate between user and model.",
+      "microsoft/autogen/issues/2900",
+    ),
+    "call-position": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
+    "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
+    ...inferred(
+      "empty-history",
+      "result-order",
+      "call-id",
+      "repeated-call-id",
+      "arguments",
+      "role",
+      "foreign-block",
+      "system-position",
+    ),
+  },
+  callPlaces: ["listed", "block"],
+  callId: PLAIN_NAME,
+  toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
+  assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
+  // Thoughts can be sent but need not be. They are dropped, because a `thinking` block may come from Anthropic.
+  stateBlocks: ["executableCode", "codeExecutionResult", "functionCall"],
+  stateFields: [
+    { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },
+    { place: "additional_kwargs", name: "signatures" },
+    { place: "additional_kwargs", name: ORIGINAL_TEXT },
+  ],
+  blocksIn: ["human", "ai"],
+  media: "gemini",
+  makers: ["google-genai", "google", "google-vertexai"],
+} as const satisfies Dialect;

@@ -1,0 +1,344 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { contentText } from "../../history/message.js";
+import { isResult } from "../../history/result.js";
+import { countTextTokens } from "../../history/size.js";
+import { createSummaryNote, isUserMessage } from "../../history/summary.js";
+import { keywordsOf, levelFor } from "../../history/transcript.js";
+import type { Target } from "../rule.js";
+import { type Conversation, projectMessages, projectOnce } from "./projection.js";
+import { shortenText, shortenWork, sizeOf } from "./shorten.js";
+import type { InputTrace } from "./to-model-input.js";
+
+/** The indexes of one message and its results. */
+type Places = readonly number[];
+
+/** The parts of an input that the steps treat differently. Each group is a message with its results. */
+interface Parts {
+  /** The groups of earlier turns, the oldest first. */
+  readonly earlier: readonly Places[];
+  /** The groups of the current turn before the last one. */
+  readonly rounds: readonly Places[];
+  /** The last group of the current turn. The model is to respond to it. */
+  readonly open: Places;
+  /** The user's latest message. */
+  readonly request: Places;
+  /** Summaries, and other notes that no user wrote. */
+  readonly notes: Places;
+  /** For each message the user's message that began its turn; -1 before the first one. */
+  readonly requests: Places;
+}
+
+/** What happened to a message of the input. */
+interface InputChange {
+  /** The id of the message in the history. */
+  readonly id: string | undefined;
+  readonly kind: "shortened" | "left-out";
+  readonly bound: BoundName;
+}
+
+/** What is left of an input. */
+export interface CutInput {
+  /** For each message what is left of it; undefined if it is left out. */
+  readonly kept: readonly (BaseMessage | undefined)[];
+  /** What is sent in the place of a message that is left out. */
+  readonly notes: ReadonlyMap<number, BaseMessage>;
+}
+
+/** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
+type BoundName = "budget" | "window";
+
+/** An input on its way to a bound: for each message what is left of it, and how much is too much. */
+class InputDraft {
+  readonly parts: Parts;
+  /** The number of tokens in which the input is cut, so that its beginning is the same for several turns. */
+  readonly block: number;
+  /** The bound, in tokens. */
+  readonly bound: number;
+  readonly #input: readonly BaseMessage[];
+  readonly #kept: (BaseMessage | undefined)[];
+  readonly #keywords = new Map<number, readonly string[]>();
+  #excess: number;
+
+  /** @param excess How many tokens are too many. */
+  constructor(input: readonly BaseMessage[], bound: number, excess: number) {
+    this.#input = input;
+    this.#kept = [...input];
+    this.#excess = excess;
+    this.bound = bound;
+    this.block = Math.ceil(bound * SHARE_OF_BLOCK);
+    this.parts = partsOf(input);
+  }
+
+  get excess(): number {
+    return this.#excess;
+  }
+
+  at(place: number): BaseMessage | undefined {
+    return this.#kept[place];
+  }
+
+  /** @param shorten Gets the message as it is now, and as it was. Undefined leaves it out. */
+  change(
+    place: number,
+    shorten: (message: BaseMessage, original: BaseMessage) => BaseMessage | undefined,
+  ): void {
+    const [before, original] = [this.#kept[place], this.#input[place]];
+    if (before === undefined || original === undefined) return;
+    const after = shorten(before, original);
+    this.#kept[place] = after;
+    if (after !== before) this.#excess -= sizeOf(before) - (after === undefined ? 0 : sizeOf(after));
+  }
+
+  /** Adds tokens that a note will have. */
+  reserve(tokens: number): void {
+    this.#excess += tokens;
+  }
+
+  /** The words of the request of the turn that a message is in. A later request does not change them. */
+  keywordsAt(place: number): readonly string[] {
+    const request = this.parts.requests[place] ?? -1;
+    const message = this.#input[request];
+    const known =
+      this.#keywords.get(request) ?? keywordsOf(message === undefined ? "" : contentText(message));
+    this.#keywords.set(request, known);
+    return known;
+  }
+
+  /** The messages that are left, with a note in place of each gap. */
+  cut(): CutInput {
+    const { earlier, rounds } = this.parts;
+    const notes = new Map<number, BaseMessage>();
+    for (const groups of [earlier, rounds]) {
+      const gap = groups.flat().filter((place) => this.#kept[place] === undefined);
+      const [first] = gap;
+      if (first !== undefined) notes.set(first, createSummaryNote(gapNote(gap.length)));
+    }
+    return { kept: this.#kept, notes };
+  }
+
+  changes(bound: BoundName): InputChange[] {
+    return this.#input.flatMap((message, place): InputChange[] => {
+      const kept = this.#kept[place];
+      if (kept === message) return [];
+      return [{ id: message.id, kind: kept === undefined ? "left-out" : "shortened", bound }];
+    });
+  }
+}
+
+const SHARE_OF_BLOCK = 0.25;
+
+/** Its text changes only with the gap, so a prompt cache holds as long as the gap does. */
+export function gapNote(count: number): string {
+  return `[${count} earlier ${count === 1 ? "message is" : "messages are"} left out here, because the conversation is too long. The user did not write this note.]`;
+}
+
+function partsOf(input: readonly BaseMessage[]): Parts {
+  const request = input.findLastIndex(isUserMessage);
+  const notes: number[] = [];
+  const earlier: number[][] = [];
+  const rounds: number[][] = [];
+  const requests: number[] = [];
+  let group: number[] = [];
+  let asked = -1;
+  for (const [place, message] of input.entries()) {
+    if (isUserMessage(message)) asked = place;
+    requests.push(asked);
+    if (isResult(message)) {
+      group.push(place);
+      continue;
+    }
+    group = [place];
+    if (message.type === "system" || place === request) continue;
+    if (message.type === "human" && !isUserMessage(message)) notes.push(place);
+    else (place < request ? earlier : rounds).push(group);
+  }
+  const open = rounds.pop() ?? [];
+  return { earlier, rounds, open, request: request < 0 ? [] : [request], notes, requests };
+}
+
+/*
+ * The steps that bring an input under its bound. Each one leaves calls with their results.
+ */
+
+/** Contract: called while the draft is too long. Shortens it, by no more than it has to and its block. */
+type BoundStep = (draft: InputDraft) => void;
+
+/** At least this many tokens of each message stay readable. */
+const LEAST_TOKENS = 40;
+/** A request this short stays whole, even in a window that cannot be real. */
+const LEAST_OF_REQUEST = 200;
+/** What a shortened message of an earlier round has at most, as shares of the bound, one after the other. */
+const LARGEST_SHARE = 1 / 8;
+const SHARES = [LARGEST_SHARE, 1 / 32, 0];
+/** The tokens of a note in place of messages, with the separators of a message. */
+const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
+
+/** Shortens results and arguments. The messages that the user and the model wrote stay whole. */
+export const SHORTEN_WORK: readonly BoundStep[] = [
+  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
+];
+
+/** Brings an input under any bound that holds the system prompt, the request and the open group in short. */
+export const ALL_STEPS: readonly BoundStep[] = [
+  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
+  // One long message would otherwise take all older ones with it.
+  (draft) => cutOldest(draft, draft.parts.earlier, cutText, [LARGEST_SHARE], 0),
+  (draft) => leaveOutOldest(draft, draft.parts.earlier),
+  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, draft.bound * LARGEST_SHARE),
+  (draft) => leaveOutOldest(draft, draft.parts.rounds),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
+  (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], cutText, LEAST_TOKENS),
+  (draft) => cutTogether(draft, draft.parts.open, cutWork, 1),
+  (draft) => cutTogether(draft, draft.parts.request, cutText, LEAST_OF_REQUEST),
+];
+
+/** Cuts the message at a place to this many tokens. */
+type Cut = (draft: InputDraft, place: number, tokens: number) => void;
+
+function cutWork(draft: InputDraft, place: number, tokens: number): void {
+  draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place)));
+}
+
+function cutText(draft: InputDraft, place: number, tokens: number): void {
+  draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens));
+}
+
+/** Rounds the excess up to blocks, so that the same messages are cut for several turns. Returns what may stay. */
+function goalOf({ excess, block }: InputDraft): number {
+  return excess - Math.ceil(excess / block) * block;
+}
+
+/** Cuts the oldest first, and no more than needed, so that newer ones and a prompt cache stay as they are. */
+function cutOldest(
+  draft: InputDraft,
+  groups: readonly Places[],
+  cut: Cut,
+  shares: readonly number[],
+  goal: number,
+): void {
+  for (const share of shares) {
+    const tokens = Math.max(Math.floor(draft.bound * share), LEAST_TOKENS);
+    for (const place of groups.flat()) {
+      if (draft.excess <= goal) return;
+      cut(draft, place, tokens);
+    }
+  }
+}
+
+/** Leaves out whole groups, and whole turns where that takes little more. */
+function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
+  if (groups.length === 0) return;
+  draft.reserve(NOTE_TOKENS);
+  const goal = goalOf(draft);
+  for (const group of groups) {
+    const [first = 0] = group;
+    const head = draft.at(first);
+    const startsTurn = head !== undefined && isUserMessage(head);
+    if (draft.excess <= goal && (startsTurn || draft.excess <= goal - draft.block)) return;
+    for (const place of group) draft.change(place, () => undefined);
+  }
+}
+
+/** A message that is shortened again is shortened from the original. Only calls and texts of a response add up. */
+function baseOf(message: BaseMessage, original: BaseMessage): BaseMessage {
+  return isAIMessage(message) ? message : original;
+}
+
+/** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
+function cutTogether(draft: InputDraft, places: Places, cut: Cut, least: number): void {
+  const sizeAt = (place: number): number => {
+    const message = draft.at(place);
+    return message === undefined ? 0 : sizeOf(message);
+  };
+  let left = places;
+  while (left.length > 0 && draft.excess > 0) {
+    const sizes = left.map(sizeAt);
+    const room = sizes.reduce((sum, size) => sum + size, 0) - draft.excess;
+    const level = Math.max(levelFor(sizes, room), Math.floor(least));
+    for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(draft, place, level);
+    const cuttable = left.filter((place) => sizeAt(place) <= level);
+    if (cuttable.length === left.length) return;
+    left = cuttable;
+  }
+}
+
+/** An input in the form in which it is sent. */
+export interface FittedInput {
+  readonly messages: readonly BaseMessage[];
+  /** Their tokens, by our estimate. */
+  readonly size: number;
+  /** What is not sent as the history has it, to keep the bounds. A message is named once. */
+  readonly changes: readonly InputChange[];
+}
+
+export interface Bound {
+  readonly name: BoundName;
+  /** How many tokens the input may have, by our estimate. */
+  readonly tokens: number;
+  readonly steps: readonly BoundStep[];
+}
+
+/** Projecting can add short messages, so a shortened input may need a little more. */
+const ATTEMPTS = 5;
+
+/** Projects an input, and brings it under each of the bounds. The input is not changed. */
+export function fitInput(
+  input: Conversation,
+  target: Target,
+  bounds: readonly Bound[],
+  trace?: InputTrace,
+): FittedInput {
+  const projected =
+    trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace.projection());
+  const size = projected.size();
+  if (bounds.every(({ tokens }) => size <= tokens)) return { messages: projected.sent(), size, changes: [] };
+  return shortened(input, target, bounds, trace);
+}
+
+function shortened(
+  input: Conversation,
+  target: Target,
+  bounds: readonly Bound[],
+  trace: InputTrace | undefined,
+): FittedInput {
+  const kinds = new Map<string | undefined, InputChange>();
+  let projected = projectOnce(input, target, trace?.projection());
+  for (const { name, tokens, steps } of bounds) {
+    let excess = projected.size() - tokens;
+    if (excess <= 0) continue;
+    // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
+    const formed = projected.formed();
+    trace?.formed();
+    let draft = new InputDraft(formed, tokens, excess);
+    let left = draft.cut();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      draft = new InputDraft(formed, tokens, excess);
+      for (const step of steps) if (draft.excess > 0) step(draft);
+      left = draft.cut();
+      projected = projectOnce(conversationOf(left), target, trace?.projection());
+      const over = projected.size() - tokens;
+      if (over <= 0) break;
+      excess += over;
+    }
+    trace?.cut(left, tokens);
+    for (const change of draft.changes(name)) kinds.set(change.id, change);
+  }
+  return { messages: projected.sent(), size: projected.size(), changes: [...kinds.values()] };
+}
+
+/** The system message is first. Steps do not change its place. */
+function conversationOf({ kept, notes }: CutInput): Conversation {
+  const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
+  const [first] = messages;
+  return first?.type === "system"
+    ? { system: first, messages: messages.slice(1) }
+    : { system: undefined, messages };
+}
+
+export function sizeOfInput(messages: readonly BaseMessage[]): number {
+  return messages.reduce((sum, message) => sum + sizeOf(message), 0);
+}

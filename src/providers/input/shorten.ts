@@ -1,0 +1,156 @@
+/** Shorter copies of messages. Each has about as many tokens as it is given, or is the message itself. */
+
+import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { withArguments } from "../../history/change-calls.js";
+import { contentText, copyMessage } from "../../history/message.js";
+import { isResult } from "../../history/result.js";
+import { countBlock, countTextTokens, countTokens } from "../../history/size.js";
+import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
+import { toJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
+import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
+
+/** The tokens of a message, with the reasoning that is sent back in its own field. */
+export function sizeOf(message: BaseMessage): number {
+  const reasoning = reasoningOf(message);
+  return countTokens(message) + (reasoning === undefined ? 0 : countTextTokens(reasoning));
+}
+
+/** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
+export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
+  if (sizeOf(message) <= tokens) return message;
+  const shorter = isResult(message)
+    ? shortenResult(message, tokens, keywords)
+    : isAIMessage(message)
+      ? shortenArguments(message, tokens)
+      : message;
+  return sizeOf(shorter) < sizeOf(message) ? shorter : message;
+}
+
+/** A result keeps its beginning, and the lines with a keyword. */
+function shortenResult(result: ToolMessage, tokens: number, keywords: readonly string[]): ToolMessage {
+  const text = contentText(result);
+  const note = `\n[… shortened from ${text.length} characters]`;
+  const frame = countTokens(copyMessage(result, { content: note }));
+  return copyMessage(result, {
+    content: `${excerptOf(text, Math.max(tokens - frame, 1), keywords)}${note}`,
+  });
+}
+
+function shortenArguments(message: AIMessage, tokens: number): AIMessage {
+  const calls = message.tool_calls ?? [];
+  const sizes = calls.map(({ args }) => sizeOfJson(args));
+  const others = sizeOf(message) - sizes.reduce((sum, size) => sum + size, 0);
+  const level = levelFor(sizes, tokens - others);
+  const changes = calls.flatMap(({ args }, index) =>
+    (sizes[index] ?? 0) > level ? [[index, shortenObject(args, level)] as const] : [],
+  );
+  return withArguments(message, new Map(changes));
+}
+
+/** Shortens what a user or the model wrote, and reasoning. Beginning and end stay. */
+export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
+  const excess = sizeOf(message) - tokens;
+  if (excess <= 0) return message;
+  const reasoning = reasoningOf(message) ?? "";
+  const sizes = [countTextTokens(reasoning), ...blocksOf(message).map((block) => countBlock(block))];
+  const level = Math.max(levelFor(sizes, sum(sizes) - excess), 1);
+  const shorter = copyMessage(message, {
+    content: shortenContent(message, level, sum(sizes) - excess),
+    ...(reasoning !== "" && {
+      additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: cut(reasoning, level) },
+    }),
+    // The client of OpenAI's Responses API sends the stored output in place of the content.
+    ...(message.response_metadata?.["output"] !== undefined && {
+      response_metadata: { ...message.response_metadata, output: undefined },
+    }),
+  });
+  return sizeOf(shorter) < sizeOf(message) ? shorter : message;
+}
+
+type Block = Exclude<MessageContent, string>[number];
+
+function blocksOf({ content }: BaseMessage): readonly (Block | string)[] {
+  return Array.isArray(content) ? content : [content];
+}
+
+/** Texts are cut to the level. A user's pictures and files go, the last first, if they have no room. */
+function shortenContent(message: BaseMessage, level: number, room: number): MessageContent {
+  const { content } = message;
+  if (typeof content === "string") return cut(content, level);
+  const isMedia = (block: Block): boolean =>
+    message.type === "human" && isRecord(block) && textOf(block) === undefined;
+  let left =
+    room -
+    sum(blocksOf(message).map((block) => (isMedia(block as Block) ? 0 : Math.min(countBlock(block), level))));
+  const kept = (Array.isArray(content) ? content : []).flatMap((block): Block[] => {
+    const text = isRecord(block) ? textOf(block) : undefined;
+    if (text !== undefined) return [{ ...block, text: cut(text, level) }];
+    if (!isMedia(block)) return [block];
+    left -= countBlock(block);
+    return left >= 0 ? [block] : [];
+  });
+  const gone = blocksOf(message).length - kept.length;
+  if (gone === 0) return kept;
+  return [...kept, { type: "text", text: `[… ${gone} pictures or files are left out …]` }];
+}
+
+function textOf(block: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof block["text"] === "string" ? block["text"] : undefined;
+}
+
+function cut(text: string, tokens: number): string {
+  if (countTextTokens(text) <= tokens) return text;
+  const note = `\n[… shortened from ${text.length} characters, because the model input would be too long …]\n`;
+  return cutMiddle(text, Math.max(tokens - countTextTokens(note), 1), note);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const SHORTEST_TEXT = 16;
+const FEWEST_ENTRIES = 3;
+
+/**
+ * Shortens the texts and the lists in a JSON object until it has at most `tokens` estimated tokens. It stays an
+ * object with the same fields, as far as there is room.
+ */
+function shortenObject(value: Fields, tokens: number): Fields {
+  for (let longest = tokens * 4; longest >= SHORTEST_TEXT; longest = Math.floor(longest / 2)) {
+    const shorter = shortenFields(value, longest);
+    if (sizeOfJson(shorter) <= tokens) return shorter;
+  }
+  return {};
+}
+
+function sizeOfJson(value: unknown): number {
+  return countTextTokens(toJson(value) ?? "");
+}
+
+function shortenFields(value: Fields, longest: number): Fields {
+  const entries = Object.entries(value);
+  const most = mostEntries(longest);
+  const kept = entries.slice(0, most).map(([name, inner]) => [name, shortenValue(inner, longest)] as const);
+  const rest = entries.length - kept.length;
+  return Object.fromEntries(rest > 0 ? [...kept, ["…", `${rest} more`]] : kept);
+}
+
+function shortenValue(value: unknown, longest: number): unknown {
+  if (typeof value === "string")
+    return value.length > longest
+      ? `${value.slice(0, longest)}[… shortened from ${value.length} characters]`
+      : value;
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, mostEntries(longest)).map((item) => shortenValue(item, longest));
+    return value.length > kept.length ? [...kept, `… ${value.length - kept.length} more`] : kept;
+  }
+  return isRecord(value) ? shortenFields(value, longest) : value;
+}
+
+function mostEntries(longest: number): number {
+  return Math.max(FEWEST_ENTRIES, Math.floor(longest / SHORTEST_TEXT));
+}

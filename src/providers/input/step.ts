@@ -1,0 +1,85 @@
+/** A step of the projection, and the journal of what the steps change. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RuleName, Target } from "../rule.js";
+import type { InputReasonCode } from "./explain-input.js";
+
+/**
+ * One step from the history to messages that a provider accepts. It is made once for a list, and then gets each message
+ * of the list, in order. Undefined if the dialect needs no such step.
+ *
+ * Contract: deterministic. Expects groups in which each tool call has one result, directly after its message and in call
+ * order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt cache
+ * stays valid when the history grows. The step can go back to the beginning of any group: what it remembers of earlier
+ * groups it notes in the journal.
+ */
+export type Step = (target: Target, journal: Journal) => Change | undefined;
+
+/**
+ * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
+ *
+ * @param index How many messages before it are sent.
+ */
+export type Change = (message: BaseMessage, index: number) => BaseMessage | undefined;
+
+/**
+ * Says what a step did to a message. Each step has one beside it. It reads the difference, and decides nothing.
+ *
+ * Contract: does not throw, and does not quote the text of messages.
+ */
+export type StepReason = (change: MadeChange) => {
+  readonly code: InputReasonCode;
+  /** One sentence. */
+  readonly text: string;
+  /** The rules that demand it. The first one that the dialect has is named as the source. */
+  readonly rules?: readonly RuleName[];
+};
+
+/** A change that a step has made. `after` is undefined if the message is left out. */
+interface MadeChange {
+  readonly before: BaseMessage;
+  readonly after: BaseMessage | undefined;
+  readonly target: Target;
+}
+
+/** Maps each message, and drops it for `undefined`. Returns the same array if no message changes. */
+export function mapMessages(
+  messages: readonly BaseMessage[],
+  change: (message: BaseMessage, index: number) => BaseMessage | undefined,
+): readonly BaseMessage[] {
+  const changed = messages.map(change);
+  if (changed.every((message, index) => message === messages[index])) return messages;
+  return changed.filter((message) => message !== undefined);
+}
+
+/** What the steps remember, so that they can go back to an earlier message. */
+export class Journal {
+  readonly #undo: (() => void)[] = [];
+
+  get length(): number {
+    return this.#undo.length;
+  }
+
+  /** @param undo Takes back what has just been remembered. */
+  note(undo: () => void): void {
+    this.#undo.push(undo);
+  }
+
+  /** Takes back what was noted after the journal had this length. */
+  rewind(length: number): void {
+    while (this.#undo.length > length) this.#undo.pop()?.();
+  }
+}
+
+/**
+ * Adds a value to a set, until the journal goes back.
+ *
+ * @returns Whether it was not in the set.
+ */
+export function addNoted<Value>(set: Set<Value>, value: Value, journal: Journal): boolean {
+  const { size } = set;
+  // One search instead of two.
+  if (set.add(value).size === size) return false;
+  journal.note(() => set.delete(value));
+  return true;
+}

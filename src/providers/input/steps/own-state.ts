@@ -1,0 +1,164 @@
+/** The steps that leave out state which only the model that wrote it can read. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage, withTextFor } from "../../../history/message.js";
+import { serverCallId, serverResultId } from "../../../history/server-tools.js";
+import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
+import { withoutSignatures } from "../../gemini/dialect.js";
+import {
+  callIdsOfOutput,
+  functionItemIds,
+  openaiResponses,
+  storedItemIds,
+  storedOutput,
+  trailingReasoning,
+} from "../../openai/dialect.js";
+import { mayHaveWritten, readMaker, type Target } from "../../rule.js";
+import { addNoted, type Step, type StepReason } from "../step.js";
+import { withoutFields } from "./content.js";
+
+/*
+ * Drops signatures, encrypted reasoning and ids of stored items, unless the target model wrote them.
+ *
+ * Another provider cannot use them, and most reject state that they cannot verify. The author of a message is not
+ * always known. If it is unknown, state in the provider's own fields counts as the provider's. A message in
+ * LangChain's `v1` form has its state in blocks that each client converts differently, so it is sent without state.
+ * What tools of a provider returned is sent as text.
+ */
+
+export const keepOwnState: Step = (target) => (message) => {
+  const plain = withoutVersion(isAIMessage(message) ? withOwnSignatures(message, target) : message);
+  // Most responses have no state, and then nobody needs to know who wrote them.
+  if (!isAIMessage(plain) || !mayHaveState(plain)) return plain;
+  return withOwnState(plain, isOwn(message, target), target);
+};
+
+/** Also in LangChain's `v1` form: the client keeps them on the calls. */
+function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
+  const isOwn = target.dialect.makers.some((maker) => maker === "google") && mayHaveWritten(message, target);
+  return isOwn ? message : withoutSignatures(message);
+}
+
+const STATE_NAMES: ReadonlySet<string> = new Set(STATE_FIELDS.map(({ name }) => name));
+
+function mayHaveState({ content, additional_kwargs, response_metadata }: AIMessage): boolean {
+  return Array.isArray(content) || hasStateName(additional_kwargs) || hasStateName(response_metadata);
+}
+
+function hasStateName(fields: object | undefined): boolean {
+  for (const name in fields) if (STATE_NAMES.has(name)) return true;
+  return false;
+}
+
+const VERSION_FIELD = "output_version";
+
+function withoutVersion(message: BaseMessage): BaseMessage {
+  if (message.response_metadata?.[VERSION_FIELD] === undefined) return message;
+  const { [VERSION_FIELD]: _, ...response_metadata } = message.response_metadata;
+  return copyMessage(message, { response_metadata });
+}
+
+function isOwn(message: BaseMessage, target: Target): boolean {
+  if (!isAIMessage(message) || message.response_metadata?.[VERSION_FIELD] === "v1") return false;
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target);
+}
+
+function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AIMessage {
+  const isKept = (name: string): boolean => own && dialect.stateFields.some((field) => field.name === name);
+  const lost = STATE_FIELDS.filter(({ place, name }) => isWritten(message[place]?.[name]) && !isKept(name));
+  const isLostBlock = (block: { readonly type: string }): boolean =>
+    (STATE_BLOCKS.has(block?.type) && !(own && dialect.stateBlocks.includes(block.type))) ||
+    (!own && (serverCallId(block) ?? serverResultId(block)) !== undefined);
+  const { content } = message;
+  const losesBlocks = Array.isArray(content) && content.some(isLostBlock);
+  const rest = withoutFields(message, lost);
+  return losesBlocks
+    ? copyMessage(rest, { content: withTextFor(content, (block) => !isLostBlock(block)) })
+    : rest;
+}
+
+/** An empty text holds no state. */
+function isWritten(value: unknown): boolean {
+  return value !== undefined && value !== "";
+}
+
+export const whyKeepOwnState: StepReason = ({ before, after }) => {
+  const kept = new Set(namesOfState(after));
+  const lost = namesOfState(before).filter((name) => !kept.has(name));
+  return {
+    code: "state-removed",
+    text: `Only the model that wrote it can read this, so it is not sent as it is: ${[...new Set(lost)].join(", ")}.`,
+    rules: ["foreign-state"],
+  };
+};
+
+function namesOfState(message: BaseMessage | undefined): string[] {
+  const { content, additional_kwargs, response_metadata } = message ?? {};
+  const blocks = Array.isArray(content) ? content.map((block) => String(block?.type)) : [];
+  return [...blocks, ...Object.keys(additional_kwargs ?? {}), ...Object.keys(response_metadata ?? {})];
+}
+
+/*
+ * Refers to items stored by OpenAI's Responses API only where they still match the message.
+ *
+ * The client sends a stored response in place of the message, so it must have the same calls. A reference to
+ * reasoning needs a reference to the item after it, and the reverse. An item is referred to once, and only by its own
+ * id: the id of an Anthropic message looks like an id of an OpenAI item.
+ */
+
+const ITEM_ID = /^(msg|fc)_/;
+
+export const fitStoredItems: Step = ({ dialect }, journal) => {
+  if (dialect.rules["item-id"] === undefined) return undefined;
+  const used = new Set<string>();
+  return (message) => {
+    // Most messages refer to nothing.
+    if (!mayRefer(message)) return message;
+    const ids = storedItemIds(message);
+    const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
+    for (const id of ids) addNoted(used, id, journal);
+    if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
+    if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
+    return withForeignId(withoutItems(message));
+  };
+};
+
+function mayRefer(message: BaseMessage): boolean {
+  if (ITEM_ID.test(message.id ?? "")) return true;
+  for (const { place, name } of openaiResponses.stateFields)
+    if (message[place]?.[name] !== undefined) return true;
+  return false;
+}
+
+function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
+  const { provider } = readMaker(message);
+  return provider !== undefined && makers.includes(provider);
+}
+
+function fitsMessage(message: AIMessage): boolean {
+  const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
+  const output = storedOutput(message);
+  if (output !== undefined && callIdsOfOutput(output).join("\n") !== calls.join("\n")) return false;
+  if (trailingReasoning(output) !== undefined) return false;
+  const named = functionItemIds(message);
+  return named === undefined || calls.every((id) => named.has(id));
+}
+
+function withoutItems(message: AIMessage): AIMessage {
+  return withoutFields(
+    message,
+    openaiResponses.stateFields.filter(({ place, name }) => message[place]?.[name] !== undefined),
+  );
+}
+
+function withForeignId<T extends BaseMessage>(message: T): T {
+  const fields: Partial<BaseMessage> = { id: `tether_${message.id}` };
+  return ITEM_ID.test(message.id ?? "") ? (copyMessage<BaseMessage>(message, fields) as T) : message;
+}
+
+export const whyFitStoredItems: StepReason = () => ({
+  code: "stored-items-removed",
+  text: "It does not refer to items that the provider stores, because they do not fit the message.",
+  rules: ["item-id", "reasoning-alone", "foreign-state"],
+});

@@ -1,0 +1,59 @@
+/**
+ * `ChatMistralAI` that retries as its fields say. The client makes a new `AsyncCaller` with default retries for each
+ * request. That caller is told not to retry, and the model's own caller is used.
+ */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AsyncCaller } from "@langchain/core/utils/async_caller";
+import { importOptional } from "../../shared/import-optional.js";
+import { type ModelFields, viewOf } from "../models/model-view.js";
+
+export async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+  const { ChatMistralAI } =
+    await importOptional<typeof import("@langchain/mistralai")>("@langchain/mistralai");
+
+  class CallerChatMistralAI extends ChatMistralAI {
+    override maxRetries = 0;
+
+    // The method has one signature for streams and one for complete responses. `never` fits both.
+    override completionWithRetry(input: never, streaming: never): never {
+      return this.caller.call(() => super.completionWithRetry(input, streaming)) as never;
+    }
+  }
+
+  return new CallerChatMistralAI({ ...fields, ...(baseURL !== undefined && { serverURL: baseURL }) });
+}
+
+/**
+ * A view of Mistral's client that does not stream.
+ *
+ * The client's `_generate` streams whenever it gets a signal or a timeout, and does nothing else with them. Mistral's
+ * package has a second fault. If a body is not valid JSON because a part is missing, the package rejects a promise
+ * that nobody handles, and this ends the process. So the body is read before the package gets it.
+ */
+export function unstreamedMistral(model: BaseChatModel): BaseChatModel {
+  const onlyOnce = new AsyncCaller({ maxRetries: 0 });
+  const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
+  return viewOf(model, {
+    streaming: false,
+    httpClient,
+    _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
+      const { signal, timeout: _, ...others } = options;
+      const generate = () => model._generate.call(this, messages, others, run);
+      return onlyOnce.callWithOptions({ ...(signal && { signal }) }, generate);
+    },
+  });
+}
+
+type Send = (request: Request) => Promise<Response>;
+
+/** @param given The `HTTPClient` of Mistral's package that the model was made with, if any. */
+function readingWhole(given: { readonly request: Send } | undefined): Send {
+  return async (request) => {
+    const response = await (given === undefined ? fetch(request) : given.request(request));
+    if (!response.ok) return response;
+    const body = await response.text();
+    JSON.parse(body);
+    return new Response(body, response);
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * The tools of a request: how they are bound, those that a provider runs itself, and the marks of its prompt cache.
+ */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { InvalidToolError } from "../../errors.js";
+import { isPlainObject, isRecord } from "../../shared/values.js";
+import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
+import type { DialectName } from "../dialects.js";
+import { MODEL_PROVIDERS, parseModelName } from "./create-model.js";
+import { viewOf } from "./model-view.js";
+
+/**
+ * The definition of a tool that the provider runs, in the provider's own form: `{ type: "web_search_preview" }` for
+ * OpenAI, `{ type: "web_search_20250305", name: "web_search" }` for Anthropic, `{ googleSearch: {} }` for Gemini.
+ */
+export type ProviderTool = { readonly [field: string]: unknown };
+
+/** Types of tools whose calls somebody else than the provider answers. */
+const CALLER_TYPES: ReadonlySet<unknown> = new Set(["function", "custom"]);
+
+export function isProviderTool(value: unknown): value is ProviderTool {
+  if (!isPlainObject(value) || typeof value["invoke"] === "function") return false;
+  const { type, name } = value;
+  if (typeof type === "string") return !CALLER_TYPES.has(type);
+  // Gemini names the tool in its only key.
+  const fields = Object.values(value);
+  return type === undefined && name === undefined && fields.length === 1 && fields.every(isPlainObject);
+}
+
+type Maker = "OpenAI" | "Anthropic" | "Google";
+
+const DIALECTS: Readonly<Record<Maker, readonly DialectName[]>> = {
+  OpenAI: ["openai", "openai-responses"],
+  Anthropic: ["anthropic"],
+  Google: ["gemini"],
+};
+
+/** Anthropic's types end with a date. OpenAI has dates with hyphens. */
+const ANTHROPIC_TYPE = /_\d{8}$|^mcp_toolset$/;
+const OPENAI_TYPE =
+  /^(web_search|file_search|code_interpreter|computer|image_generation|mcp|local_shell|shell|apply_patch)(?!_?\w*_\d{8}$)/;
+
+/** The provider whose tool it is. Undefined if that is not known. */
+function makerOf({ type }: ProviderTool): Maker | undefined {
+  if (typeof type !== "string") return "Google";
+  if (ANTHROPIC_TYPE.test(type)) return "Anthropic";
+  return OPENAI_TYPE.test(type) ? "OpenAI" : undefined;
+}
+
+/** Dialects of hosts that may pass a tool on to any provider. */
+const UNKNOWN: ReadonlySet<DialectName> = new Set<DialectName>([
+  "strict",
+  "openai-compatible",
+  "anthropic-openai",
+  "gemini-openai",
+  "mistral-openai",
+]);
+
+/** @throws InvalidToolError for a tool of another provider. A provider that is not known takes every tool. */
+function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
+  if (UNKNOWN.has(dialect)) return;
+  for (const tool of tools) {
+    const maker = makerOf(tool);
+    if (maker === undefined || DIALECTS[maker].includes(dialect)) continue;
+    const name = String(tool["type"] ?? Object.keys(tool)[0]);
+    throw new InvalidToolError(
+      name,
+      `\`${name}\` is a tool that ${maker} runs, and ${model} has the dialect \`${dialect}\`. Remove the tool, or choose another model.`,
+    );
+  }
+}
+
+/**
+ * Checks the models that are known when the graph is built: a model itself, and names whose provider has one dialect.
+ *
+ * @throws InvalidToolError for a tool that a model's provider would refuse.
+ */
+export function checkProviderTools(
+  tools: readonly ProviderTool[],
+  models: readonly (BaseChatModel | string)[],
+): void {
+  for (const model of models) {
+    if (typeof model !== "string") {
+      if (!isOffline(model)) assertTaken(tools, dialectOf(model), "the model");
+      continue;
+    }
+    const { provider } = parseModelName(model);
+    const dialect = provider === "openai" ? "openai" : MODEL_PROVIDERS[provider]?.dialect;
+    if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
+  }
+}
+
+/** The offline model ignores tools of providers. */
+function isOffline(model: object): boolean {
+  const type: unknown = Reflect.get(innermost(model), "_llmType");
+  return typeof type === "function" && type.call(innermost(model)) === "offline";
+}
+
+const responsesViews = new WeakMap<BaseChatModel, BaseChatModel>();
+
+/**
+ * The model for requests with these tools. LangChain's client for OpenAI sends them with the Responses API, so the model
+ * also counts as one of that API: its history then keeps the items of the tools.
+ *
+ * @throws InvalidToolError for a tool that the model's provider would refuse.
+ */
+export function withProviderTools(model: BaseChatModel, tools: readonly ProviderTool[]): BaseChatModel {
+  if (tools.length === 0 || isOffline(model)) return model;
+  const dialect = dialectOf(model);
+  assertTaken(tools, dialect, "the model");
+  if (dialect !== "openai" || innermost(model) !== model) return model;
+  const view =
+    responsesViews.get(model) ??
+    rememberDialect(viewOf(model, { useResponsesApi: true }), "openai-responses");
+  responsesViews.set(model, view);
+  return view;
+}
+
+type Bound = ReturnType<NonNullable<BaseChatModel["bindTools"]>>;
+type Options = Parameters<NonNullable<BaseChatModel["bindTools"]>>[1];
+
+/** By model, by the list of tools, and by the choice. A client converts the schemas of its tools each time. */
+const known = new WeakMap<BaseChatModel, WeakMap<readonly BindToolsInput[], Map<unknown, Bound>>>();
+
+/** The same as {@link bindTools}, made once for each model and list of tools. The list must not change. */
+export function bindToolsOnce(
+  model: BaseChatModel,
+  tools: readonly BindToolsInput[],
+  toolChoice: string | undefined,
+): Bound | undefined {
+  const ofModel = known.get(model) ?? new WeakMap<readonly BindToolsInput[], Map<unknown, Bound>>();
+  known.set(model, ofModel);
+  const ofTools = ofModel.get(tools) ?? new Map<unknown, Bound>();
+  ofModel.set(tools, ofTools);
+  const bound =
+    ofTools.get(toolChoice) ??
+    bindTools(model, tools, toolChoice === undefined ? {} : { tool_choice: toolChoice });
+  if (bound !== undefined) ofTools.set(toolChoice, bound);
+  return bound;
+}
+
+/**
+ * The model with tools; undefined if it cannot call tools. `withConfig` puts a binding around a model, which has no
+ * `bindTools`. There the model inside gets the tools, and the binding stays around it.
+ */
+function bindTools(
+  model: BaseChatModel,
+  tools: readonly BindToolsInput[],
+  options: Options,
+): Bound | undefined {
+  if (model.bindTools !== undefined) return model.bindTools([...tools], options);
+  if (!isBinding(model)) return undefined;
+  const bound = bindTools(model.bound, tools, options);
+  return bound && viewOf<Bound & Binding>(model, { bound });
+}
+
+type Binding = { readonly bound: BaseChatModel };
+
+function isBinding<Model extends object>(model: Model): model is Model & Binding {
+  return "bound" in model && typeof model.bound === "object" && model.bound !== null;
+}
+
+/*
+ * Marks what a provider keeps of a request in its prompt cache. Other providers than Anthropic cache by themselves. See
+ * https://docs.claude.com/en/docs/build-with-claude/prompt-caching.
+ */
+
+/** Whether requests are marked for a provider that caches only what is marked. */
+export type PromptCache = "auto" | "off";
+
+const MARK = { cache_control: { type: "ephemeral" } } as const;
+
+/** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
+interface PromptCacheMarks {
+  readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
+  readonly messages: (messages: BaseMessage[]) => BaseMessage[];
+  /** The client puts this mark behind the last message when it makes the request. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+const ANTHROPIC: PromptCacheMarks = {
+  tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
+  messages: (messages) =>
+    messages.map((message) => (message.type === "system" ? markSystem(message) : message)),
+  parameters: MARK,
+};
+
+const NONE: PromptCacheMarks = { tools: (tools) => tools, messages: (messages) => messages, parameters: {} };
+
+/** The marks that the model's provider reads. */
+export function promptCacheMarks(model: BaseChatModel, wanted: PromptCache): PromptCacheMarks {
+  return wanted === "auto" && dialectOf(model) === "anthropic" ? ANTHROPIC : NONE;
+}
+
+function markSystem(message: BaseMessage): BaseMessage {
+  const blocks: Record<string, unknown>[] =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : [...message.content];
+  const last = blocks.at(-1);
+  if (last === undefined) return message;
+  const content = [...blocks.slice(0, -1), { ...MARK, ...last }];
+  return new SystemMessage({ content: content as SystemMessage["content"] });
+}
+
+/** The form in which OpenAI's clients take tools has no place for a mark. */
+function markTool(tool: BindToolsInput): BindToolsInput {
+  if ("input_schema" in tool) return { ...MARK, ...tool };
+  if (!("schema" in tool)) return tool;
+  const extras: unknown = Reflect.get(tool, "extras");
+  return viewOf(tool, { extras: { ...MARK, ...(isRecord(extras) && extras) } });
+}

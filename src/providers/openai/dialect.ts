@@ -1,0 +1,170 @@
+/** The rules of OpenAI: Chat Completions and Responses. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { isResult } from "../../history/result.js";
+import { isRecord } from "../../shared/values.js";
+import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME, type Rules } from "../rule.js";
+
+/** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
+export const CHAT_CLIENT = {
+  ...COMMON,
+  callPlaces: ["listed", "raw"],
+  callId: /^[a-zA-Z0-9_-]{1,40}$/,
+  ignoredBlocks: ["tool_use", "tool_call", "reasoning", "reasoning_content", "thinking"],
+} as const;
+
+export const FOLLOWED_BY_RESULTS =
+  "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+const WRONG_PATTERN =
+  "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.";
+
+const chatRules = {
+  "empty-history": confirmed(
+    "Invalid 'messages': empty array. Expected an array with minimum length 1",
+    "CopilotKit/CopilotKit/issues/529",
+  ),
+  "missing-result": confirmed(
+    `${FOLLOWED_BY_RESULTS} The following tool_call_ids did not have response messages: {ids}`,
+    "sdcb/chats/pull/132",
+  ),
+  "orphan-result": confirmed(
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+    "sdcb/chats/pull/132",
+  ),
+  "duplicate-result": confirmed(
+    "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
+    "agno-agi/agno/issues/5116",
+  ),
+  // The length is confirmed. That other characters are rejected is not.
+  "call-id": confirmed(
+    "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
+    "BerriAI/litellm/issues/17343",
+  ),
+  "tool-name": confirmed(
+    `Invalid 'messages[{index}].tool_calls[0].function.name': ${WRONG_PATTERN}`,
+    "mcp-use/mcp-use/pull/94",
+  ),
+  "message-name": confirmed(
+    `Invalid 'messages[{index}].name': ${WRONG_PATTERN}`,
+    "jekalmin/extended_openai_conversation/issues/251",
+  ),
+  "empty-calls": confirmed(
+    "Invalid 'messages[{index}].tool_calls': empty array. Expected an array with minimum length 1",
+    "chatboxai/chatbox/issues/2079",
+  ),
+  "content-form": confirmed(
+    "Invalid value for 'content': expected a string, got null.",
+    "run-llama/llama_index/issues/17555",
+  ),
+  ...inferred("repeated-call-id", "arguments", "role", "foreign-block"),
+} as const satisfies Rules;
+
+export const openai = {
+  ...CHAT_CLIENT,
+  rules: chatRules,
+  // A list in a tool result can hold only texts, so a single text says the same.
+  blocksIn: ["human", "ai"],
+  media: "openai",
+  makers: ["openai"],
+} as const satisfies Dialect;
+
+export const openaiResponses = {
+  ...COMMON,
+  rules: {
+    "empty-history": chatRules["empty-history"],
+    "missing-result": confirmed(
+      "No tool output found for function call {id}.",
+      "pydantic/pydantic-ai/issues/3461",
+    ),
+    "orphan-result": confirmed(
+      "No tool call found for function call output with call_id {id}.",
+      "continuedev/continue/issues/10092",
+    ),
+    "call-id": confirmed(
+      "Invalid 'input[{index}].call_id': string too long. Expected a string with maximum length 64.",
+      "AnswerDotAI/fastllm/issues/45",
+    ),
+    "tool-name": confirmed(`Invalid 'input[{index}].name': ${WRONG_PATTERN}`, "weave-os/router/pull/1190"),
+    role: confirmed(
+      "Invalid value: '{name}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+      "Chevey339/kelivo/pull/281",
+    ),
+    "foreign-state": confirmed("Item with id '{id}' not found.", "vercel/ai/issues/7543"),
+    "item-id": confirmed("Duplicate item found with id {id}.", "openai/openai-agents-python/issues/1789"),
+    "reasoning-alone": confirmed(
+      "Item '{id}' of type 'reasoning' was provided without its required following item.",
+      "openai/openai-node/issues/1567",
+    ),
+    ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
+  },
+  callPlaces: ["output", "listed", "raw"],
+  callId: PLAIN_NAME,
+  assistantBlocks: ["text", "output_text", "refusal"],
+  ignoredBlocks: "all",
+  stateFields: [
+    { place: "additional_kwargs", name: "reasoning" },
+    { place: "additional_kwargs", name: "tool_outputs" },
+    { place: "additional_kwargs", name: "__openai_function_call_ids__" },
+    { place: "additional_kwargs", name: "__openai_custom_tool_call_ids__" },
+    { place: "response_metadata", name: "output" },
+  ],
+  blocksIn: ["human", "ai", "tool"],
+  media: "openai-responses",
+  makers: ["openai"],
+} as const satisfies Dialect;
+
+/*
+ * The items of a response that OpenAI's Responses API stores, as LangChain's messages name them.
+ */
+
+const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
+
+/** The ids of stored items that the client would send with a message. */
+export function storedItemIds(message: BaseMessage): string[] {
+  const own = String(message.id ?? "");
+  if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
+  if (!isAIMessage(message)) return [];
+  const output = storedOutput(message);
+  if (output !== undefined) return output.map((item) => read(item, "id")).filter((id) => id !== undefined);
+  const functionIds = functionItemIds(message);
+  const reasoning = read(message.additional_kwargs?.["reasoning"], "id");
+  return [
+    ...(own.startsWith("msg_") ? [own] : []),
+    ...(reasoning === undefined ? [] : [reasoning]),
+    ...(message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id ?? "") ?? []),
+  ];
+}
+
+/** The items of the stored response, which are sent in place of the message. Undefined if there are none. */
+export function storedOutput(message: BaseMessage): readonly unknown[] | undefined {
+  const output: unknown = message.response_metadata?.["output"];
+  return Array.isArray(output) && output.length > 0 ? output : undefined;
+}
+
+/** The id of reasoning that is the last of these items. The API demands the item that followed it. */
+export function trailingReasoning(output: readonly unknown[] = []): string | undefined {
+  const last = output.at(-1);
+  return read(last, "type") === "reasoning" ? (read(last, "id") ?? "") : undefined;
+}
+
+/** The item id of each call, by the id of the call. */
+export function functionItemIds(message: BaseMessage): ReadonlyMap<string, string> | undefined {
+  const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
+  if (!isRecord(ids)) return undefined;
+  return new Map(
+    Object.entries(ids).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+/** The ids of the calls in a stored response. */
+export function callIdsOfOutput(output: readonly unknown[]): string[] {
+  return output
+    .filter((item) => read(item, "type") === "function_call")
+    .map((item) => read(item, "call_id") ?? "");
+}
+
+function read(value: unknown, name: string): string | undefined {
+  const field = isRecord(value) ? value[name] : undefined;
+  return typeof field === "string" ? field : undefined;
+}

@@ -1,0 +1,200 @@
+/** Rules that a provider applies to a history, and how well we know them. */
+
+import type { AIMessage } from "@langchain/core/messages";
+
+/** Each rule, with the histories that break it. */
+export const RULES = {
+  "empty-history": "There are no messages except system messages.",
+  "missing-result": "A tool call has no result directly after its message.",
+  "orphan-result": "A result does not belong to a call of the message before it.",
+  "duplicate-result": "A call has two results.",
+  "result-order": "The results are not in call order.",
+  "call-id": "The id of a call or of its result has the wrong form.",
+  "server-call-without-result": "A call of a tool that the provider runs has no result in its message.",
+  "server-result-without-call":
+    "A result of a tool that the provider runs has no call before it in its message.",
+  "repeated-call-id": "Two calls of the history have the same id.",
+  "tool-name": "The name of a called tool has the wrong form.",
+  "message-name": "The name of a message has the wrong form.",
+  arguments: "The arguments of a call are not a JSON object.",
+  "empty-calls": "The client would send an empty list of calls.",
+  role: "A message has a role that the provider does not know.",
+  "content-form":
+    "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
+  "foreign-block": "The provider or its client does not know a content block.",
+  "empty-assistant": "An assistant message has neither text nor calls.",
+  "blank-text": "A text, or a text block, is empty or blank.",
+  "blank-user": "A user message says nothing.",
+  "blank-result": "A result says nothing.",
+  "text-after-call": "Within one message, text follows a call.",
+  "system-position": "A system message is not the only one, or not at the front.",
+  "first-user": "The first message after the system message is not the user's.",
+  "assistant-last": "The last message is the assistant's.",
+  "user-after-tool": "A user message follows a result.",
+  alternation: "Two messages of the same role follow one another.",
+  "call-position": "A message with calls follows an assistant message.",
+  "foreign-state": "A message carries signed or stored state that another model made.",
+  "item-id": "The ids of stored items do not fit the calls or the messages that carry them.",
+  "reasoning-alone": "Stored reasoning is sent without the item that followed it.",
+  "missing-reasoning": "An assistant message lacks the reasoning that must be passed back.",
+} as const;
+
+export type RuleName = keyof typeof RULES;
+
+/**
+ * - `confirmed`: the source quotes the provider's error text, or somebody tried it live.
+ * - `source`: read in the validator's source code.
+ * - `documented`: the provider's documentation says so.
+ * - `inferred`: not shown by anybody. We follow the rule because it costs nothing. Do not quote it as a fact.
+ */
+export type Grade = "confirmed" | "source" | "documented" | "inferred";
+
+export interface Rule {
+  /** The beginning of the provider's error, long enough to search for. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
+  readonly text: string;
+  readonly grade: Grade;
+  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if it is inferred. */
+  readonly source: string | undefined;
+}
+
+export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
+
+/** Short, because each bundle has all sources: the path of the page on GitHub. */
+export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
+export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
+/** Rules in our own words, shared by all dialects: no provider has stated them. */
+export function inferred<const Name extends keyof typeof INFERRED>(
+  ...names: readonly Name[]
+): Readonly<Record<Name, Rule>> {
+  return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred", source: undefined }));
+}
+
+/** Rules that another dialect also has. */
+export function taken<const Name extends RuleName>(
+  from: Readonly<Record<Name, Rule>>,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Rule>> {
+  return byName(names, (name) => from[name]);
+}
+
+function byName<Name extends RuleName>(names: readonly Name[], ruleOf: (name: Name) => Rule) {
+  return Object.fromEntries(names.map((name) => [name, ruleOf(name)])) as Record<Name, Rule>;
+}
+
+const INFERRED = {
+  "empty-history": "There are no messages.",
+  "result-order": "The results must be in the order of their calls.",
+  "duplicate-result": "The call {id} has two results.",
+  "call-id": "The id of a tool call is not valid.",
+  "repeated-call-id": "Two tool calls have the id {id}.",
+  "tool-name": "The name of a tool is not valid.",
+  arguments: "The arguments of a tool call must be a JSON object.",
+  "empty-calls": "The list of tool calls is empty.",
+  role: "The role {name} is not known.",
+  "content-form": "The content must be text or a list of blocks.",
+  "foreign-block": "Content blocks of type {name} are not known.",
+  "system-position": "A system message must be the first message.",
+} as const satisfies Partial<Record<RuleName, string>>;
+
+/** Where in a message the LangChain client of a provider finds the tool calls that it sends. */
+export type CallPlace =
+  /** `tool_calls`. No client sends the entries of `invalid_tool_calls`. */
+  | "listed"
+  /** `additional_kwargs.tool_calls`, and only if `tool_calls` is empty. */
+  | "raw"
+  /** `tool_use` blocks of the content that are not listed. */
+  | "block"
+  /** Items of the stored response, `response_metadata.output`, which are sent in place of the message. */
+  | "output";
+
+/** The form that most providers demand of names. */
+export const PLAIN_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** What most dialects have in common. */
+export const COMMON = {
+  toolName: PLAIN_NAME,
+  assistantBlocks: ["text"],
+  ignoredBlocks: [],
+  stateBlocks: [],
+  stateFields: [],
+} as const;
+
+/** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
+export interface StateField {
+  readonly place: "additional_kwargs" | "response_metadata";
+  readonly name: string;
+}
+
+/** How a provider takes a user's pictures, sounds and files. `"none"`: not at all. */
+export type MediaFormName = "image-url" | "openai" | "openai-responses" | "anthropic" | "gemini" | "none";
+
+export interface Dialect {
+  readonly rules: Rules;
+  readonly callPlaces: readonly CallPlace[];
+  readonly callId: RegExp;
+  readonly toolName: RegExp;
+  /** Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. */
+  readonly assistantBlocks: readonly string[];
+  /** Other blocks that the client leaves out silently. `"all"`: it leaves out every block that it does not know. */
+  readonly ignoredBlocks: readonly string[] | "all";
+  /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
+  readonly stateBlocks: readonly string[];
+  /** Fields that only the model that wrote them can read, and that its client sends. */
+  readonly stateFields: readonly StateField[];
+  /** Types of messages whose content can be a list of blocks. */
+  readonly blocksIn: readonly ("human" | "ai" | "tool")[];
+  /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */
+  readonly media: MediaFormName;
+  /** `response_metadata.model_provider` of messages that models of this dialect write. */
+  readonly makers: readonly string[];
+}
+
+/*
+ * Which model wrote a message.
+ */
+
+/** The model that a request is made for. */
+export interface Target {
+  readonly dialect: Dialect;
+  /** The name of the model that gets the request. Undefined if it is not known. */
+  readonly modelId: string | undefined;
+}
+
+interface Maker {
+  /** The name in LangChain's `response_metadata.model_provider`. Undefined if the message does not say. */
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+}
+
+export function readMaker({ response_metadata }: AIMessage): Maker {
+  const read = (name: string): string | undefined => {
+    const value: unknown = response_metadata?.[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  return { provider: read("model_provider"), model: read("model_name") ?? read("model") };
+}
+
+/**
+ * Whether the target model may have written a message, so nothing in the message names another author. For an unknown
+ * dialect, only the name of the model can be compared.
+ */
+export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target): boolean {
+  const { provider, model } = readMaker(message);
+  const { makers } = dialect;
+  if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;
+  return model === undefined || modelId === undefined || isSameModel(model, modelId);
+}
+
+/** A date or a version of three digits. A provider appends it when it resolves an alias. */
+const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
+
+/** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
+function isSameModel(one: string, other: string): boolean {
+  const [short, long] = [one, other].map((name) => name.replace(/^.*\//, "")).sort(byLength);
+  if (short === undefined || long === undefined) return false;
+  return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));
+}
+
+function byLength(one: string, other: string): number {
+  return one.length - other.length;
+}

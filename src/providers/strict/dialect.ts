@@ -1,0 +1,61 @@
+/**
+ * The common denominator. Every provider of the table accepts a history that breaks none of these rules, and so do
+ * the hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is used where the client is not known, and for a
+ * model that has refused its own dialect. Each rule names a provider that demands it.
+ *
+ * Images are the exception. They are sent in the form that most hosts accept, though some accept no images. Those
+ * hosts are known by their clients.
+ */
+
+import { anthropic } from "../anthropic/dialect.js";
+import { deepseek } from "../deepseek/dialect.js";
+import { gemini } from "../gemini/dialect.js";
+import { mistral } from "../mistral/dialect.js";
+import { openai, openaiResponses } from "../openai/dialect.js";
+import { COMMON, confirmed, type Dialect, inferred, taken } from "../rule.js";
+
+export const strict = {
+  ...COMMON,
+  rules: {
+    ...openai.rules,
+    ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
+    ...taken(gemini.rules, "tool-name", "call-position"),
+    ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
+    ...taken(openaiResponses.rules, "item-id"),
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "VicBilibily/GCMP/pull/120",
+    ),
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "earendil-works/pi/issues/5468",
+    ),
+    "empty-assistant": confirmed(
+      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "AstrBotDevs/AstrBot/issues/7200",
+    ),
+    "system-position": confirmed(
+      "System message must be at the beginning.",
+      "vllm-project/vllm/issues/41114",
+    ),
+    "first-user": confirmed(
+      "1214 The messages parameter is illegal. Please check the documentation.",
+      "anomalyco/opencode/issues/2557",
+    ),
+    alternation: confirmed(
+      "A conversation must alternate between user and assistant roles.",
+      "microsoft/semantic-kernel/issues/10281",
+    ),
+    // https://github.com/danny-avila/LibreChat/issues/13366
+    ...taken(deepseek.rules, "missing-reasoning"),
+    ...inferred("result-order"),
+  },
+  callPlaces: ["listed", "raw", "block"],
+  callId: mistral.callId,
+  toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
+  // Without a known provider, state that only one provider can read must not be sent.
+  stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
+  blocksIn: ["human"],
+  media: "image-url",
+  makers: [],
+} as const satisfies Dialect;

@@ -1,0 +1,388 @@
+/** Checks a history against the rules of a dialect: pairs, names, content, order and state. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { argumentsIn, flatEntry, isAIMessage, readCall } from "../history/call.js";
+import { listOf, soundMessages } from "../history/read-messages.js";
+import { callIdOf, isResult } from "../history/result.js";
+import { serverCallId, serverResultId } from "../history/server-tools.js";
+import { parseJson, toJson } from "../shared/json.js";
+import { addToList, isRecord, recordsIn } from "../shared/values.js";
+import { reasoningOf } from "./deepseek/dialect.js";
+import { type DialectName, dialectNamed } from "./dialects.js";
+import { MEDIA_FORMS } from "./media.js";
+import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
+import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
+
+/*
+ * Checks that each tool call has one result, directly after its message, and in the same message for a tool that the
+ * provider runs.
+ */
+
+const checkPairing: Check = (messages, _dialect, report) => {
+  let head: SentMessage | undefined;
+  let results: SentMessage[] = [];
+  for (const sent of messages) {
+    if (sent.role === "tool") {
+      results.push(sent);
+      continue;
+    }
+    checkGroup(head, results, report);
+    head = sent;
+    results = [];
+  }
+  checkGroup(head, results, report);
+  checkServerTools(messages, report);
+};
+
+/** @param head Undefined if the results are the first messages. */
+function checkGroup(
+  head: SentMessage | undefined,
+  results: readonly SentMessage[],
+  report: ReportFault,
+): void {
+  const ids = head?.calls.map(({ id }) => id) ?? [];
+  /** For each id, the places of its calls without a result, the last one first. */
+  const waiting = new Map<string, number[]>();
+  for (const [place, id] of [...ids.entries()].reverse()) addToList(waiting, id, place);
+  const isAnswered: boolean[] = [];
+  const answered = new Map<string, number>();
+  let first = 0;
+  for (const result of results) {
+    const id = idOf(result);
+    const former = answered.get(id);
+    const place = waiting.get(id)?.pop();
+    if (place !== undefined) {
+      while (isAnswered[first]) first += 1;
+      isAnswered[place] = true;
+      if (place !== first) report("result-order", result.index, { id });
+    } else if (head !== undefined && former !== undefined) {
+      report("duplicate-result", former, { next: result.index, id });
+    } else {
+      report("orphan-result", result.index, { id, name: head?.role ?? "system" });
+    }
+    if (former === undefined) answered.set(id, result.index);
+  }
+  const left = ids.filter((_, place) => !isAnswered[place]);
+  if (head === undefined || left[0] === undefined) return;
+  const next = head.index + results.length + 1;
+  report("missing-result", head.index, { ids: left.join(", "), id: left[0], next });
+}
+
+/** A response that the provider has paused may end with a call. The next response then begins with its result. */
+function checkServerTools(messages: readonly SentMessage[], report: ReportFault): void {
+  const open = new Map<string, { readonly index: number; readonly name: string }>();
+  for (const { content, role, index } of messages) {
+    for (const block of role === "assistant" ? listOf(content) : []) {
+      const call = serverCallId(block);
+      const answered = serverResultId(block);
+      if (call !== undefined) open.set(call, { index, name: String(Reflect.get(Object(block), "name")) });
+      if (answered !== undefined && !open.delete(answered))
+        report("server-result-without-call", index, { id: answered, name: blockType(block) });
+    }
+    if (role === "assistant") continue;
+    for (const [id, call] of open) report("server-call-without-result", call.index, { id, name: call.name });
+    open.clear();
+  }
+}
+
+function idOf({ message }: SentMessage): string {
+  return isResult(message) ? callIdOf(message) : "";
+}
+
+/*
+ * Checks ids, names and arguments of tool calls.
+ */
+
+const checkNames: Check = (messages, { callId, toolName, callPlaces }, report) => {
+  const used = new Set<string>();
+  for (const { message, index, calls, role } of messages) {
+    if (isResult(message) && !callId.test(callIdOf(message)))
+      report("call-id", index, { id: callIdOf(message) });
+    for (const { id, name, args } of calls) {
+      if (!callId.test(id)) report("call-id", index, { id });
+      if (used.has(id)) report("repeated-call-id", index, { id });
+      used.add(id);
+      if (!toolName.test(name)) report("tool-name", index, { name });
+      if (!isRecord(args) || toJson(args) === undefined) report("arguments", index, { id });
+    }
+    const raw: unknown = message.additional_kwargs?.["tool_calls"];
+    if (role === "assistant" && callPlaces.includes("raw") && Array.isArray(raw) && raw.length === 0) {
+      if (calls.length === 0) report("empty-calls", index);
+    }
+    const name: unknown = message.name;
+    if (name !== undefined && name !== null && !PLAIN_NAME.test(String(name)))
+      report("message-name", index, { name: String(name) });
+  }
+};
+
+/*
+ * Checks the content of messages.
+ */
+
+const checkContent: Check = (messages, dialect, report) => {
+  for (const sent of messages) {
+    checkForm(sent, dialect, report);
+    checkBlanks(sent, report);
+    checkBlockOrder(sent, report);
+  }
+};
+
+function checkForm({ content, index, message, role }: SentMessage, dialect: Dialect, report: ReportFault) {
+  const takesBlocks = role === "system" || dialect.blocksIn.some((type) => type === message.type);
+  if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
+  if (!Array.isArray(content)) return;
+  const foreign = content.find(
+    (block) =>
+      (role === "assistant" && !dialect.assistantBlocks.includes(blockType(block))) ||
+      (role === "user" && !isTaken(block, dialect)),
+  );
+  if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
+}
+
+function isTaken(block: unknown, { media }: Dialect): boolean {
+  return isRecord(block) && (block["type"] === "text" || MEDIA_FORMS[media].takes(block));
+}
+
+function checkBlanks({ content, calls, index, role }: SentMessage, report: ReportFault): void {
+  const blank = isBlank(content);
+  if (role === "user" && blank) report("blank-user", index);
+  else if (role === "tool" && blank) report("blank-result", index);
+  else if (role === "assistant" && blank && calls.length === 0) report("empty-assistant", index);
+  else if (role === "system" && blank) report("blank-text", index);
+  // Beside tool calls, an empty string is not a text, but a blank one is.
+  else if (content !== "" && listOf(content).some((block) => textOf(block)?.trim() === ""))
+    report("blank-text", index);
+}
+
+function checkBlockOrder({ content, calls, index }: SentMessage, report: ReportFault): void {
+  if (!Array.isArray(content)) return;
+  const types = content.map(blockType);
+  const firstCall = types.indexOf("tool_use");
+  if (firstCall >= 0 && types.lastIndexOf("text") > firstCall)
+    report("text-after-call", index, { ids: calls.map(({ id }) => id).join(", ") });
+}
+
+/*
+ * Checks which role follows which.
+ */
+
+const KNOWN_ROLES = new Set(["system", "user", "assistant", "tool"]);
+
+const checkOrder: Check = (messages, _dialect, report) => {
+  const talk = messages.filter(({ role }) => role !== "system");
+  const [first] = talk;
+  const last = talk.at(-1);
+  if (first === undefined || last === undefined) {
+    report("empty-history", 0);
+    return;
+  }
+  if (first.role !== "user") report("first-user", first.index);
+  if (last.role === "assistant") report("assistant-last", last.index);
+  for (const sent of messages) checkStep(messages[sent.index - 1], sent, report);
+};
+
+function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
+  const { role, index, message, calls } = sent;
+  if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
+  if (before === undefined) return;
+  if (role === "system") report("system-position", index, { name: before.role });
+  if (role === "user" && before.role === "tool") report("user-after-tool", index);
+  if (role === before.role && (role === "user" || role === "assistant")) report("alternation", index);
+  if (calls.length > 0 && before.role === "assistant") report("call-position", index);
+}
+
+/*
+ * Checks state that only the model that wrote it can read.
+ */
+
+const checkState: Check = (messages, { stateFields, stateBlocks, makers }, report) => {
+  const items = new Set<string>();
+  for (const { message, index } of messages) {
+    for (const id of storedItemIds(message)) {
+      if (items.has(id) || message.type === "tool") report("item-id", index, { id });
+      items.add(id);
+    }
+    if (!isAIMessage(message)) continue;
+    const reasoning = trailingReasoning(storedOutput(message));
+    if (reasoning !== undefined) report("reasoning-alone", index, { id: reasoning });
+    const { provider } = readMaker(message);
+    const isForeign = makers.length === 0 || (provider !== undefined && !makers.includes(provider));
+    const field = stateFields.find(({ place, name }) => message[place]?.[name] !== undefined);
+    const block = Array.isArray(message.content)
+      ? message.content.map(blockType).find((type) => stateBlocks.includes(type))
+      : undefined;
+    const carried = field?.name ?? block;
+    if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
+    const id = String(message.id);
+    if (isForeign && id.startsWith("msg_")) report("item-id", index, { id });
+    if (reasoningOf(message) === undefined) report("missing-reasoning", index);
+  }
+};
+
+/** A rule of a provider that a message breaks. */
+export interface Violation {
+  readonly rule: RuleName;
+  /** The index in the message list. A provider may count differently: without the system message, or after merging. */
+  readonly index: number;
+  /** The error of the provider, in its own words where they are known. */
+  readonly message: string;
+  /** How well it is known that the provider rejects this. */
+  readonly grade: Grade;
+}
+
+const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
+
+/**
+ * Tells why a provider would reject these messages, in the form in which its LangChain client sends them: the
+ * broken rules, their places and the provider's error messages. Empty if the provider would accept them.
+ *
+ * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
+ * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidMessageError if `messages` is not a list of messages.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { validateHistory } from "langgraph-tether";
+ *
+ * const violations = validateHistory(
+ *   [
+ *     new HumanMessage("What is the weather?"),
+ *     new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *     new HumanMessage("Are you there?"),
+ *   ],
+ *   "openai",
+ * );
+ * console.log(violations.map(({ rule, index }) => `${rule} at ${index}`)); // [ 'missing-result at 1' ]
+ * ```
+ */
+export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
+  return violationsAt(messages, dialect, (index) => index);
+}
+
+/** @param placeOf The index that a violation, and the provider's words for it, give to the message at an index. */
+export function violationsAt(
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+  placeOf: (index: number) => number,
+): Violation[] {
+  const entry = dialectNamed(dialect);
+  const sent = toSentMessages(soundMessages(messages), entry);
+  const violations: Violation[] = [];
+  for (const check of CHECKS)
+    check(sent, entry, (name, index, values) => {
+      const rule = entry.rules[name];
+      if (rule === undefined) return;
+      const next = values?.next === undefined ? {} : { next: placeOf(values.next) };
+      const place = placeOf(index);
+      const message = fill(rule.text, { ...values, ...next, index: place });
+      violations.push({ rule: name, index: place, message, grade: rule.grade });
+    });
+  return violations.sort((one, other) => one.index - other.index);
+}
+
+function fill(text: string, values: FaultValues & { readonly index: number }): string {
+  return text.replace(/\{(ids|id|name|index|next)\}/g, (_, place: keyof typeof values) =>
+    String(values[place] ?? ""),
+  );
+}
+
+/** The values for the places in the text of a rule. */
+interface FaultValues {
+  readonly id?: string;
+  readonly ids?: string;
+  readonly name?: string;
+  readonly next?: number;
+}
+
+/** Notes that the message at the index breaks a rule. */
+type ReportFault = (rule: RuleName, index: number, values?: FaultValues) => void;
+
+/** Contract: changes nothing. Reports every fault of its kind, even if the dialect does not have the rule. */
+type Check = (messages: readonly SentMessage[], dialect: Dialect, report: ReportFault) => void;
+
+/*
+ * A message as a provider's client would send it.
+ */
+
+interface SentCall {
+  readonly id: string;
+  readonly name: string;
+  /** Undefined if they cannot be read as JSON. */
+  readonly args: unknown;
+}
+
+interface SentMessage {
+  /** The index in the message list. */
+  readonly index: number;
+  readonly message: BaseMessage;
+  /** `system`, `user`, `assistant`, `tool`, or the message's own name for its role. */
+  readonly role: string;
+  readonly calls: readonly SentCall[];
+  /** The content that is sent, without the blocks that the client leaves out. */
+  readonly content: unknown;
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  system: "system",
+  human: "user",
+  ai: "assistant",
+  tool: "tool",
+};
+
+export function toSentMessages(messages: readonly BaseMessage[], dialect: Dialect): SentMessage[] {
+  return messages.map((message, index) => ({
+    index,
+    message,
+    role: ROLES[message.type] ?? ("role" in message ? String(message.role) : message.type),
+    calls: sentCallsOf(message, dialect.callPlaces),
+    content: sentContentOf(message, dialect),
+  }));
+}
+
+/** The text of a string or of a text block. Undefined for anything else. */
+export function textOf(block: unknown): string | undefined {
+  if (typeof block === "string") return block;
+  if (!isRecord(block) || block["type"] !== "text") return undefined;
+  return typeof block["text"] === "string" ? block["text"] : "";
+}
+
+/** Whether the content says nothing: it is blank text, or has no blocks. */
+function isBlank(content: unknown): boolean {
+  if (typeof content === "string") return content.trim() === "";
+  return Array.isArray(content) && content.every((block) => textOf(block)?.trim() === "");
+}
+
+export function blockType(block: unknown): string {
+  return isRecord(block) && typeof block["type"] === "string" ? block["type"] : typeof block;
+}
+
+function sentContentOf(message: BaseMessage, { assistantBlocks, ignoredBlocks }: Dialect): unknown {
+  const { content } = message;
+  if (!Array.isArray(content) || !isAIMessage(message)) return content;
+  return content.filter((block) => {
+    const type = blockType(block);
+    if (assistantBlocks.includes(type)) return true;
+    return ignoredBlocks !== "all" && !ignoredBlocks.includes(type);
+  });
+}
+
+function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCall[] {
+  if (!isAIMessage(message)) return [];
+  const { tool_calls, additional_kwargs, response_metadata, content } = message;
+  const output = recordsIn(response_metadata?.["output"]);
+  if (places.includes("output") && output.length > 0)
+    return output.filter((item) => item["type"] === "function_call").map(readSentCall);
+  const listed = recordsIn(tool_calls).map(readSentCall);
+  if (places.includes("raw") && listed.length === 0)
+    return recordsIn(additional_kwargs?.["tool_calls"]).map(readSentCall);
+  if (!places.includes("block")) return listed;
+  const blocks = recordsIn(content).filter((block) => block["type"] === "tool_use");
+  const listedIds = new Set(listed.map(({ id }) => id));
+  return [...listed, ...blocks.map(readSentCall).filter(({ id }) => !listedIds.has(id))];
+}
+
+function readSentCall(entry: Readonly<Record<string, unknown>>): SentCall {
+  const fields = flatEntry(entry);
+  const args = argumentsIn(fields);
+  return { ...readCall(fields), args: typeof args === "string" ? parseJson(args) : args };
+}

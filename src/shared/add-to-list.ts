@@ -1,6 +1,0 @@
-/** Adds a value to the list of its key. */
-export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}

@@ -1,0 +1,183 @@
+/** The rows of a table of settings, and the check of what is given for them. */
+
+import { z } from "zod/v4";
+import { InvalidSettingError } from "../errors.js";
+import { parseJson } from "./json.js";
+import { didYouMean, listWithOr } from "./text.js";
+
+export interface Rule<Schema extends z.ZodType = z.ZodType> {
+  readonly schema: Schema;
+  /** Completes the sentence "Expected `name` to be …". */
+  readonly expects: string;
+  /** Contract: returns a space and a question about what the caller probably meant, or an empty text. */
+  readonly hint?: (value: unknown) => string;
+}
+
+export type Rules = Readonly<Record<string, Rule>>;
+
+/** The longest delay of a timer in Node, in milliseconds. A longer one would fire at once. */
+const LONGEST_TIMEOUT = 2_147_483_647;
+
+export const milliseconds = {
+  schema: z.number().int().min(1).max(LONGEST_TIMEOUT),
+  expects: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+} satisfies Rule;
+
+export const text = { schema: z.string(), expects: "a string" } satisfies Rule;
+export const flag = { schema: z.boolean(), expects: "true or false" } satisfies Rule;
+
+export function countFrom(least: number) {
+  return {
+    schema: z.number().int().min(least),
+    expects: `an integer of ${least} or more`,
+  } satisfies Rule;
+}
+
+export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return { schema: z.enum(names), expects: listWithOr(names) } satisfies Rule;
+}
+
+/** A list. Its entries are checked where they are used. */
+export function listOf<Entry>(what: string) {
+  const isList = (value: unknown) => Array.isArray(value);
+  return { schema: z.custom<readonly Entry[]>(isList), expects: `a list of ${what}` } satisfies Rule;
+}
+
+export function aFunction<Signature extends (...given: never[]) => unknown>() {
+  const isFunction = (value: unknown) => typeof value === "function";
+  return { schema: z.custom<Signature>(isFunction), expects: "a function" } satisfies Rule;
+}
+
+/** An object that is recognised by a method, because a process can have several copies of its class. */
+export function objectWith<Type extends object>(method: string, expects: string) {
+  const hasMethod = (value: unknown) =>
+    typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+  return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
+}
+
+/** The same rule, which also takes true and false. */
+export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
+  return { ...rule, schema: z.union([rule.schema, z.boolean()]) } satisfies Rule;
+}
+
+/**
+ * Checks settings with their rules. Undefined values pass.
+ *
+ * @param whole The name of the settings object in errors.
+ * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
+ */
+export function checkSettings(settings: unknown, rules: Rules, whole: string): void {
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
+    throw InvalidSettingError.expected(whole, "an object", settings);
+  }
+  for (const [name, value] of Object.entries(settings)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule === undefined) {
+      throw unknownSetting(name, Object.keys(rules));
+    }
+    if (value !== undefined && !rule.schema.safeParse(value).success) {
+      throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
+    }
+  }
+}
+
+/** Options of LangChain and LangGraph, and the options of this library with the same meaning. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["llm", "model"],
+  ["prompt", "systemPrompt"],
+  ["stateModifier", "systemPrompt"],
+  ["messageModifier", "systemPrompt"],
+  ["checkpointSaver", "checkpointer"],
+  ["interruptOn", "requireApproval"],
+  ["recursionLimit", "maxIterations"],
+]);
+
+function unknownSetting(name: string, known: readonly string[]): InvalidSettingError {
+  const other = OTHER_NAMES.get(name);
+  const question =
+    other !== undefined && known.includes(other)
+      ? ` Did you mean \`${other}\`?`
+      : didYouMean(name, known) || ` Known settings are: ${known.join(", ")}.`;
+  return new InvalidSettingError(name, `Unknown setting \`${name}\`.${question}`);
+}
+
+/** The end of an error message for a class in place of its instance; an empty text for any other value. */
+export function hintAtClass(value: unknown): string {
+  return isClass(value) ? ` Did you mean \`new ${value.name}()\`?` : "";
+}
+
+function isClass(value: unknown): value is { readonly name: string } {
+  return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+/*
+ * One row of the table of settings: everything about one option of `createAgentGraph`.
+ */
+
+export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
+  /**
+   * What the option does, in plain sentences. The last one states the default. The README and the form in Studio show
+   * it. The comment of the row has the same text, which editors show on hover.
+   */
+  readonly help: string;
+  /** The value of an option that is left out; undefined if there is none, or if other settings or the model decide. */
+  readonly default: unknown;
+  /** The environment variable of the served graph. Left out for an option whose value cannot be written as a text. */
+  readonly env?: EnvironmentVariable;
+  /** Whether a run can choose it in its `context`. A rule instead of `true` limits the values that a run can choose. */
+  readonly perRun?: true | Rule;
+  /** Whether a run can lower it, but not raise it. Only for numbers. */
+  readonly lowerOnly?: true;
+  /** Whether it must be set. */
+  readonly required?: true;
+}
+
+export type SettingsTable = Readonly<Record<string, Setting>>;
+
+export type ValueOf<Row extends Setting> = z.output<Row["schema"]>;
+
+/** The value of a row in the settings, where a row that was left out has its default. */
+export type ValueIn<Row extends Setting> = Row extends { readonly required: true }
+  ? ValueOf<Row>
+  : Row["default"] extends undefined
+    ? ValueOf<Row> | undefined
+    : ValueOf<Row>;
+
+/*
+ * Converts the text of an environment variable to the value of a setting.
+ */
+
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Contract: never throws. Returns a text that it cannot convert unchanged, and the schema of the row refuses it. */
+  readonly read: (text: string) => unknown;
+  /** Completes "Expected `NAME` to be …" if the row's `expects` does not describe a text. */
+  readonly expects?: string;
+}
+
+const flagSchema = z.stringbool();
+
+export function readText(text: string): string {
+  return text;
+}
+
+export function readNumber(text: string): number {
+  return Number(text);
+}
+
+/** A text that is not JSON stays a text. */
+export function readJson(text: string): unknown {
+  return parseJson(text) ?? text;
+}
+
+export function readFlag(text: string): boolean | string {
+  return flagSchema.safeParse(text).data ?? text;
+}
+
+/** Reads names separated by commas. */
+export function readNames(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}

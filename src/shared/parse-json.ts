@@ -1,8 +1,0 @@
-/** The value that a JSON text describes, or undefined if the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,0 +1,60 @@
+/** Parts of messages to people. */
+
+import leven from "leven";
+import { toJson } from "./json.js";
+
+/** The share of letters that can differ. */
+const TOLERANCE = 1 / 3;
+/** The share of a name that its beginning must have. */
+const LEAST_BEGINNING = 1 / 2;
+
+/**
+ * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count. The
+ * beginning of a name is near if it is long enough.
+ */
+export function nearestOf(given: string, known: readonly string[]): string | undefined {
+  const wanted = plain(given);
+  if (wanted === "") return undefined;
+  const begun = known
+    .filter((name) => plain(name).startsWith(wanted) && wanted.length >= plain(name).length * LEAST_BEGINNING)
+    .sort((one, other) => one.length - other.length);
+  if (begun[0] !== undefined) return begun[0];
+  const ranked = known
+    .map((name) => ({ name, distance: leven(wanted, plain(name)) }))
+    .filter(({ name, distance }) => distance <= Math.max(wanted.length, plain(name).length) * TOLERANCE)
+    .sort((one, other) => one.distance - other.distance);
+  return ranked[0]?.name;
+}
+
+/** A question to append to an error text, with a space before it; empty if no known name is near. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const nearest = nearestOf(given, known);
+  return nearest === undefined ? "" : ` Did you mean \`${nearest}\`?`;
+}
+
+/** Whether a field of an object seems to be a misspelt name. */
+export function hasNameLike(name: string, fields: object): boolean {
+  return Object.keys(fields).some((field) => field !== name && nearestOf(field, [name]) !== undefined);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+/** A list in words: `a`, `a or b`, `a, b or c`. */
+export function listWithOr(items: readonly string[]): string {
+  return [items.slice(0, -1).join(", "), ...items.slice(-1)].filter((text) => text !== "").join(" or ");
+}
+
+const LONGEST_VALUE = 200;
+
+/** The text of an error about a value that is not what it must be. */
+export function refusalText(name: string, expectation: string, value: unknown): string {
+  return `Expected \`${name}\` to be ${expectation}, got \`${formatValue(value)}\`.`;
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  const text = typeof value === "number" ? String(value) : (toJson(value) ?? typeof value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+}

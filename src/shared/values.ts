@@ -1,0 +1,38 @@
+/** What kind of value a value is. */
+
+/** Whether a value is an object with fields: not null, and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value was written as `{}` or has no prototype. The prototype is not compared: each realm has its own. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** The objects of a list; the same list if it holds nothing else. None if the value is not a list. */
+export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
+  if (!Array.isArray(list)) return [];
+  // `every` would skip the holes of a list.
+  for (const item of list) if (!isRecord(item)) return list.filter(isRecord);
+  return list;
+}
+
+/** Adds a value to the list of its key. */
+export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+/** The name of a value's native class, such as `Uint8Array` or `Headers`. Every realm has its own classes of these names. */
+export function nativeClassOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}
+
+/** A count that somebody else reports. Undefined if it is no number, negative, or more than can be added up. */
+export function soundCount(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
+}

@@ -1,0 +1,162 @@
+/** Waits only as long as can be expected: for a signal, a time or a database. */
+
+/**
+ * Waits for work until a signal aborts. The work goes on then, and nobody waits for it.
+ *
+ * @throws The reason of the abort, or the error of the work.
+ */
+export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let stopListening = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    const fail = () => reject(signal.reason);
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+    stopListening = () => signal.removeEventListener("abort", fail);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    // A listener keeps a joined signal alive, with everything that it closes over.
+    stopListening();
+  }
+}
+
+interface Deadline {
+  /** The run's own signal. */
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds; undefined: no limit. */
+  readonly timeoutMs: number | undefined;
+  /** Makes the error that is thrown when the time is over. */
+  readonly timeoutError: (timeoutMs: number) => Error;
+  /** Whether the work is waited for after the abort of the run. There is no time limit any more then. */
+  readonly outlivesAbort?: boolean;
+}
+
+/**
+ * Runs work that the run's signal or a time limit can abort. Work that ignores its signal is abandoned.
+ *
+ * @throws The timeout error, the reason of the run's abort, or the error of the work.
+ */
+export async function withDeadline<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, timeoutMs, timeoutError, outlivesAbort = false }: Deadline,
+): Promise<T> {
+  const timeout = new AbortController();
+  const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const timer =
+    timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
+  const stop = (): void => clearTimeout(timer);
+  if (outlivesAbort) signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
+  } catch (error) {
+    // After a timeout, an error of the work is only a consequence of the abort.
+    throw timeout.signal.aborted ? timeout.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+/*
+ * Waits for a database only for as long as a user can be expected to.
+ */
+
+/** What has not answered after this time is given up, in milliseconds. */
+const LONGEST_WAIT = 29_000;
+/** The same after the abort of the run. */
+const LONGEST_WAIT_AFTER_ABORT = 4_000;
+/** An answer can be there already if other work has held this process up, so it gets this time to be read. */
+const GRACE = 1_000;
+
+interface Wait {
+  /** Who should answer, as the subject of a sentence. */
+  readonly what: string;
+  /** The abort of the run that waits. */
+  readonly signal?: AbortSignal | undefined;
+  /** Contract: called if nobody waits any more. It ends what can be ended, and does not throw. */
+  readonly giveUp?: () => void;
+}
+
+/**
+ * Resolves like the work. Without an answer within 30 seconds, or within 5 seconds after the abort, it rejects. The work
+ * goes on then: what it writes can still arrive.
+ *
+ * @throws The error of the work, or an Error that says who has not answered.
+ */
+export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }: Wait): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const fail = (): void => {
+      end();
+      giveUp?.();
+      reject(new Error(`${what} has not answered in time. What it was given to write can still arrive.`));
+    };
+    const start = (time: number): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        timer = setTimeout(fail, GRACE);
+      }, time);
+    };
+    const hurry = (): void => start(LONGEST_WAIT_AFTER_ABORT);
+    const end = (): void => {
+      clearTimeout(timer);
+      // A listener keeps a joined signal alive, with everything that it closes over.
+      signal?.removeEventListener("abort", hurry);
+    };
+    signal?.addEventListener("abort", hurry, { once: true });
+    if (signal?.aborted) hurry();
+    else start(LONGEST_WAIT);
+    work.then(resolve, reject).finally(end);
+  });
+}
+
+/*
+ * A generator that is read to its end even if nobody takes what it yields.
+ */
+
+type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
+
+/**
+ * Starts to read a generator, and yields what it yields. What nobody has taken yet is kept, so the generator ends
+ * although a caller stops reading. A caller that returns early closes it.
+ *
+ * @throws The error of the source, after everything that it has yielded.
+ */
+export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  const items: Item[] = [];
+  let end: End | undefined;
+  let wake = () => {};
+
+  const read = async (): Promise<void> => {
+    try {
+      for await (const item of source) {
+        items.push(item);
+        wake();
+      }
+      end = { kind: "done" };
+    } catch (error) {
+      end = { kind: "failed", error };
+    }
+    wake();
+  };
+  const reading = read();
+
+  const take = async function* (): AsyncGenerator<Item> {
+    try {
+      for (;;) {
+        yield* items.splice(0);
+        if (items.length > 0) continue;
+        if (end?.kind === "failed") throw end.error;
+        if (end !== undefined) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    } finally {
+      await source.return(undefined);
+      await reading;
+    }
+  };
+  return take();
+}

@@ -1,0 +1,305 @@
+/** The archive of a thread: the store holds its covered messages. */
+
+import { isDeepStrictEqual } from "node:util";
+import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { MARKS } from "../history/marks.js";
+import { copyMessage } from "../history/message.js";
+import { coerceMessage } from "../history/read-messages.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { createRepair, type Repair } from "../history/reducer/repair.js";
+import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
+import { type Coverage, coverageOf } from "../history/summary.js";
+import { isRecord } from "../shared/values.js";
+import type { AgentEvent } from "./events.js";
+import {
+  escapeText,
+  escapeValue,
+  formerNamespace,
+  threadNamespace,
+  unbatched,
+  unescapeValue,
+} from "./stores.js";
+
+/**
+ * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
+ * have it.
+ */
+export interface ArchiveReader {
+  get(
+    namespace: string[],
+    key: string,
+  ): Promise<{ readonly value: Record<string, unknown> } | null | undefined>;
+}
+
+/** The part of a store that writes an archive. */
+interface ArchiveWriter {
+  put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
+}
+
+/** The namespace of a thread's archive. */
+export function archiveNamespace(threadId: string): string[] {
+  return threadNamespace("archive", threadId);
+}
+
+/**
+ * Writes messages under their ids, so that writing them twice makes no difference. All writes begin at once: in a run,
+ * LangGraph's store joins them into one batch. Its `batch` method itself is not there.
+ */
+export async function archiveMessages(
+  store: ArchiveWriter,
+  threadId: string,
+  messages: readonly BaseMessage[],
+): Promise<void> {
+  const namespace = archiveNamespace(threadId);
+  const stored = mapChatMessagesToStoredMessages([...messages]);
+  await Promise.all(
+    stored.map((value, index) => {
+      const key = escapeText(messages[index]?.id ?? "");
+      return store.put(namespace, key, escapeValue({ ...value }));
+    }),
+  );
+}
+
+/** The value that is stored for a message. Earlier versions escaped nothing, and wrote to another namespace. */
+async function readValue(store: ArchiveReader, threadId: string, id: string): Promise<unknown> {
+  const namespace = archiveNamespace(threadId);
+  const key = escapeText(id);
+  const item = await store.get(namespace, key);
+  if (item !== undefined && item !== null) return unescapeValue(item.value);
+  const former = formerNamespace("archive", threadId);
+  if (former === undefined && key === id) return undefined;
+  // Many stores refuse such a place, and then have nothing there.
+  const found = await unbatched(store)
+    .get(former ?? namespace, id)
+    .catch(() => undefined);
+  return found?.value;
+}
+
+/** Whether a message with this id is archived. If so, no other message can have the id. */
+export async function isArchived(store: ArchiveReader, threadId: string, id: string): Promise<boolean> {
+  return isStoredMessage(await readValue(store, threadId, id));
+}
+
+/** A message that a summary names and that cannot be read. */
+export interface MissingMessage {
+  readonly id: string;
+  /** `"missing"`: the store has no value for it. `"unreadable"`: its value is not a message, or the store failed. */
+  readonly reason: "missing" | "unreadable";
+}
+
+/** Never throws: an archive can be damaged, and a summary that a client wrote can name anything. */
+export async function readArchived(
+  store: ArchiveReader | undefined,
+  threadId: string,
+  id: string,
+): Promise<BaseMessage | MissingMessage> {
+  try {
+    const value = store && (await readValue(store, threadId, id));
+    if (value === undefined) return { id, reason: "missing" };
+    const message = isStoredMessage(value) ? coerceMessage(value) : undefined;
+    if (message === undefined || message.type === "remove") return { id, reason: "unreadable" };
+    return message.id === id ? message : copyMessage(message, { id });
+  } catch {
+    return { id, reason: "unreadable" };
+  }
+}
+
+function isStoredMessage(value: unknown): boolean {
+  return isRecord(value) && "type" in value && isRecord(value["data"]);
+}
+
+/*
+ * Finds archived messages that a client sends again, because it sends its whole list with each run.
+ */
+
+export interface Returned {
+  readonly messages: ReadonlySet<BaseMessage>;
+  /** For those that the client has changed: the archive keeps what it has. */
+  readonly events: readonly AgentEvent[];
+}
+
+/**
+ * Those of the given messages that summaries of the history have archived. A message that the archive has lost is not
+ * among them. The change of one that was edited is published as a repair.
+ */
+export async function findReturned(
+  given: readonly BaseMessage[],
+  history: readonly BaseMessage[],
+  store: ArchiveReader,
+  threadId: string,
+): Promise<Returned> {
+  const read = (id: string) => readArchived(store, threadId, id);
+  const ids = await archivedIds(history, read);
+  const messages = new Set<BaseMessage>();
+  const edited: Repair[] = [];
+  for (const message of given) {
+    if (message.id === undefined || !ids.has(message.id)) continue;
+    const archived = await read(message.id);
+    if (!("content" in archived)) continue;
+    messages.add(message);
+    if (!saysTheSame(message, archived)) edited.push(createRepair({ kind: "archived-refused", message }));
+  }
+  publishRepairs(edited);
+  const events = edited.flatMap((repair): AgentEvent[] =>
+    repair.kind === "archived-refused"
+      ? [{ type: "message-refused", messageId: repair.message.id ?? "" }]
+      : [],
+  );
+  return { messages, events };
+}
+
+/** Many clients have only the text of a message. What they say of a summary has no effect anyway. */
+function saysTheSame(given: BaseMessage, archived: BaseMessage): boolean {
+  if (coverageOf(archived) !== undefined) return true;
+  const isSameContent = isDeepStrictEqual(given.content, archived.content) || given.content === archived.text;
+  return (
+    isSameContent && given.type === archived.type && isDeepStrictEqual(callsIn(given), callsIn(archived))
+  );
+}
+
+function callsIn(message: BaseMessage): unknown {
+  if (isResult(message)) return callIdOf(message);
+  const { tool_calls = [] } = isAIMessage(message) ? message : {};
+  return [callsOf(message).map(({ id, name }) => [id, name]), tool_calls.map(({ args }) => args)];
+}
+
+/*
+ * Puts the messages that summaries cover back into their order. Summaries can be forged, so they can form a cycle.
+ */
+
+type Known = ReadonlyMap<string, BaseMessage>;
+type Missing = ReadonlyMap<string, MissingMessage>;
+
+/**
+ * The messages of the state, and those that their summaries archived, by id. A message of the state wins over an
+ * archived one.
+ */
+export async function loadArchived(
+  messages: readonly BaseMessage[],
+  read: (id: string) => Promise<BaseMessage | MissingMessage>,
+): Promise<{ readonly known: Known; readonly missing: Missing }> {
+  const known = new Map(messages.map((message) => [message.id ?? "", message]));
+  const missing = new Map<string, MissingMessage>();
+  let unread = messages;
+  while (unread.length > 0) {
+    const named = new Set(unread.flatMap((message) => archivedBy(message)?.messages ?? []));
+    const wanted = [...named].filter((id) => !known.has(id) && !missing.has(id));
+    const found = await Promise.all(wanted.map(read));
+    unread = found.filter((one) => "content" in one);
+    for (const message of unread) known.set(message.id ?? "", message);
+    for (const one of found) if ("reason" in one) missing.set(one.id, one);
+  }
+  return { known, missing };
+}
+
+/** The ids of all messages that the summaries of the history have archived, and those that they have archived. */
+async function archivedIds(
+  history: readonly BaseMessage[],
+  read: (id: string) => Promise<BaseMessage | MissingMessage>,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  let unread = history;
+  while (unread.length > 0) {
+    const named = unread
+      .flatMap((message) => archivedBy(message)?.messages ?? [])
+      .filter((id) => !ids.has(id));
+    for (const id of named) ids.add(id);
+    const found = await Promise.all(named.filter((id) => id.startsWith(HIDDEN_ID_PREFIX)).map(read));
+    unread = found.filter((one) => "content" in one);
+  }
+  return ids;
+}
+
+/** The owner of a message that belongs to the thread's own list, not to a summary's. */
+const THREAD = "";
+
+/**
+ * Decides for each id which list its message belongs to: that of a summary, named by the summary's id, or that of the
+ * thread. If several lists name a message, it belongs to the innermost one, which is that of the earliest summary. No
+ * list owns a summary that it is inside of.
+ */
+export function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
+  const places = new Map<string, string>();
+  const open = new Set<string>();
+  const claimed = new Set<string>();
+  const waiting: { readonly owner: string; readonly isLeft: boolean }[] = [{ owner: THREAD, isLeft: false }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { owner, isLeft } = next;
+    if (isLeft) open.delete(owner);
+    if (isLeft || claimed.has(owner)) continue;
+    claimed.add(owner);
+    open.add(owner);
+    const list = owner === THREAD ? ids : orderOf(known.get(owner));
+    for (const id of list) if (!open.has(id)) places.set(id, owner);
+    waiting.push({ owner, isLeft: true });
+    for (const id of list.toReversed())
+      if (orderOf(known.get(id)).length > 0) waiting.push({ owner: id, isLeft: false });
+  }
+  return places;
+}
+
+interface Places {
+  readonly known: Known;
+  readonly missing: Missing;
+  readonly places: ReadonlyMap<string, string>;
+}
+
+/**
+ * The messages of the list, in order. Each summary is replaced by the messages of its own list. If some of those are
+ * missing, the summary stays, and names only them.
+ */
+export function inOrder(ids: readonly string[], { known, missing, places }: Places): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  const told = new Set<string>();
+  const lists = [{ owner: THREAD, left: ids.toReversed() }];
+  for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
+    const id = list.left.pop();
+    if (id === undefined) {
+      lists.pop();
+      continue;
+    }
+    const message = known.get(id);
+    if (message === undefined || places.get(id) !== list.owner || told.has(id)) continue;
+    told.add(id);
+    const coverage = coverageOf(message);
+    if (coverage === undefined) {
+      messages.push(message);
+      continue;
+    }
+    const rest = coverage.kind === "archive" ? coverageOfMissing(coverage, known, missing) : undefined;
+    if (rest !== undefined) messages.push(withCoverage(message, rest));
+    lists.push({ owner: id, left: orderOf(message).toReversed() });
+  }
+  return messages;
+}
+
+type Archived = Extract<Coverage, { readonly kind: "archive" }>;
+
+function archivedBy(message: BaseMessage): Archived | undefined {
+  const coverage = coverageOf(message);
+  return coverage?.kind === "archive" ? coverage : undefined;
+}
+
+/** The ids that an archiving summary lists. Messages that a summary keeps in the state are in the list next to it. */
+function orderOf(message: BaseMessage | undefined): readonly string[] {
+  const coverage = message && archivedBy(message);
+  return coverage?.order ?? coverage?.messages ?? [];
+}
+
+function coverageOfMissing(coverage: Archived, known: Known, missing: Missing): Archived | undefined {
+  const messages = coverage.messages.filter((id) => missing.has(id));
+  if (messages.length === 0) return undefined;
+  const found = coverage.messages.flatMap((id) => known.get(id) ?? []);
+  const answerable = new Set(found.flatMap(callsOf).map(({ id }) => id));
+  const isLost = (id: string) => !answerable.has(id);
+  const unanswered = coverage.unanswered?.filter(isLost);
+  const calls = coverage.calls.filter(isLost);
+  return { kind: "archive", asOf: coverage.asOf, messages, order: messages, calls, unanswered };
+}
+
+function withCoverage(summary: BaseMessage, coverage: Archived): BaseMessage {
+  return copyMessage(summary, {
+    additional_kwargs: { ...summary.additional_kwargs, [MARKS.coverage]: coverage },
+  });
+}

@@ -1,0 +1,404 @@
+/** Events that the agent emits on the `custom` stream. */
+
+import { channel, subscribe } from "node:diagnostics_channel";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Span } from "@opentelemetry/api";
+import { REPAIR_CHANNEL } from "../history/reducer/paired-messages.js";
+import type { Repair } from "../history/reducer/repair.js";
+import type { PlaceholderCause } from "../history/result.js";
+import type { BrokenReason } from "../providers/answer/verdict.js";
+import type { DialectName } from "../providers/dialects.js";
+import { type ModelRefusal, REFUSAL_CHANNEL } from "../providers/failure/refusal.js";
+import { importOptional } from "../shared/import-optional.js";
+import { safely } from "../shared/json.js";
+import type { ClosingReason } from "./state.js";
+import type { RunEndEvent } from "./usage.js";
+
+/** A budget of a turn or of a thread. */
+export type BudgetLimit = Extract<ClosingReason, `max-${string}-per-${string}`>;
+
+export interface NearBudget {
+  readonly limit: BudgetLimit;
+  readonly used: number;
+  readonly max: number;
+}
+
+/** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
+export type AgentEvent =
+  /**
+   * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
+   * asked.
+   */
+  | {
+      readonly type: "call-closed";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+      /** Why the call has no result, such as `superseded`. */
+      readonly cause: PlaceholderCause;
+    }
+  /**
+   * A tool call of an earlier run got the result that its tool had returned before that run ended, or returned after it
+   * was aborted. Emitted at the start of a run, before the model is asked.
+   */
+  | {
+      readonly type: "result-recovered";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
+  /**
+   * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
+   * was stored. Emitted at the start of a run, before the model is asked.
+   */
+  | {
+      readonly type: "response-recovered";
+      /** The id of the message. */
+      readonly messageId: string;
+    }
+  /**
+   * The input had a result for a tool call that this graph answers itself. It was left out. Emitted at the start of a
+   * run.
+   */
+  | {
+      readonly type: "result-refused";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
+  /**
+   * A tool ended after its run was aborted. Its result waits for the next run of the thread. The stream of the run has
+   * ended, so the event is only on the channel of `node:diagnostics_channel`.
+   */
+  | {
+      readonly type: "result-late";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+      /** The thread of the run; undefined if it had none. */
+      readonly threadId: string | undefined;
+      /** The complete result, as a plain object. */
+      readonly message: Readonly<Record<string, unknown>>;
+    }
+  /**
+   * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call, or
+   * the call was removed. Emitted at the start of a run.
+   */
+  | {
+      readonly type: "result-dropped";
+      /** The id of the tool call. */
+      readonly callId: string;
+      /** The complete result, as a plain object. */
+      readonly message: Readonly<Record<string, unknown>>;
+    }
+  /**
+   * The input had a message that a summary has archived, with other content. It was left out, and the archive keeps what
+   * it has. Emitted at the start of a run.
+   */
+  | {
+      readonly type: "message-refused";
+      /** The id of the message. */
+      readonly messageId: string;
+    }
+  /**
+   * A system or developer message of the input was stored as the user's words, because the graph does not accept such
+   * messages from clients. Emitted at the start of a run.
+   */
+  | {
+      readonly type: "role-changed";
+      /** The id of the message; undefined if the client sent none. */
+      readonly messageId: string | undefined;
+    }
+  /**
+   * A message of the thread's inbox was added to the thread. Emitted before the model is asked.
+   */
+  | {
+      readonly type: "message-steered";
+      /** The id of the message in the thread. */
+      readonly messageId: string;
+      /** The key of its item in the inbox. */
+      readonly key: string;
+    }
+  /** An item of the thread's inbox is not a message that a client can send. It was deleted. */
+  | {
+      readonly type: "steering-refused";
+      /** The key of the item. */
+      readonly key: string;
+      /** What is wrong with it. */
+      readonly reason: string;
+    }
+  /** The thread's inbox could not be read. The run goes on without it. */
+  | {
+      readonly type: "inbox-failed";
+      /** The message of the error. */
+      readonly reason: string;
+    }
+  /** A summary was written, and now represents earlier messages in the model input. */
+  | {
+      readonly type: "summary-made";
+      /** The ids of the messages that the summary covers. */
+      readonly covered: readonly string[];
+      /** How many tokens shorter the model input is, by our estimate. */
+      readonly tokensSaved: number;
+    }
+  /** No summary could be written. The history stays as it was, and the run goes on. */
+  | {
+      readonly type: "summary-failed";
+      /** The message of the error. */
+      readonly reason: string;
+      /** After how many turns the next summary is tried. It doubles with each failure in a row, up to 8. */
+      readonly retryAfterTurns: number;
+    }
+  /**
+   * 80 % of a budget of the turn or of the thread are used. Emitted after the response that reached this share, once for
+   * each turn and budget.
+   */
+  | ({ readonly type: "limit-near" } & NearBudget)
+  /**
+   * The turn has reached a limit. Emitted before the model is asked for a final response without tools. A graph
+   * without tools does not emit it, unless the tokens of the thread are used up.
+   */
+  | {
+      readonly type: "limit-reached";
+      /** The limit, such as `max-iterations`. */
+      readonly limit: ClosingReason;
+    }
+  /**
+   * A response was cut off, empty or otherwise unusable. Emitted before it is requested again without streaming. After
+   * `maxStreamFallbackAttempts` such requests the run fails instead.
+   */
+  | {
+      readonly type: "answer-broken";
+      /** The fault, such as `empty` or `cut-off-arguments`. */
+      readonly reason: BrokenReason;
+    }
+  /**
+   * A response is not in the format of `responseFormat`. The model is told what is wrong and is asked again, unless a
+   * limit is reached.
+   */
+  | {
+      readonly type: "structured-response-refused";
+      /** What is wrong with the response. */
+      readonly reason: string;
+    }
+  /** A turn of a graph with `responseFormat` ends without `structuredResponse`. */
+  | {
+      readonly type: "structured-response-missing";
+      /**
+       * `limit-reached`: a limit of the turn ended it. `not-in-format`: no response of the model was in the format.
+       * `ended`: a middleware or a tool ended the run.
+       */
+      readonly reason: "limit-reached" | "not-in-format" | "ended";
+    }
+  /** A request to the model failed, and its client will send it again after a wait. Emitted before the wait. */
+  | {
+      readonly type: "model-retry";
+      /** Which attempt failed. The first is 1. */
+      readonly attempt: number;
+      /** How many attempts the client makes at most. If the last one fails, the run fails. */
+      readonly maxAttempts: number;
+      /** The error of the provider, without keys. */
+      readonly reason: string;
+    }
+  /**
+   * A model failed for good, so the next one of `fallbackModels` is asked, until the turn ends. Emitted before the
+   * request. What was shown of the failed response has been taken back.
+   */
+  | {
+      readonly type: "model-switched";
+      /** The name of the model that failed. */
+      readonly from: string;
+      /** The name of the model that is asked instead. */
+      readonly to: string;
+      /** The error of the failed model, without keys. */
+      readonly reason: string;
+    }
+  /**
+   * The model input was longer than the model's input window, so a shorter one is sent. The history stays as it is.
+   * Emitted before the request.
+   */
+  | {
+      readonly type: "input-shortened";
+      /** `window`: the window was known before the request. `overflow`: the model has just refused a longer input. */
+      readonly reason: "window" | "overflow";
+      /** How many tokens the messages may have, by our estimate. */
+      readonly maxTokens: number;
+      /** The ids of the messages of which a part is sent. */
+      readonly shortened: readonly string[];
+      /** The ids of the messages that are not sent. */
+      readonly leftOut: readonly string[];
+    }
+  /**
+   * The model refused its input by a rule of some provider, so it gets the input in the form that every provider
+   * accepts. Emitted before the request.
+   */
+  | {
+      readonly type: "dialect-changed";
+      /** The dialect of the refused input. */
+      readonly from: DialectName;
+      /** The dialect of the next input. */
+      readonly to: DialectName;
+      /** The error of the provider, without keys. */
+      readonly reason: string;
+    }
+  /**
+   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not find
+   * what its tools had returned. Emitted at the first such run of a graph in this process.
+   */
+  | {
+      readonly type: "memory-missing";
+      /** The option that gives the agent a memory: `checkpointer: true`. */
+      readonly remedy: string;
+    }
+  /**
+   * An MCP server of the served graph cannot be used, so the model does not have its tools. Emitted at the start of a
+   * run. The server is tried again later.
+   */
+  | {
+      readonly type: "mcp-server-failed";
+      /** The name of the server in the file of `MCP_SERVERS`. */
+      readonly server: string;
+      /** Why it cannot be used, without keys. */
+      readonly reason: string;
+    }
+  | RunEndEvent;
+
+/** The `node:diagnostics_channel` on which each event is published too, in the process of the graph. */
+export const EVENT_CHANNEL = "langgraph-tether:event";
+
+const eventChannel = channel(EVENT_CHANNEL);
+
+export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
+  publishEvent(event);
+  config.writer?.(event);
+}
+
+/** For an event that no stream of a run can have. */
+export function publishEvent(event: AgentEvent): void {
+  if (eventChannel.hasSubscribers) eventChannel.publish(event);
+}
+
+/** The part that a run has in an agent, for LangSmith's view of its trajectory. */
+type AgentType = "root" | "subagent" | "compaction";
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+const FIELD = "ls_agent_type";
+
+/** The metadata of a run with its part. */
+export function withAgentType(metadata: Metadata | undefined, type: AgentType): Record<string, unknown> {
+  return { ...metadata, [FIELD]: type };
+}
+
+/** The same for the run of a graph. A caller can name another part, such as that of an agent in its own agent. */
+export function withGraphType(metadata: Metadata | undefined, isSubgraph: boolean): Record<string, unknown> {
+  return isSubgraph ? withAgentType(metadata, "subagent") : { [FIELD]: "root", ...metadata };
+}
+
+const PREFIX = "langgraph_tether.";
+
+function spanEvent(name: string, values: Readonly<Record<string, string | number | undefined>>): SpanEvent {
+  const known = Object.entries(values).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined,
+  );
+  return { name, attributes: Object.fromEntries(known.map(([key, value]) => [`${PREFIX}${key}`, value])) };
+}
+
+/** Undefined for an event that changes nothing in the thread and in its requests. */
+function spanEventOf(event: AgentEvent): SpanEvent | undefined {
+  switch (event.type) {
+    case "call-closed":
+      return spanEvent("repair", {
+        kind: event.type,
+        cause: event.cause,
+        tool: event.tool,
+        call_id: event.callId,
+      });
+    case "result-recovered":
+      return spanEvent("recovery", { kind: "result", tool: event.tool, call_id: event.callId });
+    case "response-recovered":
+      return spanEvent("recovery", { kind: "response", message_id: event.messageId });
+    case "summary-made":
+      return spanEvent("summary", { covered: event.covered.length, tokens_saved: event.tokensSaved });
+    case "summary-failed":
+      return spanEvent("summary-failed", { retry_after_turns: event.retryAfterTurns });
+    case "model-switched":
+      return spanEvent("fallback", { from: event.from, to: event.to });
+    case "answer-broken":
+      return spanEvent("stream-fallback", { reason: event.reason });
+    case "dialect-changed":
+      return spanEvent("dialect-changed", { from: event.from, to: event.to });
+    case "input-shortened":
+      return spanEvent("input-shortened", {
+        reason: event.reason,
+        max_tokens: event.maxTokens,
+        shortened: event.shortened.length,
+        left_out: event.leftOut.length,
+      });
+    default:
+      return undefined;
+  }
+}
+
+function spanEventOfRefusal({ kind, dialect, rule }: ModelRefusal): SpanEvent {
+  return spanEvent("refusal", { kind, dialect, rule });
+}
+
+function spanEventOfRepair(repair: Repair): SpanEvent {
+  const id = "message" in repair ? repair.message.id : undefined;
+  return spanEvent("repair", { kind: repair.kind, message_id: id });
+}
+
+/*
+ * Adds what this library does to the active OpenTelemetry span, as span events. So a trace shows repairs beside the
+ * requests that they belong to. They have ids, names and numbers, and no text of messages.
+ */
+
+interface SpanEvent {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+/** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+let following: Promise<void> | undefined;
+
+/** Begins to follow, once for the process, as soon as an SDK is registered. Undefined if there is nothing to wait for. */
+export function followSpans(): Promise<void> | undefined {
+  // A bundle can have an SDK while the package cannot be found.
+  if (following === undefined && REGISTERED in globalThis) following = follow().catch(() => {});
+  return following;
+}
+
+async function follow(): Promise<void> {
+  const { trace } = await importOptional<typeof import("@opentelemetry/api")>("@opentelemetry/api");
+  // What a subscriber throws ends the process, and an SDK can throw anywhere.
+  const listen = <Published>(name: string, hear: (span: Span, published: Published) => void) =>
+    subscribe(name, (published) =>
+      safely(() => {
+        const span = trace.getActiveSpan();
+        if (span !== undefined) hear(span, published as Published);
+      }, undefined),
+    );
+  const add = (span: Span, { name, attributes }: SpanEvent) =>
+    span.addEvent(`langgraph_tether.${name}`, attributes);
+  listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
+    const made = spanEventOf(event);
+    if (made !== undefined) add(span, made);
+  });
+  listen<ModelRefusal>(REFUSAL_CHANNEL, (span, refusal) => add(span, spanEventOfRefusal(refusal)));
+  const told = new WeakMap<Span, Set<string>>();
+  listen<Repair>(REPAIR_CHANNEL, (span, repair) => {
+    const keys = told.get(span) ?? new Set();
+    told.set(span, keys);
+    // LangGraph runs reducers again, so the same repair is published several times.
+    if (keys.has(repair.key)) return;
+    keys.add(repair.key);
+    add(span, spanEventOfRepair(repair));
+  });
+}

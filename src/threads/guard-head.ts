@@ -1,0 +1,387 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { ThreadConflictError } from "../errors.js";
+import { isRecord } from "../shared/values.js";
+import { answered } from "../shared/waiting.js";
+import { replaceMethods } from "./langgraph/replace-methods.js";
+import { belongsToNextRun } from "./read-checkpoints.js";
+
+interface GuardedThread extends HeadOf {
+  /** The ids of the messages that the run brings, as far as they are known by now. */
+  readonly messageIds: () => readonly string[];
+}
+
+interface GuardedSaver {
+  readonly saver: BaseCheckpointSaver;
+  /**
+   * Contract: call it when the run has ended without an error.
+   *
+   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
+   */
+  readonly assertKept: () => Promise<void>;
+}
+
+type PutWrites = Parameters<BaseCheckpointSaver["putWrites"]>;
+
+/** A clock can be behind that of another machine by this time, in milliseconds. A run waits for it. */
+const LONGEST_CLOCK_WAIT = 10_000;
+
+/**
+ * A view of a checkpointer for one run of a thread. It saves a checkpoint only if the latest one is still the one that
+ * the run has read or written last. Otherwise another process has written to the thread, and the two would continue as
+ * two branches, of which the thread shows only one.
+ *
+ * A run from an older checkpoint makes a new branch on purpose. The check then begins with the latest checkpoint too.
+ *
+ * @throws ThreadConflictError from each write after another writer has moved the thread on.
+ */
+export function guardHead(thread: GuardedThread): GuardedSaver {
+  const { saver, signal } = thread;
+  const latest = threadHead(thread);
+  /** The latest checkpoint as this run knows it; undefined before the run has read it. */
+  let head: { readonly id: string | undefined; readonly isOwn: boolean } | undefined;
+  let conflict: ThreadConflictError | undefined;
+  /** Whether a task's writes at the checkpoint that the run began on are those of this run. */
+  let isFromThisRun: (task: string) => boolean = () => false;
+  /** Such writes. They are saved together with the checkpoint that follows, or not at all. */
+  let held: PutWrites[] = [];
+
+  const fail = async (): Promise<never> => {
+    conflict ??= movedOn(thread, await whatIsLeft(thread, head?.isOwn ? head.id : undefined));
+    throw conflict;
+  };
+  const isAtStart: (config: PutWrites[0]) => boolean = (config) =>
+    isRoot(config) && head?.isOwn === false && head.id === config.configurable?.["checkpoint_id"];
+
+  return {
+    saver: replaceMethods(saver, {
+      getTuple: async (config) => {
+        const tuple = await saver.getTuple(config);
+        const isOfHead = isRoot(config) && !config.configurable?.["checkpoint_id"];
+        if (!isOfHead || head !== undefined) return tuple;
+        head = { id: tuple?.checkpoint.id, isOwn: false };
+        if (tuple !== undefined) {
+          isFromThisRun = belongsToNextRun(tuple);
+          await clockAfter(tuple.checkpoint.id, signal);
+        }
+        return tuple;
+      },
+      put: async (config, checkpoint, metadata, versions) => {
+        if (!isRoot(config)) return saver.put(config, checkpoint, metadata, versions);
+        if (conflict !== undefined) return fail();
+        const writes = held;
+        held = [];
+        let saved: Awaited<ReturnType<BaseCheckpointSaver["put"]>> | undefined;
+        const write = async (to: BaseCheckpointSaver): Promise<void> => {
+          for (const each of writes) await to.putWrites(...each);
+          saved = await to.put(config, checkpoint, metadata, versions);
+        };
+        if (head === undefined || head.id === checkpoint.id) await write(saver);
+        else if (!(await latest.writeAfter(head.id, write))) return fail();
+        head = { id: checkpoint.id, isOwn: true };
+        return saved ?? config;
+      },
+      // A reader of a delta channel would apply them to whatever continues the checkpoint.
+      putWrites: async (...given) => {
+        const [config, , task] = given;
+        if (!isAtStart(config) || !isFromThisRun(task)) return saver.putWrites(...given);
+        if (conflict !== undefined) return fail();
+        held.push(given);
+      },
+      // LangGraph can save in the background, and asks for a version in each superstep. So the run stops here, before
+      // it runs more tools.
+      getNextVersion: (current) => {
+        if (conflict !== undefined) throw conflict;
+        return saver.getNextVersion(current);
+      },
+    }),
+    assertKept: async () => {
+      if (!head?.isOwn) return;
+      const { id } = head;
+      const isKept = latest.is(id).then((isLatest) => isLatest || isInThread(thread, id));
+      if (!(await answered(isKept, { what: "The checkpointer", signal }))) await fail();
+    },
+  };
+}
+
+/** Subgraphs save their own checkpoints in namespaces of the thread. */
+function isRoot({ configurable }: Parameters<BaseCheckpointSaver["getTuple"]>[0]): boolean {
+  return (configurable?.["checkpoint_ns"] ?? "") === "";
+}
+
+/**
+ * Waits until this machine's clock is after that of a checkpoint. LangGraph takes the checkpoint with the latest time for
+ * the latest one, so a run that is ahead of its clock would be saved and never be seen.
+ */
+async function clockAfter(id: string, signal: AbortSignal | undefined): Promise<void> {
+  const ahead = timeOf(id) - Date.now();
+  if (!(ahead >= 0)) return;
+  if (ahead > LONGEST_CLOCK_WAIT)
+    throw new Error(
+      `The latest checkpoint of the thread is ${Math.ceil(ahead / 1_000)} seconds ahead of the clock of this ` +
+        "machine, so nothing that follows it would be seen. Set the clocks of the machines.",
+    );
+  await delay(ahead + 1, undefined, signal && { signal });
+}
+
+/** The milliseconds in a UUID of version 6: the first 60 bits without the version count 100 ns since 1582. */
+function timeOf(id: string): number {
+  const [high, middle, low] = id.split("-");
+  const ticks = Number.parseInt(`${high}${middle}${low?.slice(1)}`, 16);
+  return low?.startsWith("6") ? ticks / 10_000 - 12_219_292_800_000 : Number.NaN;
+}
+
+/** Whether the latest checkpoint is this one, or continues it: the next run may have started already. */
+async function isInThread({ saver, threadId }: HeadOf, id: string | undefined): Promise<boolean> {
+  let tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
+  while (tuple !== undefined && tuple.checkpoint.id !== id)
+    tuple = tuple.parentConfig && (await saver.getTuple(tuple.parentConfig));
+  return tuple !== undefined;
+}
+
+/** What the thread has of a run that cannot go on. */
+type Left =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "part" | "branch"; readonly checkpointId: string };
+
+async function whatIsLeft(thread: HeadOf, own: string | undefined): Promise<Left> {
+  if (own === undefined) return { kind: "nothing" };
+  return { kind: (await isInThread(thread, own)) ? "part" : "branch", checkpointId: own };
+}
+
+function movedOn({ threadId, messageIds }: GuardedThread, left: Left): ThreadConflictError {
+  const ids = messageIds();
+  const input = ids.length === 0 ? "its input" : `its input (${ids.map((id) => `\`${id}\``).join(", ")})`;
+  const told = {
+    nothing: `The thread has nothing of this run, so send ${input} again.`,
+    part:
+      `The thread has ${input} and what was saved until the checkpoint \`${checkpointOf(left)}\`, and the other run ` +
+      "continues from there. Do not send the input again: read the thread, and continue it with the input `null` or with another message.",
+    branch:
+      `What this run has saved is not part of the thread. Read it with \`getState\` from the checkpoint ` +
+      `\`${checkpointOf(left)}\`, where the results of its tools are, or send ${input} again.`,
+  };
+  return new ThreadConflictError(
+    "THREAD_MOVED",
+    `Expected to be the only run of the thread \`${threadId}\`, but another process or graph wrote to it. ${told[left.kind]}`,
+    { threadId: String(threadId), checkpointId: checkpointOf(left), isInThread: left.kind === "part" },
+  );
+}
+
+function checkpointOf(left: Left): string | undefined {
+  return left.kind === "nothing" ? undefined : left.checkpointId;
+}
+
+/*
+ * The latest checkpoint of a thread: tells its id without reading messages, and writes only while it is the latest.
+ *
+ * No method of a checkpointer does either. `PostgresSaver` and `SqliteSaver` have their connection as a field, so what
+ * they would write is recorded, and written in one transaction that looks at the latest checkpoint first. All other
+ * checkpointers are asked with `getTuple`, and another process can then write between the look and the write.
+ */
+
+/** LangGraph's types say text, but some checkpointers take a number too. */
+type ThreadId = string | number;
+
+interface HeadOf {
+  /** Reads and writes the thread. */
+  readonly saver: BaseCheckpointSaver;
+  /** The checkpointer itself, if `saver` is a view of it. */
+  readonly target: BaseCheckpointSaver;
+  readonly threadId: ThreadId;
+  /** The abort of the run. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Contract: calls `put` and `putWrites` of the checkpointer that it gets, and nothing else of it. */
+type Write = (saver: BaseCheckpointSaver) => Promise<unknown>;
+
+interface ThreadHead {
+  /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
+  readonly is: (id: string | undefined) => Promise<boolean>;
+  /** Writes if this is the latest checkpoint, and returns whether it was. */
+  readonly writeAfter: (id: string | undefined, write: Write) => Promise<boolean>;
+}
+
+export function threadHead(thread: HeadOf): ThreadHead {
+  return inPostgres(thread) ?? inSqlite(thread) ?? inAnySaver(thread);
+}
+
+const LATEST = (table: string, parameter: string): string =>
+  `SELECT checkpoint_id FROM ${table} WHERE thread_id = ${parameter} AND checkpoint_ns = ''
+    ORDER BY checkpoint_id DESC LIMIT 1`;
+
+/** A statement of a checkpointer, with its values. */
+type Statement = readonly [text: string, values: readonly unknown[]];
+
+/**
+ * A lock of the thread is held from the look to the commit. The server gives it back if this process is silent, so a
+ * thread is never locked for longer than these limits.
+ */
+const LIMITS = "SET LOCAL lock_timeout = '15s'; SET LOCAL idle_in_transaction_session_timeout = '10s'";
+
+interface PostgresClient {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+  release(destroy?: boolean): void;
+}
+
+function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefined {
+  const pool: unknown = Reflect.get(target, "pool");
+  const options: unknown = Reflect.get(target, "options");
+  if (!isPool(pool) || !isRecord(options) || !writesItself(target, "_dumpBlobs")) return undefined;
+  const schema = String(options["schema"]);
+  const latest = LATEST(`"${schema}".checkpoints`, "$1");
+  const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
+    const { rows } = await connection.query(latest, [threadId]);
+    return idIn(rows[0]);
+  };
+  const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
+    const { add, statements } = recordStatements();
+    const recording = { query: async (...given: Statement) => add(given), release: () => {} };
+    await write(Object.create(target, { pool: { value: { connect: async () => recording } } }));
+    let isGivenUp = false;
+    let giveBack = () => {};
+    const transaction = async (): Promise<boolean> => {
+      const client = await pool.connect();
+      if (isGivenUp) {
+        client.release();
+        return false;
+      }
+      // A client that is closed cannot commit later, and leaves its place in the pool to others.
+      giveBack = () => client.release(true);
+      try {
+        await client.query(`BEGIN; ${LIMITS}; SELECT pg_advisory_xact_lock(${lockKey(schema, threadId)})`);
+        const isLatest = (await read(client)) === id;
+        if (isLatest) for (const [text, values] of statements) await client.query(text, values);
+        await client.query(isLatest ? "COMMIT" : "ROLLBACK");
+        giveBack = () => client.release();
+        return isLatest;
+      } catch (error) {
+        await client.query("ROLLBACK").then(
+          () => (giveBack = () => client.release()),
+          () => {},
+        );
+        throw error;
+      } finally {
+        if (!isGivenUp) giveBack();
+      }
+    };
+    const giveUp = () => {
+      isGivenUp = true;
+      giveBack();
+    };
+    return answered(transaction(), { what: "The checkpointer", signal, giveUp });
+  };
+  return { is: async (id) => (await read(pool)) === id, writeAfter };
+}
+
+/** The two 32-bit halves of a hash are one number of 64 bits, which PostgreSQL takes as the key of a lock. */
+function lockKey(schema: string, threadId: ThreadId): bigint {
+  const hash = createHash("sha256").update(JSON.stringify(["langgraph-tether", schema, String(threadId)]));
+  return hash.digest().readBigInt64BE();
+}
+
+interface SqliteDatabase {
+  prepare(text: string): { run(...values: unknown[]): unknown; get(...values: unknown[]): unknown };
+  transaction<Result>(work: () => Result): { immediate(): Result };
+}
+
+function inSqlite({ target, threadId }: HeadOf): ThreadHead | undefined {
+  const database: unknown = Reflect.get(target, "db");
+  if (!isSqlite(database) || !writesItself(target, "migratePendingSends")) return undefined;
+  const is = (id: string | undefined) =>
+    idIn(database.prepare(LATEST("checkpoints", "?")).get(threadId)) === id;
+  const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
+    const { add, statements } = recordStatements();
+    const prepare = (text: string) => ({ run: (...values: unknown[]) => add([text, values]) });
+    const recording = { prepare, transaction: (work: unknown) => work };
+    await write(Object.create(target, { db: { value: recording }, isSetup: { value: true } }));
+    const transaction = database.transaction(() => {
+      if (!is(id)) return false;
+      for (const [text, values] of statements) database.prepare(text).run(...values);
+      return true;
+    });
+    // Locks the database before it looks.
+    return transaction.immediate();
+  };
+  return { is: async (id) => is(id), writeAfter };
+}
+
+/** Keeps what a checkpointer would write. */
+function recordStatements() {
+  const statements: Statement[] = [];
+  const add = ([text, values = []]: Statement): void => {
+    if (/^\s*(BEGIN|COMMIT|ROLLBACK)/i.test(text)) return;
+    if (!/^\s*INSERT/i.test(text)) throw new Error(`Expected a checkpointer to write only, got \`${text}\`.`);
+    statements.push([text, values]);
+  };
+  return { add, statements };
+}
+
+/**
+ * Whether the checkpointer writes with the methods of LangGraph's class, which has a method of this name. A subclass or
+ * a wrapper with methods of its own can do more than to write, so it is called as it is.
+ */
+function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
+  let owner: unknown = Object.getPrototypeOf(saver);
+  while (isObject(owner) && !Object.hasOwn(owner, "put")) owner = Object.getPrototypeOf(owner);
+  if (!isObject(owner) || !Object.hasOwn(owner, name)) return false;
+  return saver.put === Reflect.get(owner, "put") && saver.putWrites === Reflect.get(owner, "putWrites");
+}
+
+/** For each object that holds threads, and each thread, the end of its last write. */
+const lastWrites = new WeakMap<object, Map<ThreadId, Promise<unknown>>>();
+
+/** One write after the other in this process, also from several views of one `MemorySaver`. */
+function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
+  const storage: unknown = Reflect.get(target, "storage");
+  const is = async (id: string | undefined): Promise<boolean> => {
+    // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
+    if (id !== undefined && isRecord(storage) && latestIn(storage[threadId]) === id) return true;
+    const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
+    return tuple?.checkpoint.id === id;
+  };
+  const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
+    const holder = isObject(storage) ? storage : target;
+    const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
+    lastWrites.set(holder, ends);
+    const work = async (): Promise<boolean> => (await is(id)) && (await write(saver).then(() => true));
+    const written = (ends.get(threadId) ?? Promise.resolve()).then(work);
+    const end = answered(written, { what: "The checkpointer", signal }).catch(() => {});
+    ends.set(threadId, end);
+    void end.then(() => ends.get(threadId) === end && ends.delete(threadId));
+    return written;
+  };
+  return { is, writeAfter };
+}
+
+/** The latest id of a thread in `MemorySaver`, whose `getTuple` would read all messages. */
+function latestIn(thread: unknown): string | undefined {
+  const checkpoints = isRecord(thread) ? thread[""] : undefined;
+  if (!isRecord(checkpoints)) return undefined;
+  return Object.keys(checkpoints).reduce((latest, id) => (id > latest ? id : latest), "");
+}
+
+function idIn(row: unknown): string | undefined {
+  const id = isRecord(row) ? row["checkpoint_id"] : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isPool(
+  value: unknown,
+): value is Pick<PostgresClient, "query"> & { connect(): Promise<PostgresClient> } {
+  return isObject(value) && hasMethod(value, "connect") && hasMethod(value, "query");
+}
+
+function isSqlite(value: unknown): value is SqliteDatabase {
+  return isObject(value) && hasMethod(value, "prepare") && hasMethod(value, "transaction");
+}
+
+function hasMethod(value: object, name: string): boolean {
+  return typeof Reflect.get(value, name) === "function";
+}

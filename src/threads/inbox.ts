@@ -1,0 +1,144 @@
+/**
+ * The inbox of a thread: messages for a run that goes on. Clients put them into the store, each as an item whose value
+ * is a message. They cannot write to the state while a run goes on.
+ */
+
+import { hashText, toJson } from "../shared/json.js";
+import {
+  escapeValue,
+  formerNamespace,
+  searchItems,
+  threadNamespace,
+  unbatched,
+  unescapeValue,
+} from "./stores.js";
+
+/** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
+interface StoredItem {
+  readonly namespace?: readonly string[];
+  readonly key: string;
+  readonly value: unknown;
+  readonly createdAt?: unknown;
+}
+
+/** The part of a store that an inbox needs. */
+export interface InboxStore {
+  search(namespace: string[], options: { limit: number; offset: number }): Promise<readonly StoredItem[]>;
+  put(namespace: string[], key: string, value: Record<string, unknown>, index?: false): Promise<void>;
+  delete(namespace: string[], key: string): Promise<void>;
+}
+
+export interface InboxItem {
+  readonly namespace: readonly string[];
+  readonly key: string;
+  readonly value: unknown;
+  /**
+   * The id of the message that the item becomes. An item that is read twice becomes the same message. A key that is
+   * used again, or whose value is replaced, becomes another one.
+   */
+  readonly messageId: string;
+}
+
+/** The items, in the order in which they were put. */
+export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
+  const items = await itemsIn(store, threadNamespace("inbox", threadId), unescapeValue);
+  const former = formerNamespace("inbox", threadId);
+  if (former !== undefined) items.push(...(await itemsIn(unbatched(store), former).catch(() => [])));
+  return items
+    .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
+    .map(({ time, ...item }) => ({
+      ...item,
+      messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
+    }));
+}
+
+async function itemsIn(store: InboxStore, within: readonly string[], read = (value: unknown) => value) {
+  const items = [];
+  for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
+    if (namespace.length > within.length) continue;
+    items.push({ namespace, key: String(key), value: read(value), time: timeOf(createdAt) });
+  }
+  return items;
+}
+
+/** A store returns a date, or its text. */
+function timeOf(createdAt: unknown): number {
+  const time = new Date(createdAt as string | Date).getTime();
+  return Number.isNaN(time) ? 0 : time;
+}
+
+/** Puts a message into the inbox, without an entry in the store's index. */
+export async function putIntoInbox(
+  store: InboxStore,
+  threadId: string,
+  key: string,
+  value: Record<string, unknown>,
+): Promise<void> {
+  await store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
+}
+
+/**
+ * The label below a thread's inbox for results of tools that ended after their run. They are no messages of a client, and
+ * so they are not among those.
+ */
+const RESULTS = "results";
+
+const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), RESULTS];
+
+export async function putResult(
+  store: InboxStore,
+  threadId: string,
+  key: string,
+  value: Record<string, unknown>,
+): Promise<void> {
+  await store.put(resultsOf(threadId), key, escapeValue(value), false);
+}
+
+/** The values, in the order in which they were put. */
+export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
+  const items = await itemsIn(store, resultsOf(threadId), unescapeValue);
+  return items.sort((one, other) => one.time - other.time).map(({ value }) => value);
+}
+
+/** Never rejects: what stays is read again. */
+export async function removeResults(
+  store: InboxStore,
+  threadId: string,
+  keys: readonly string[],
+): Promise<void> {
+  await Promise.allSettled(keys.map((key) => store.delete(resultsOf(threadId), key)));
+}
+
+/** Returns the items that could not be deleted. */
+export async function deleteItems(
+  store: InboxStore,
+  items: readonly InboxItem[],
+): Promise<readonly InboxItem[]> {
+  const isLeft = await Promise.all(
+    items.map(({ namespace, key }) =>
+      store.delete([...namespace], key).then(
+        () => false,
+        () => true,
+      ),
+    ),
+  );
+  return items.filter((_, index) => isLeft[index]);
+}
+
+/**
+ * Deletes the items that became these messages. It is called when the messages are saved. Never throws: an item that
+ * stays is recognised by the next run.
+ */
+export async function clearInbox(
+  store: InboxStore | undefined,
+  threadId: unknown,
+  messageIds: ReadonlySet<string>,
+): Promise<void> {
+  if (store === undefined || typeof threadId !== "string" || messageIds.size === 0) return;
+  // Read again, because a client may have replaced the value of a key.
+  const items = await readInbox(store, threadId).catch(() => []);
+  await deleteItems(
+    store,
+    items.filter(({ messageId }) => messageIds.has(messageId)),
+  );
+}

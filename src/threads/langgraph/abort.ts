@@ -1,0 +1,111 @@
+/** The abort of a run, which its caller hears of when the run has ended. */
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+
+/** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
+const LONGEST_HOLD = 5_000;
+
+interface Cancellable {
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/**
+ * The abort of one run. The run knows of it at once. LangChain's stream, which tells the caller, knows of it when the
+ * run has ended, or after `LONGEST_HOLD`.
+ *
+ * LangChain rejects as soon as the signal of its options aborts. The last writes of the run are then still on their way
+ * to the database, and another process does not find them. So the stream gets another signal than the run.
+ */
+export interface HeldAbort<Options> {
+  /** Start the stream with these options. */
+  readonly options: Options;
+  /** Aborts for the run, at once. */
+  readonly signal: AbortSignal;
+  /** Contract: call it when the run has ended. */
+  readonly end: () => void;
+  /** Contract: resolves to the same stream. Its `cancel` resolves when the run has ended. */
+  readonly attach: <Stream extends Cancellable>(starting: Promise<Stream>) => Promise<Stream>;
+}
+
+export function holdAbort<Options extends RunnableConfig>(options: Options): HeldAbort<Options> {
+  const { signal: given, timeout } = options;
+  const cancelled = new AbortController();
+  const signals = [cancelled.signal];
+  if (given !== undefined) signals.push(given);
+  // LangChain makes a signal of the timeout too, and refuses other values.
+  const isTimed = timeout !== undefined && timeout > 0;
+  if (isTimed) signals.push(AbortSignal.timeout(timeout));
+  const signal = signals.length === 1 ? cancelled.signal : AbortSignal.any(signals);
+
+  const told = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tell = (): void => told.abort(signal.reason);
+  const hold = (): void => {
+    timer = setTimeout(tell, LONGEST_HOLD);
+  };
+  if (signal.aborted) hold();
+  else signal.addEventListener("abort", hold, { once: true });
+  let resolve = () => {};
+  const ended = new Promise<void>((done) => {
+    resolve = done;
+  });
+  told.signal.addEventListener("abort", () => resolve(), { once: true });
+
+  const end = (): void => {
+    clearTimeout(timer);
+    // A listener keeps a joined signal alive, with everything that it closes over.
+    signal.removeEventListener("abort", hold);
+    if (signal.aborted) tell();
+    resolve();
+  };
+
+  return {
+    options: {
+      ...options,
+      signal: told.signal,
+      ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
+    },
+    signal,
+    end,
+    attach: async (starting) => {
+      const stream = await starting.catch((error: unknown) => {
+        // A run that never began ends here.
+        end();
+        throw error;
+      });
+      const cancel = stream.cancel.bind(stream);
+      stream.cancel = async (reason) => {
+        cancelled.abort(reason);
+        await ended;
+        await cancel(reason);
+      };
+      return stream;
+    },
+  };
+}
+
+/** The options of one run, whose signal follows the caller's until the run ends. */
+export interface RelayedAbort<Options> {
+  readonly options: Options;
+  /** Contract: call it when the run has ended. */
+  readonly end: () => void;
+}
+
+/**
+ * Gives a run a signal of its own. LangGraph's `streamEvents` adds a listener to the signal of its options and never removes
+ * it, and a caller can have one signal for all of his runs.
+ */
+export function relayAbort<Options extends RunnableConfig>(options: Options): RelayedAbort<Options> {
+  const { signal: given } = options;
+  if (given === undefined) return { options, end: () => {} };
+  // Node warns of more than ten listeners, and a caller can have as many runs at once.
+  const signal = AbortSignal.any([given]);
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return {
+    options: { ...options, signal: own.signal },
+    end: () => signal.removeEventListener("abort", abort),
+  };
+}

@@ -1,0 +1,243 @@
+/** The channels of the graph, and what LangGraph does with them. */
+
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type BaseMessage, type BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  type BaseChannel,
+  BinaryOperatorAggregate,
+  DeltaChannel,
+  DeltaValue,
+  EmptyChannelError,
+} from "@langchain/langgraph";
+import { EphemeralValue, LastValue } from "@langchain/langgraph/channels";
+import {
+  type MessagesUpdate,
+  messagesJsonSchemaExtra,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../../history/messages-schema.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
+import { isResult } from "../../history/result.js";
+import { isRecord } from "../../shared/values.js";
+
+/**
+ * LangGraph's channel with a reducer, as a left fold over single updates. LangGraph's own one throws if two updates of
+ * a step replace its value, and such an error loses the results of the whole step. Here the later one replaces it.
+ */
+export class FoldChannel extends BinaryOperatorAggregate<unknown> {
+  override fromCheckpoint(checkpoint?: unknown): this {
+    const copy = new FoldChannel(this.operator, this.initialValueFactory);
+    copy.value = super.fromCheckpoint(checkpoint).value;
+    return copy as this;
+  }
+
+  override update(values: Parameters<BinaryOperatorAggregate<unknown>["update"]>[0]): boolean {
+    for (const value of values) super.update([value]);
+    return values.length > 0;
+  }
+}
+
+/*
+ * The delta channel of the history.
+ */
+
+/** After this many updates a checkpoint holds the whole history again, so a reader never replays more of them. */
+export const UPDATES_BETWEEN_SNAPSHOTS = 100;
+
+/**
+ * LangGraph's delta channel with `pairedMessagesReducer`. A checkpoint stores only what its step added.
+ *
+ * The savers for SQLite and PostgreSQL do not keep the order in which parallel tasks are applied, and a reader replays
+ * their writes in the order of the saver. The reducer places results by their calls, so their order makes no
+ * difference. If other messages come from several tasks at once, the run's checkpoints hold the whole history instead.
+ */
+export class HistoryChannel extends DeltaChannel<BaseMessage[], unknown> {
+  constructor() {
+    super(pairedMessagesDeltaReducer, { snapshotFrequency: UPDATES_BETWEEN_SNAPSHOTS });
+  }
+
+  override fromCheckpoint(stored?: Parameters<DeltaChannel["fromCheckpoint"]>[0]): this {
+    const copy = new HistoryChannel();
+    copy.value = super.fromCheckpoint(stored as never).value;
+    return copy as this;
+  }
+
+  override update(values: unknown[]): boolean {
+    if (dependsOnOrder(values)) this.snapshotFrequency = 1;
+    return super.update(values);
+  }
+}
+
+/** Whether more than one of the writes of a step has a message that is not a result. */
+function dependsOnOrder(values: readonly unknown[]): boolean {
+  if (values.length < 2) return false;
+  return values.filter((value) => [value].flat().some(isPlacedByOrder)).length > 1;
+}
+
+function isPlacedByOrder(value: unknown): boolean {
+  const message = coerceMessage(value);
+  return message === undefined || !isResult(message);
+}
+
+/**
+ * Makes the messages of a graph a delta channel. A zod schema cannot describe such a channel, so it is replaced in the
+ * graph. Contract: call it after the last node was added, because LangGraph compares the channels of their inputs.
+ */
+export function withHistoryChannel<Graph extends object>(graph: Graph): Graph {
+  const channels = Reflect.get(graph, "channels") as Record<string, BaseChannel>;
+  channels["messages"] = new HistoryChannel() as BaseChannel;
+  return graph;
+}
+
+/*
+ * The reducer of the history as a `DeltaChannel` uses it.
+ */
+
+/** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
+const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");
+
+/**
+ * `pairedMessagesReducer` as the batch reducer of a `DeltaChannel`. `writes` are updates, in order. The split into
+ * batches makes no difference, because the reducer is a left fold and derives every missing id.
+ */
+export function pairedMessagesDeltaReducer(history: unknown, writes: readonly unknown[]): BaseMessage[] {
+  return pairedMessagesReducer(history, writes.flat(1));
+}
+
+Object.defineProperty(pairedMessagesDeltaReducer, DELTA_MARK, { value: true });
+
+/**
+ * `PairedMessagesValue` over a `DeltaChannel`, in place of LangGraph's `MessagesDeltaValue`: a checkpoint stores only
+ * the messages that a step added.
+ */
+export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
+  messagesSchema.default(() => []),
+  {
+    inputSchema: messagesUpdateSchema,
+    reducer: pairedMessagesDeltaReducer,
+    jsonSchemaExtra: messagesJsonSchemaExtra,
+  },
+);
+
+/*
+ * Asks the channel of a running graph what its reducer makes of a write.
+ */
+
+/** LangGraph's reader of channels, and its writer. Only tasks have them. Not exported. */
+const READ = "__pregel_read";
+const SEND = "__pregel_send";
+
+/**
+ * The value that a channel has after this write. The write is one of the task, so it must change nothing. Undefined for
+ * a function that runs outside a graph.
+ */
+export function probeChannel(
+  { configurable }: Pick<RunnableConfig, "configurable">,
+  name: string,
+  write: unknown,
+): unknown {
+  const read: unknown = configurable?.[READ];
+  const send: unknown = configurable?.[SEND];
+  if (typeof read !== "function" || typeof send !== "function") return undefined;
+  send([[name, write]]);
+  const values: unknown = read([name], true);
+  return isRecord(values) ? values[name] : undefined;
+}
+
+/** Made once, without the stack that takes most of the time. LangGraph only asks for its name. */
+const EMPTY = new EmptyChannelError();
+
+/**
+ * LangGraph's channel of a last value. LangGraph reads each channel of a graph several times in a superstep, and catches
+ * the error that a channel without a value throws. Most channels of a new thread have none.
+ */
+class QuietLastValue<Value> extends LastValue<Value> {
+  override fromCheckpoint(checkpoint?: Value): this {
+    const copy = new QuietLastValue<Value>();
+    if (checkpoint !== undefined) copy.value = [checkpoint];
+    return copy as this;
+  }
+
+  override get(): Value {
+    if (!this.isAvailable()) throw EMPTY;
+    return super.get();
+  }
+
+  override checkpoint(): Value {
+    return this.get();
+  }
+}
+
+/** Replaces the channels of a graph that hold the last value and begin without one. Call it before `compile`. */
+export function withQuietChannels<Graph extends object>(graph: Graph): Graph {
+  const channels = Reflect.get(graph, "channels") as Record<string, BaseChannel>;
+  for (const [name, channel] of Object.entries(channels))
+    if (channel.lc_graph_name === "LastValue" && !channel.isAvailable())
+      channels[name] = new QuietLastValue();
+  return graph;
+}
+
+/**
+ * Makes one channel of a graph hold its value only until the next superstep. The superstep in which new input enters
+ * the state is one, so the value that a run left is gone from the state in which its thread has a new message. No node
+ * has to clear it, and no cancelled run leaves it.
+ *
+ * A zod schema cannot describe such a channel, so it is replaced in the graph before it is compiled.
+ */
+export function withValueUntilNextStep<Graph extends object>(graph: Graph, name: string): Graph {
+  const channels = Reflect.get(graph, "channels") as Record<string, BaseChannel>;
+  channels[name] = new EphemeralValue<unknown>(false);
+  return graph;
+}
+
+/**
+ * Tells clients of the `messages` stream that messages are removed. LangGraph keeps a `RemoveMessage` of a node's
+ * update out of that stream, because the state already has its id. It does pass on messages of a model.
+ */
+export async function retractMessages(
+  removed: readonly BaseMessage[],
+  config: RunnableConfig,
+): Promise<void> {
+  if (removed.length === 0) return;
+  for await (const _ of await new Retraction(removed).stream([], config));
+}
+
+/** Retracts a response that will not be stored. On abort it stays visible, because the user may want to read it. */
+export async function takeBack({ id }: BaseMessage, config: RunnableConfig): Promise<void> {
+  if (id !== undefined && config.signal?.aborted !== true)
+    await retractMessages([new RemoveMessage({ id })], config);
+}
+
+class Retraction extends BaseChatModel {
+  readonly #removed: readonly BaseMessage[];
+
+  constructor(removed: readonly BaseMessage[]) {
+    super({});
+    this.#removed = removed;
+  }
+
+  override _llmType(): string {
+    return "retraction";
+  }
+
+  override async _generate(): Promise<ChatResult> {
+    return { generations: [] };
+  }
+
+  override async *_streamResponseChunks(
+    _messages: BaseMessage[],
+    _options: this["ParsedCallOptions"],
+    run?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    for (const message of this.#removed) {
+      // The field is typed for chunks, but LangGraph passes on any message.
+      const chunk = new ChatGenerationChunk({ text: "", message: message as BaseMessageChunk });
+      await run?.handleLLMNewToken("", undefined, undefined, undefined, undefined, { chunk });
+      yield chunk;
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { isSaver, replaceMethods } from "./replace-methods.js";
+import { inheritedCheckpointer, withInheritedCheckpointer } from "./run-host.js";
+
+/**
+ * A config with which graphs that a tool runs keep a memory under this name.
+ *
+ * LangGraph stores the memory of a graph with `checkpointer: true` in the namespace of its task without the task's id.
+ * This is the same namespace for all tools of an agent, and for two calls of one response. Each of two graphs then goes
+ * on with what the other one has saved, and makes its payment: https://github.com/langchain-ai/docs/pull/2730
+ *
+ * @param name Without `|` and `:`, which divide namespaces.
+ */
+export function withOwnMemory<Config extends RunnableConfig>(config: Config, name: string): Config {
+  const saver = inheritedCheckpointer(config);
+  const namespace: unknown = config.configurable?.["checkpoint_ns"];
+  if (!isSaver(saver) || typeof namespace !== "string") return config;
+  const shared = namespace.replaceAll(/:[^|]*/g, "");
+  return withInheritedCheckpointer(config, withNamespace(saver, shared, `${shared}|${name}`));
+}
+
+/** A view of a checkpointer that stores under another namespace what is read and written under this one, and below it. */
+function withNamespace(saver: BaseCheckpointSaver, seen: string, stored: string): BaseCheckpointSaver {
+  const toStored = (config: RunnableConfig) => moved(config, seen, stored);
+  const toSeen = <Found extends CheckpointTuple | undefined>(tuple: Found): Found =>
+    tuple && {
+      ...tuple,
+      config: moved(tuple.config, stored, seen),
+      ...(tuple.parentConfig && { parentConfig: moved(tuple.parentConfig, stored, seen) }),
+    };
+  return replaceMethods(saver, {
+    get: (config) => saver.get(toStored(config)),
+    getTuple: async (config) => toSeen(await saver.getTuple(toStored(config))),
+    async *list(config, options) {
+      const before = options?.before && { before: toStored(options.before) };
+      for await (const tuple of saver.list(toStored(config), { ...options, ...before })) yield toSeen(tuple);
+    },
+    put: async (config, ...rest) => moved(await saver.put(toStored(config), ...rest), stored, seen),
+    putWrites: (config, ...rest) => saver.putWrites(toStored(config), ...rest),
+    getDeltaChannelHistory: ({ config, channels }) =>
+      saver.getDeltaChannelHistory({ config: toStored(config), channels }),
+  });
+}
+
+function moved(config: RunnableConfig, from: string, to: string): RunnableConfig {
+  const namespace: unknown = config.configurable?.["checkpoint_ns"];
+  const isMoved = typeof namespace === "string" && `${namespace}|`.startsWith(`${from}|`);
+  if (!isMoved) return config;
+  const checkpoint_ns = `${to}${namespace.slice(from.length)}`;
+  return { ...config, configurable: { ...config.configurable, checkpoint_ns } };
+}

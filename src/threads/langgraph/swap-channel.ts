@@ -1,0 +1,176 @@
+/**
+ * Reads and writes the state of somebody else's compiled graph, with another channel in place of its `messages`. The
+ * graph itself stays the same. Everything else is the graph's own, so all other channels keep their values: a graph
+ * that does not know a channel would drop it.
+ */
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
+import { isRecord } from "../../shared/values.js";
+
+/** The name of the channel of messages. */
+export const MESSAGES = "messages";
+
+/** What is read of a compiled graph. Its class can be one of another copy of LangGraph. */
+export interface ForeignGraph {
+  readonly channels: Readonly<Record<string, object>>;
+  readonly nodes: Readonly<Record<string, object>>;
+  readonly checkpointer?: unknown;
+  readonly interruptBefore?: unknown;
+  readonly interruptAfter?: unknown;
+  getState(config: RunnableConfig): Promise<StateSnapshot>;
+}
+
+/** The compiled graph of an agent. `createAgent` and `createDeepAgent` give an object that has it as `graph`. */
+export function compiledGraphOf(agent: unknown): ForeignGraph | undefined {
+  if (isCompiled(agent)) return agent;
+  const graph: unknown = isRecord(agent) ? Reflect.get(agent, "graph") : undefined;
+  return isCompiled(graph) ? graph : undefined;
+}
+
+function isCompiled(value: unknown): value is ForeignGraph {
+  return (
+    isRecord(value) &&
+    isRecord(Reflect.get(value, "channels")) &&
+    isRecord(Reflect.get(value, "nodes")) &&
+    typeof Reflect.get(value, "getState") === "function"
+  );
+}
+
+/** Whether the channel stores only what was added. Its class can be one of another copy of LangGraph. */
+export function isDeltaChannel(channel: object | undefined): boolean {
+  return channel !== undefined && Reflect.get(channel, "lc_graph_name") === "DeltaChannel";
+}
+
+/** A copy of the graph with another checkpointer, and another channel of messages if one is given. */
+function copyWith(graph: ForeignGraph, saver: BaseCheckpointSaver, channel?: object): ForeignGraph {
+  const channels = channel === undefined ? graph.channels : { ...graph.channels, [MESSAGES]: channel };
+  return Object.create(graph, { channels: { value: channels }, checkpointer: { value: saver } });
+}
+
+/**
+ * LangGraph's own method. The class of a graph can override it, to check or to complete what clients do: the last one
+ * in the chain of classes is LangGraph's.
+ */
+function baseMethod(graph: object, name: string): (...given: unknown[]) => unknown {
+  let found: unknown;
+  for (let level: unknown = graph; typeof level === "object" && level !== null; ) {
+    if (Object.hasOwn(level, name)) found = Reflect.get(level, name);
+    level = Object.getPrototypeOf(level);
+  }
+  if (typeof found !== "function") throw new TypeError(`Expected the graph to have the method \`${name}\`.`);
+  return found as (...given: unknown[]) => unknown;
+}
+
+/**
+ * The state at a checkpoint, as LangGraph reads it.
+ *
+ * @param channel Takes the place of the channel of messages.
+ */
+export async function readState(
+  graph: ForeignGraph,
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  channel?: object,
+): Promise<StateSnapshot> {
+  const copy = copyWith(graph, saver, channel);
+  return (await Reflect.apply(baseMethod(graph, "getState"), copy, [config])) as StateSnapshot;
+}
+
+/**
+ * Writes a state whose messages are exactly these. The writes of finished tasks at the latest checkpoint are applied to
+ * the other channels, as in each `updateState`.
+ *
+ * @param asNode Undefined: the node that ran last. LangGraph throws if there is no such node.
+ * @returns The config of the new checkpoint.
+ */
+export async function writeMessages(
+  graph: ForeignGraph,
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  messages: readonly unknown[],
+  asNode: string | undefined,
+): Promise<RunnableConfig> {
+  const copy = copyWith(graph, saver, fixedChannel(graph.channels[MESSAGES] ?? {}, messages));
+  const update = { values: { [MESSAGES]: [] }, asNode };
+  const write = baseMethod(graph, "bulkUpdateState");
+  return (await Reflect.apply(write, copy, [config, [{ updates: [update] }]])) as RunnableConfig;
+}
+
+/**
+ * A channel like the given one that always has this value, whatever is read or written. A delta channel stores it
+ * completely, as it does from time to time anyway.
+ */
+function fixedChannel(channel: object, value: readonly unknown[]): object {
+  const fixed: object = Object.create(channel, {
+    fromCheckpoint: { value: () => fixed },
+    update: { value: (values: readonly unknown[]) => values.length > 0 },
+    get: { value: () => value },
+    checkpoint: { value: () => value },
+    isAvailable: { value: () => true },
+    replayWrites: { value: () => {} },
+    snapshotFrequency: { value: 1 },
+  });
+  return fixed;
+}
+
+/**
+ * A channel like the given one with another reducer. It reads a thread whose own reducer throws.
+ *
+ * @param reduce Contract: never throws.
+ */
+export function tolerantChannel(
+  channel: object,
+  reduce: (history: unknown, writes: readonly unknown[]) => readonly unknown[],
+): object {
+  const withValue = (value: unknown): object => {
+    let current: unknown = value;
+    const apply = (writes: readonly unknown[]): void => {
+      for (const write of writes) {
+        const replaced = overwriteIn(write);
+        current = replaced === undefined ? reduce(current, [write]) : replaced.value;
+      }
+    };
+    return Object.create(channel, {
+      fromCheckpoint: { value: (stored: unknown) => withValue(unwrapped(stored)) },
+      update: {
+        value: (writes: readonly unknown[]) => {
+          apply(writes);
+          return writes.length > 0;
+        },
+      },
+      replayWrites: {
+        value: (writes: readonly (readonly unknown[])[]) => apply(writes.map(([, , write]) => write)),
+      },
+      get: { value: () => current ?? [] },
+      checkpoint: { value: () => current ?? [] },
+      isAvailable: { value: () => true },
+    });
+  };
+  return withValue(undefined);
+}
+
+/** The list in a snapshot of a delta channel, or the stored list itself. */
+export function unwrapped(stored: unknown): unknown {
+  return isRecord(stored) && !Array.isArray(stored) && Array.isArray(stored["value"])
+    ? stored["value"]
+    : stored;
+}
+
+/** LangGraph marks a write that replaces the value of its channel with this key. */
+const OVERWRITE = "__overwrite__";
+
+function overwriteIn(write: unknown): { readonly value: unknown } | undefined {
+  return isRecord(write) && Object.hasOwn(write, OVERWRITE) ? { value: write[OVERWRITE] } : undefined;
+}
+
+/** The nodes before or after which the graph always stops, for a human. `"*"` stands for all. */
+export function stopsBefore(graph: ForeignGraph, next: readonly string[]): boolean {
+  const before = namesIn(graph.interruptBefore);
+  if (next.some((node) => before.includes(node) || before.includes("*"))) return true;
+  return next.length > 0 && namesIn(graph.interruptAfter).length > 0;
+}
+
+function namesIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === "*" || value === "all" ? ["*"] : [];
+}

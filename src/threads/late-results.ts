@@ -1,0 +1,223 @@
+/**
+ * Results of tools that ended after their run was aborted. Nobody waits for them then, so they wait for the next run of
+ * their thread: in the thread's inbox in the store, or without a store in this process. There each of them takes the
+ * place of its call's placeholder.
+ */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { tool } from "@langchain/core/tools";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { z } from "zod/v4";
+import { callsOf } from "../history/call.js";
+import { groupMessages } from "../history/group.js";
+import { MARKS, withoutMarks } from "../history/marks.js";
+import { copyMessage, toPlain } from "../history/message.js";
+import { coerceMessage } from "../history/read-messages.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
+import { coverageOf } from "../history/summary.js";
+import { viewOf } from "../providers/models/model-view.js";
+import { hashText, toJson } from "../shared/json.js";
+import { isRecord, recordsIn } from "../shared/values.js";
+import { answered } from "../shared/waiting.js";
+import { emitEvent, publishEvent } from "./events.js";
+import { type InboxStore, putResult, readResults, removeResults } from "./inbox.js";
+import { originalOf } from "./langgraph/replace-methods.js";
+
+/** A result and the place of its call: the id of the message, and the index of the call in it. */
+export interface LateResult {
+  readonly place: string;
+  readonly result: ToolMessage;
+  /** What the tool wrote to own keys of the state, in order. */
+  readonly values: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Where late results of one thread wait. */
+export interface LateResults {
+  /** Contract: never rejects. */
+  readonly deliver: (late: LateResult) => Promise<void>;
+  /** @param searches Whether the store is read too. */
+  readonly read: (searches: boolean) => Promise<readonly LateResult[]>;
+  /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
+  readonly remove: (late: readonly LateResult[]) => Promise<void>;
+}
+
+interface LateThread {
+  readonly saver: BaseCheckpointSaver;
+  readonly threadId: string | number;
+  /** The namespace of the graph's checkpoints. It is empty unless the graph is inside another one. */
+  readonly namespace: string;
+  readonly store: InboxStore | undefined;
+}
+
+/** More of them wait in no process. The oldest one is given up: the event `result-late` has told it. */
+const MOST_WAITING = 1_000;
+
+/** The results that wait in this process, by the saver of their threads. */
+const waitingIn = new WeakMap<object, Map<string, LateResult>>();
+
+export function lateResultsOf({ saver, threadId, namespace, store }: LateThread): LateResults {
+  const original = originalOf(saver);
+  const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
+  waitingIn.set(original, waiting);
+  const prefix = `${toJson([String(threadId), namespace])}\n`;
+  const keyOf = ({ place }: LateResult): string => hashText(`${namespace}\n${place}`);
+  const inbox = typeof threadId === "string" ? store : undefined;
+  const exists = async (): Promise<boolean> => {
+    const configurable = { thread_id: threadId, checkpoint_ns: namespace };
+    return (await answered(saver.getTuple({ configurable }), { what: "The checkpointer" })) !== undefined;
+  };
+  return {
+    async deliver(late) {
+      // A thread that was deleted has no next run.
+      if (!(await exists().catch(() => true))) return;
+      try {
+        if (inbox === undefined) throw new Error("There is no store.");
+        const { place, result, values } = late;
+        const value = { namespace, place, message: { ...toPlain(result) }, values };
+        await answered(putResult(inbox, String(threadId), keyOf(late), value), { what: "The store" });
+      } catch {
+        waiting.set(prefix + late.place, late);
+        const [oldest = ""] = waiting.keys();
+        if (waiting.size > MOST_WAITING) waiting.delete(oldest);
+      }
+    },
+    async read(searches) {
+      const own = [...waiting].flatMap(([key, late]) => (key.startsWith(prefix) ? [late] : []));
+      const values = inbox === undefined || !searches ? [] : await readResults(inbox, String(threadId));
+      return [...own, ...values.flatMap((value) => readLate(value, namespace))];
+    },
+    async remove(late) {
+      for (const { place } of late) waiting.delete(prefix + place);
+      if (inbox !== undefined) await removeResults(inbox, String(threadId), late.map(keyOf));
+    },
+  };
+}
+
+function readLate(value: unknown, own: string): readonly LateResult[] {
+  const { namespace, place, message, values } = isRecord(value) ? value : {};
+  const result = coerceMessage(message);
+  const isSound = namespace === own && typeof place === "string" && result !== undefined;
+  return isSound && isResult(result)
+    ? [{ place, result: withoutMarks(result), values: recordsIn(values) }]
+    : [];
+}
+
+/** Delivers a result when it comes. An event tells it, in case that no run of the thread follows. */
+export function awaitLate(
+  place: string,
+  coming: Promise<Pick<LateResult, "values"> & { readonly result: ToolMessage | undefined }>,
+  late: LateResults | undefined,
+  threadId: unknown,
+): void {
+  const deliver = async (): Promise<void> => {
+    const { result, values } = await coming;
+    if (result === undefined || isPlaceholder(result)) return;
+    publishEvent({
+      type: "result-late",
+      tool: result.name ?? "",
+      callId: callIdOf(result),
+      threadId: threadId === undefined ? undefined : String(threadId),
+      message: toPlain(result),
+    });
+    await late?.deliver({ place, result, values });
+  };
+  // What ends with the abort has nothing to tell.
+  deliver().catch(() => {});
+}
+
+/** Late results on their way into the thread, and the messages that they become there. */
+interface TakenResults extends Pick<LateResult, "values"> {
+  readonly messages: readonly BaseMessage[];
+  /** To be removed when the messages are saved. What a run that dies has not saved is taken again. */
+  readonly taken: readonly LateResult[];
+}
+
+/**
+ * Takes the late results that the history has a place for. The others are forgotten, and an event has those that no call
+ * asks for. The store is only read if the history has a call without a result of its tool.
+ */
+export async function takeLateResults(
+  messages: readonly BaseMessage[],
+  late: LateResults,
+  config: RunnableConfig,
+): Promise<TakenResults> {
+  const done: LateResult[] = [];
+  const taken: LateResult[] = [];
+  const written: BaseMessage[] = [];
+  for (const one of await late.read(messages.some(mayHoldPlace))) {
+    const { result } = one;
+    const message = placed(one, messages);
+    if (message === "answered") done.push(one);
+    else if (message !== undefined) {
+      taken.push(one);
+      written.push(message);
+      emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
+    } else {
+      done.push(one);
+      emitEvent(config, { type: "result-dropped", callId: callIdOf(result), message: toPlain(result) });
+    }
+  }
+  if (done.length > 0) await late.remove(done);
+  return { messages: written, taken, values: taken.flatMap(({ values }) => values) };
+}
+
+/** A summary can have archived calls without results. A result that was recovered may still wait, and is forgotten then. */
+function mayHoldPlace(message: BaseMessage): boolean {
+  if (isResult(message))
+    return isPlaceholder(message) || message.additional_kwargs?.[MARKS.recovered] !== undefined;
+  return coverageOf(message)?.kind === "archive";
+}
+
+/** The message that answers the call. Undefined if there is no such call. */
+function placed(
+  { place, result }: LateResult,
+  messages: readonly BaseMessage[],
+): ToolMessage | "answered" | undefined {
+  const end = place.lastIndexOf(":");
+  const start = messages.findLastIndex(({ id }) => id === place.slice(0, end));
+  const marked = markRecoveredResult(result);
+  if (start < 0) {
+    // A summary can have archived the call.
+    const { messages: after, repairs } = reduceMessages(messages, [marked]);
+    if (after.length > messages.length) return marked;
+    const isKnown = messages.some(({ id }) => id === result.id);
+    publishRepairs(repairs.filter(({ kind }) => kind === "orphan-refused"));
+    return isKnown ? "answered" : undefined;
+  }
+  const next = messages.findIndex((message, index) => index > start && !isResult(message));
+  const { groups } = groupMessages(messages.slice(start, next < 0 ? undefined : next), callsOf);
+  const index = Number(place.slice(end + 1));
+  const call = groups[0]?.calls[index];
+  // A client may have replaced the message since.
+  if (call?.id !== callIdOf(result)) return undefined;
+  const former = groups[0]?.results[index];
+  if (former !== undefined && !isPlaceholder(former)) return "answered";
+  // With its id, the result replaces the placeholder, also if another call has the same id.
+  return former?.id === undefined ? marked : copyMessage(marked, { id: former.id });
+}
+
+/** What LangChain's `tool` puts around a function. It is the same text around each of them. */
+const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).func);
+
+/**
+ * A view of a tool that ends when its function ends, also after an abort.
+ *
+ * LangChain's `tool` gives a function up as soon as the signal of its config aborts, and drops what the function returns
+ * then. It looks for the signal in the config that it is given, and completes the config of the function from that of the
+ * asynchronous context. So the signal is only there. A tool that was made in another way is returned as it is.
+ */
+export function patientTool<Tool extends object>(given: Tool): Tool {
+  const call: unknown = Reflect.get(given, "_call");
+  if (typeof call !== "function" || String(Reflect.get(given, "func")) !== WRAPPER) return given;
+  const callPatiently = (input: unknown, runManager: unknown, config: Record<string, unknown> = {}) => {
+    const { signal, ...rest } = config;
+    return AsyncLocalStorageProviderSingleton.runWithConfig({ ...rest, signal }, () =>
+      Reflect.apply(call, given, [input, runManager, rest]),
+    );
+  };
+  return viewOf(given, { _call: callPatiently });
+}

@@ -1,0 +1,307 @@
+/** The own keys that a user adds to the state: their channels, and the check of what is written to them. */
+
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import {
+  getInteropZodObjectShape,
+  type InferInteropZodInput,
+  type InteropZodObject,
+  isInteropZodSchema,
+} from "@langchain/core/utils/types";
+import {
+  type AnyStateSchema,
+  type BaseChannel,
+  DeltaValue,
+  type ExtractStateType,
+  type ExtractUpdateType,
+  getJsonSchemaFromSchema,
+  isStandardSchema,
+  ReducedValue,
+  StateSchema,
+  UntrackedValue,
+  UntrackedValueChannel,
+} from "@langchain/langgraph";
+import { schemaMetaRegistry } from "@langchain/langgraph/zod";
+import { z } from "zod/v4";
+import { InvalidSettingError, InvalidStateError } from "../errors.js";
+import { storageDemand } from "../history/storable.js";
+import { isError } from "../shared/is-error.js";
+import { safely } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { FoldChannel } from "./langgraph/channels.js";
+
+export interface OwnState {
+  readonly keys: readonly string[];
+  /** The keys whose values are combined with what is written to them. */
+  readonly reducedKeys: ReadonlySet<string>;
+  /** The channel of each key. */
+  readonly channels: Readonly<Record<string, BaseChannel>>;
+  /** Describes the keys to clients. These schemas check nothing, because `read` does. */
+  readonly fields: Readonly<Record<string, z.ZodType>>;
+  /**
+   * Contract: reads what is written to a key, with the schema of the user.
+   *
+   * @throws InvalidStateError if the value does not match its schema, or cannot be stored.
+   */
+  readonly read: (key: string, value: unknown) => Promise<unknown>;
+}
+
+export const NO_OWN_STATE: OwnState = {
+  keys: [],
+  reducedKeys: new Set(),
+  channels: {},
+  fields: {},
+  read: async (_key, value) => value,
+};
+
+/** The values of the keys in a new thread. */
+export function defaultsOf({ channels }: OwnState): Record<string, unknown> {
+  const available = Object.entries(channels).filter(([, channel]) => channel.isAvailable());
+  return Object.fromEntries(available.map(([key, channel]) => [key, channel.get()]));
+}
+
+/** Reads what is written to several keys. */
+export async function readOwnValues(
+  state: OwnState,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const read = Object.entries(values).map(
+    async ([key, value]) => [key, await state.read(key, value)] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+/** The graph has channels and nodes of these names. */
+const TAKEN: ReadonlySet<string> = new Set([
+  "messages",
+  "turn",
+  "summaryAttempt",
+  "threadUsage",
+  "steered",
+  "patch",
+  "summarize",
+  "model",
+  "approve",
+  "tools",
+]);
+
+/** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
+const known = new WeakMap<object, OwnState>();
+
+/** @throws InvalidSettingError for a key that the graph itself has. */
+export function readStateSchema(schema: OwnStateSchema | undefined): OwnState {
+  if (schema === undefined) return NO_OWN_STATE;
+  const state = known.get(schema) ?? makeOwnState(schema);
+  known.set(schema, state);
+  return state;
+}
+
+function makeOwnState(schema: OwnStateSchema): OwnState {
+  const given: [string, unknown][] = Object.entries(
+    StateSchema.isInstance(schema) ? schema.fields : getInteropZodObjectShape(schema),
+  );
+  for (const [key] of given) {
+    if (TAKEN.has(key) || key.startsWith("__"))
+      throw new InvalidSettingError(
+        "stateSchema",
+        `Expected \`stateSchema\` to have keys of its own, got \`${key}\`, which the graph uses itself.${key === "messages" ? " Leave `messages` out." : ""}`,
+      );
+  }
+  const fields = new Map(given.map(([key, field]) => [key, readField(key, field)]));
+  const each = <Value>(make: (field: OwnField) => Value) =>
+    Object.fromEntries([...fields].map(([key, field]) => [key, make(field)]));
+  return {
+    keys: [...fields.keys()],
+    reducedKeys: new Set([...fields].flatMap(([key, { whole }]) => (whole === undefined ? [] : [key]))),
+    channels: each(({ channel }) => channel),
+    // A key without a value is left out of the state.
+    fields: each(({ json, channel }) =>
+      channel.isAvailable() ? describedBy(json) : describedBy(json).optional(),
+    ),
+    read: async (key, value) => {
+      const field = fields.get(key);
+      return field === undefined ? value : readValue(key, field, value);
+    },
+  };
+}
+
+interface OwnField {
+  readonly channel: BaseChannel;
+  /** Checks an update. */
+  readonly input: unknown;
+  /** Checks a value that replaces the whole value of a reduced key; undefined for a key without a reducer. */
+  readonly whole: unknown;
+  readonly json: Record<string, unknown>;
+}
+
+function readField(key: string, field: unknown): OwnField {
+  if (DeltaValue.isInstance(field)) {
+    const channel = new StateSchema({ [key]: field }).getChannels()[key];
+    return { ...reduced(field), ...(channel !== undefined && { channel }) };
+  }
+  if (ReducedValue.isInstance(field)) return reduced(field);
+  if (UntrackedValue.isInstance(field)) {
+    const initialValueFactory = defaultGetterOf(field.schema);
+    const channel = new UntrackedValueChannel({
+      guard: false,
+      ...(initialValueFactory !== undefined && { initialValueFactory }),
+    });
+    return { channel, input: field.schema, whole: undefined, json: jsonSchemaOf(field.schema) };
+  }
+  const meta = isRecord(field) ? schemaMetaRegistry.get(field as never) : undefined;
+  const extra = meta?.jsonSchemaExtra;
+  if (meta?.reducer !== undefined) {
+    const { fn, schema = field } = meta.reducer;
+    const { default: initial } = meta;
+    return reduced({ valueSchema: field, inputSchema: schema, reducer: fn, jsonSchemaExtra: extra }, initial);
+  }
+  return {
+    channel: new FoldChannel(lastWriter, meta?.default ?? defaultGetterOf(field)),
+    input: field,
+    whole: undefined,
+    json: { ...jsonSchemaOf(field), ...extra },
+  };
+}
+
+/** LangGraph's own channel refuses two values in one step, and two tools of a batch can write the same key. */
+const lastWriter = (_current: unknown, next: unknown) => next;
+
+interface Reduced {
+  readonly valueSchema: unknown;
+  readonly inputSchema: unknown;
+  readonly reducer: (current: never, next: never) => unknown;
+  readonly jsonSchemaExtra?: Record<string, unknown> | undefined;
+}
+
+function reduced(
+  { valueSchema, inputSchema, reducer, jsonSchemaExtra }: Reduced,
+  initial = defaultGetterOf(valueSchema),
+): OwnField {
+  return {
+    channel: new FoldChannel(reducer as typeof lastWriter, initial),
+    input: inputSchema,
+    whole: valueSchema,
+    json: { ...jsonSchemaOf(inputSchema), ...jsonSchemaExtra },
+  };
+}
+
+async function readValue(key: string, { input, whole }: OwnField, given: unknown): Promise<unknown> {
+  const overwrite = overwriteIn(given);
+  const outcome = await (overwrite === undefined
+    ? readWith(input, given)
+    : readWith(whole ?? input, overwrite.value));
+  if (outcome.kind === "issue")
+    throw InvalidStateError.mismatch(key, placeIn(key, outcome.issue), outcome.issue.message);
+  const demand = storageDemand(outcome.value);
+  if (demand !== undefined) throw new InvalidStateError(key, `Expected \`${key}\` to be ${demand}.`);
+  return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
+}
+
+/** The JSON form of LangGraph's `Overwrite`, which replaces the value of a key instead of reducing it. */
+const OVERWRITE = "__overwrite__";
+
+function overwriteIn(given: unknown): { readonly value: unknown } | undefined {
+  if (!isRecord(given)) return undefined;
+  if (Object.hasOwn(given, OVERWRITE)) return { value: given[OVERWRITE] };
+  return given["type"] === OVERWRITE && "value" in given ? { value: given["value"] } : undefined;
+}
+
+/*
+ * The schemas that a user of the library can give for own keys, and the types of the values.
+ */
+
+/** A zod object, or LangGraph's `StateSchema`. */
+export type OwnStateSchema = InteropZodObject | AnyStateSchema;
+/** A zod object. */
+export type OwnContextSchema = InteropZodObject;
+
+/** The own keys of the state, as a schema describes them. Empty without a schema. */
+export type StateOf<Schema> = Schema extends OwnStateSchema ? ExtractStateType<Schema> : NoKeys;
+/** What can be written to the own keys of the state. */
+export type StateUpdateOf<Schema> = Schema extends OwnStateSchema
+  ? Partial<ExtractUpdateType<Schema>>
+  : NoKeys;
+/** The own keys of the context as a caller passes them. */
+export type ContextOf<Schema> = Schema extends OwnContextSchema ? InferInteropZodInput<Schema> : NoKeys;
+/** No own keys. */
+// biome-ignore lint/complexity/noBannedTypes: An intersection with this type changes nothing, unlike a record.
+export type NoKeys = {};
+
+/*
+ * Reads values with any schema of the Standard Schema interface, such as those of zod.
+ */
+
+/** What a schema makes of a value, or what is wrong with the value. */
+type SchemaOutcome =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "issue"; readonly issue: SchemaIssue };
+
+interface SchemaIssue {
+  /** The place inside the value: keys and indexes. Empty for the value itself. */
+  readonly path: readonly PropertyKey[];
+  /** The words of the schema's library. */
+  readonly message: string;
+}
+
+/** Contract: never rejects. What a schema throws is an issue. A value without a schema is returned as it is. */
+export async function readWith(schema: unknown, value: unknown): Promise<SchemaOutcome> {
+  if (!isStandardSchema(schema)) return { kind: "value", value };
+  try {
+    return outcomeOf(await schema["~standard"].validate(value));
+  } catch (error) {
+    return { kind: "issue", issue: { path: [], message: isError(error) ? error.message : String(error) } };
+  }
+}
+
+interface Validated {
+  readonly value?: unknown;
+  readonly issues?: readonly StandardIssue[] | undefined;
+}
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+function outcomeOf(result: Validated): SchemaOutcome {
+  if (result.issues === undefined) return { kind: "value", value: result.value };
+  const [first] = result.issues;
+  const path = (first?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
+  return { kind: "issue", issue: { path, message: first?.message ?? "the value does not match" } };
+}
+
+/** Makes the default value of a schema; undefined if it has none. It is made anew each time, so threads share none. */
+function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
+  if (!isStandardSchema(schema)) return undefined;
+  const read = (): Validated | undefined => {
+    const result = safely(() => schema["~standard"].validate(undefined), undefined);
+    return result !== undefined && "then" in result ? undefined : result;
+  };
+  const first = read();
+  if (first === undefined || first.issues !== undefined || first.value === undefined) return undefined;
+  return () => {
+    const result = read();
+    return result?.issues === undefined ? result?.value : undefined;
+  };
+}
+
+/** The JSON schema of the values that a schema takes. Empty if it cannot be written as one. */
+export function jsonSchemaOf(schema: unknown): Record<string, unknown> {
+  const written = safely<unknown>(
+    () => (isInteropZodSchema(schema) ? toJsonSchema(schema) : getJsonSchemaFromSchema(schema)),
+    undefined,
+  );
+  if (!isRecord(written)) return {};
+  // These have a meaning only at the root of a schema.
+  const { $schema: _version, id: _id, $defs: definitions, ...own } = written;
+  return definitions === undefined ? own : {};
+}
+
+/** A schema that takes any value, and tells clients which values its key takes. */
+export function describedBy(json: Record<string, unknown>): z.ZodType {
+  return z.any().meta(json);
+}
+
+/** The place of an issue, such as `plan.steps[0]`. */
+export function placeIn(key: string, { path }: SchemaIssue): string {
+  return key + path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+}

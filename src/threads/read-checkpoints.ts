@@ -1,0 +1,330 @@
+/** What the checkpoints of a thread and their writes tell. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  type BaseCheckpointSaver,
+  type CheckpointTuple,
+  DeltaChannel,
+  INTERRUPT,
+} from "@langchain/langgraph";
+import { argumentsOf, type Call, callsOf } from "../history/call.js";
+import { parseJson, toJson } from "../shared/json.js";
+import { addToList, isRecord } from "../shared/values.js";
+import { pairedMessagesDeltaReducer } from "./langgraph/channels.js";
+import { readChannels } from "./langgraph/run-host.js";
+
+/** The channel of the error of a task. Not exported. */
+const ERROR = "__error__";
+
+/** What the finished tasks of a checkpoint wrote to these channels: one list for each task, in the order of its writes. */
+export function writesByTask(
+  tuple: CheckpointTuple,
+  channels: readonly string[],
+): (readonly [channel: string, value: unknown])[][] {
+  const { pendingWrites = [] } = tuple;
+  const isOfNextRun = belongsToNextRun(tuple);
+  const byTask = new Map<string, (readonly [string, unknown])[]>();
+  for (const [task, name, value] of pendingWrites) {
+    // LangGraph applies these to the state of the next run, whatever its input is.
+    if (!channels.includes(name) || task === NULL_TASK || isOfNextRun(task)) continue;
+    addToList(byTask, task, [name, value] as const);
+  }
+  return [...byTask.values()];
+}
+
+/**
+ * What a run wrote to a channel that began on this checkpoint and ended before it could save its own, in the order of its
+ * supersteps. LangGraph discards it. Empty if the next checkpoint has it.
+ *
+ * @param child The checkpoint that continues this one; undefined if none does.
+ */
+export function writesOfLostRun(
+  tuple: CheckpointTuple,
+  child: CheckpointTuple | undefined,
+  channel: string,
+): unknown[] {
+  // A checkpoint that does not apply these writes has a value of its own.
+  if (child !== undefined && child.checkpoint.channel_values[channel] === undefined) return [];
+  const isOfNextRun = belongsToNextRun(tuple);
+  return (tuple.pendingWrites ?? [])
+    .filter(([task, name]) => name === channel && isOfNextRun(task))
+    .toSorted(([one], [other]) => (one < other ? -1 : Number(one > other)))
+    .map(([, , value]) => value);
+}
+
+/**
+ * What the same run wrote to a channel in one of its first two supersteps: one list for each task. A run that continues
+ * the checkpoint has the same tasks there.
+ */
+export function tasksOfLostRun(tuple: CheckpointTuple, step: number, channel: string): unknown[][] {
+  const { pendingWrites = [], metadata } = tuple;
+  if (step > (metadata?.step ?? -1) + 2) return [];
+  const isOfNextRun = belongsToNextRun(tuple);
+  const byTask = new Map<string, unknown[]>();
+  for (const [task, name, value] of pendingWrites) {
+    if (name !== channel || !isOfNextRun(task) || stepOfNextRun(task) !== step) continue;
+    addToList(byTask, task, value);
+  }
+  return [...byTask.values()];
+}
+
+/** The values that the `Command` of the checkpoint's next run wrote to a channel. */
+export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
+  return pendingWrites.flatMap(([task, name, value]) =>
+    name === channel && task === NULL_TASK ? [value] : [],
+  );
+}
+
+/** The channels that lead to a node have this prefix before its name. Not exported. */
+const TO_NODE = "branch:to:";
+
+/** Whether the run was about to enter this node. */
+export function waitsForNode({ checkpoint }: CheckpointTuple, node: string): boolean {
+  return Object.hasOwn(checkpoint.channel_values, TO_NODE + node);
+}
+
+/** The nodes that the run was about to enter, without those that `Send` reaches. */
+export function nodesToEnter({ checkpoint }: CheckpointTuple): string[] {
+  const names = Object.keys(checkpoint.channel_values);
+  return names.filter((name) => name.startsWith(TO_NODE)).map((name) => name.slice(TO_NODE.length));
+}
+
+/** Whether the checkpoint has an input that its run has not read yet. */
+export function hasNewInput({ metadata }: CheckpointTuple): boolean {
+  return metadata?.source === "input";
+}
+
+/** Whether a task of the checkpoint failed. */
+export function hasFailedTask({ pendingWrites = [] }: CheckpointTuple): boolean {
+  return pendingWrites.some(([, channel]) => channel === ERROR);
+}
+
+/** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
+export function writtenChannels({ pendingWrites = [] }: CheckpointTuple): string[] {
+  const names = pendingWrites.map(([, channel]) => String(channel));
+  return [...new Set(names)].filter((name) => !name.startsWith("__") && !name.includes(":"));
+}
+
+/*
+ * The writes of a checkpoint that belong to the run after it. With the durability `exit`, LangGraph stores all updates of
+ * a delta channel with the checkpoint that the run began on.
+ */
+
+/** Such an update has the number of its superstep at the beginning of its task id. Not exported. */
+const STEP = /^(\d{8}|000000-\d)-/;
+/** The updates of all supersteps after the first one. No task id of LangGraph begins so. Not exported. */
+const LATER = /^ffffffff-([0-9a-f]{4})-([0-9a-f]{4})-/;
+/** The input in superstep 0, because the null task has zeros there. Not exported. */
+const NULL_TASK_AT_EXIT = "00000000-0000-0000-0000-000000000001";
+/** The first superstep of a run is at most this many supersteps after the checkpoint that it began on. */
+const FIRST_STEPS = 3;
+
+/** Makes a predicate on the tasks of a checkpoint's writes. */
+export function belongsToNextRun({ metadata }: CheckpointTuple): (task: string) => boolean {
+  const begin = metadata?.step ?? -1;
+  return (task) => {
+    if (task === NULL_TASK_AT_EXIT || LATER.test(task)) return true;
+    const step = firstStepOf(task);
+    return step !== undefined && step >= begin && step <= begin + FIRST_STEPS;
+  };
+}
+
+/** The superstep of such an update. Contract: `belongsToNextRun` holds for its task. */
+function stepOfNextRun(task: string): number {
+  const [, high, low] = LATER.exec(task) ?? [];
+  return high !== undefined ? Number.parseInt(`${high}${low}`, 16) : (firstStepOf(task) ?? 0);
+}
+
+function firstStepOf(task: string): number | undefined {
+  const [, digits] = STEP.exec(task) ?? [];
+  return digits === undefined ? undefined : Number(digits.replace("-", "")) * (digits.includes("-") ? -1 : 1);
+}
+
+/** The task of writes that no task made: the update and the resume value of a `Command`. Not exported. */
+const NULL_TASK = "00000000-0000-0000-0000-000000000000";
+
+/*
+ * Reads the history of a checkpoint whose `messages` channel is a `DeltaChannel`.
+ */
+
+/**
+ * The history, from the latest ancestor that holds it and the writes since. LangGraph does the same when it loads a
+ * thread. Undefined for a saver that is older than the delta channel.
+ */
+export async function readDelta(saver: BaseCheckpointSaver, config: RunnableConfig): Promise<unknown> {
+  if (typeof saver.getDeltaChannelHistory !== "function") return undefined;
+  const { messages } = await saver.getDeltaChannelHistory({ config, channels: ["messages"] });
+  if (messages === undefined) return undefined;
+  const channel = new DeltaChannel(pairedMessagesDeltaReducer).fromCheckpoint(messages.seed as never);
+  channel.replayWrites(messages.writes);
+  return channel.value;
+}
+
+/**
+ * The history at the beginning of a task's superstep, for a task whose input is not the state. Undefined for a node
+ * that runs outside a graph.
+ */
+export function readHistory(config: RunnableConfig): { messages: BaseMessage[] } | undefined {
+  return readState(config, []);
+}
+
+/** The same, with the values of these keys of the state. A key without a value is left out. */
+export function readState(
+  config: RunnableConfig,
+  keys: readonly string[],
+): { messages: BaseMessage[]; [key: string]: unknown } | undefined {
+  const state = readChannels(config, ["messages", ...keys]);
+  return isRecord(state) && Array.isArray(state["messages"])
+    ? { ...state, messages: state["messages"] }
+    : undefined;
+}
+
+/*
+ * The resume values among the writes of a checkpoint: the decisions of humans.
+ */
+
+/** The channel of a checkpoint's writes that has the resume values of a task's interrupts. Not exported. */
+const RESUME = "__resume__";
+
+/**
+ * The interrupts that nobody has resumed. A resume value is saved for its task once the task has read it. Before that,
+ * it is saved under the id of its interrupt, or for all interrupts.
+ */
+export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unknown[] {
+  const resumed = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
+  if (resumed.has(NULL_TASK)) return [];
+  return pendingWrites
+    .filter(([task, channel]) => channel === INTERRUPT && !resumed.has(task))
+    .flatMap(([, , value]) => [value].flat())
+    .filter((interrupt) => !resumed.has(idOf(interrupt)));
+}
+
+function idOf(interrupt: unknown): string {
+  const id = isRecord(interrupt) ? interrupt["id"] : undefined;
+  return typeof id === "string" ? id : "";
+}
+
+/** Whether the checkpoint has been resumed with this value before. */
+export function isResumedWith({ pendingWrites = [] }: CheckpointTuple, value: unknown): boolean {
+  const saved = new Map(
+    pendingWrites.flatMap(([task, channel, own]) => (channel === RESUME ? [[task, own]] : [])),
+  );
+  const has = (task: string, own: unknown) => saved.has(task) && toJson(saved.get(task)) === toJson(own);
+  if (has(NULL_TASK, value)) return true;
+  const byId = isRecord(value) ? Object.entries(value) : [];
+  return byId.length > 0 && byId.every(([id, own]) => has(id, [own]));
+}
+
+/**
+ * Saves a resume value with the checkpoint whose interrupts it answers, as LangGraph does. With the durability `exit`,
+ * LangGraph saves nothing before the run ends. If the process died before, it would seem that nobody had decided.
+ */
+export async function saveResumeValue(
+  saver: BaseCheckpointSaver,
+  tuple: CheckpointTuple,
+  value: unknown,
+): Promise<void> {
+  const waiting = new Set(waitingInterrupts(tuple).map(idOf));
+  if (waiting.size === 0) return;
+  const byId = isRecord(value) ? Object.entries(value) : [];
+  const namesInterrupts = byId.length > 0 && byId.every(([id]) => waiting.has(id));
+  const writes: [task: string, value: unknown][] = namesInterrupts
+    ? byId.map(([id, own]) => [id, [own]])
+    : [[NULL_TASK, value]];
+  for (const [task, own] of writes) await saver.putWrites(tuple.config, [[RESUME, own]], task);
+}
+
+interface ListedThread {
+  readonly threadId: string;
+  readonly namespace: string;
+}
+
+interface ThreadFilter {
+  readonly threadIds?: readonly string[] | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly since?: Date | undefined;
+  readonly limit?: number | undefined;
+}
+
+/**
+ * The threads of any checkpointer, and the subgraphs in them. A checkpointer has no method for this, so it reads every
+ * checkpoint. Only what decides about a thread is kept: its latest checkpoint.
+ */
+export async function* listThreads(
+  saver: BaseCheckpointSaver,
+  { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY }: ThreadFilter,
+): AsyncGenerator<ListedThread> {
+  const met = new Set<string>();
+  let count = 0;
+  for (const thread_id of threadIds ?? [undefined]) {
+    const config = { configurable: thread_id === undefined ? {} : { thread_id } };
+    // The first checkpoint of a thread that is listed is its latest one.
+    for await (const tuple of saver.list(config)) {
+      if (count >= limit) return;
+      const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...tuple.config.configurable };
+      const key = JSON.stringify([threadId, namespace]);
+      if (typeof threadId !== "string" || met.has(key)) continue;
+      met.add(key);
+      const known: unknown = tuple.metadata;
+      const isMeant = Object.entries({ ...metadata }).every(
+        ([name, value]) => isRecord(known) && known[name] === value,
+      );
+      if (!isMeant || (since !== undefined && new Date(tuple.checkpoint.ts) < since)) continue;
+      count += 1;
+      yield { threadId, namespace: String(namespace) };
+    }
+  }
+}
+
+/*
+ * What the model node sends to the tools node for one tool call. It is JSON, because checkpoints store it.
+ */
+
+export interface ToolTask {
+  readonly call: Call;
+  /** The position of the call among the calls of its message, from 0. */
+  readonly index: number;
+  /** Distinguishes the call from every other in its thread: the id of its message, and `index`. */
+  readonly place: string;
+  /** How many calls before it in its message are of the same tool. Undefined: none. */
+  readonly repeats?: number | undefined;
+  /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
+  readonly args: Record<string, unknown> | undefined;
+  /** The tools that the model was offered, for a call of another one. Such a call is not run. */
+  readonly offered?: readonly string[] | undefined;
+  /** The error of the parser, for invalid arguments. */
+  readonly parseError: string | undefined;
+}
+
+/** One task for each call of the message, in call order. */
+export function toolTasksOf(message: AIMessage): ToolTask[] {
+  const written = argumentsOf(message);
+  const valid = message.tool_calls ?? [];
+  const invalid = message.invalid_tool_calls ?? [];
+  const counts = new Map<string, number>();
+  return callsOf(message).map((call, index) => {
+    const repeats = counts.get(call.name) ?? 0;
+    counts.set(call.name, repeats + 1);
+    return {
+      call,
+      index,
+      place: `${message.id ?? ""}:${index}`,
+      ...(repeats > 0 && { repeats }),
+      args: call.kind === "valid" ? readArguments(written[index]) : undefined,
+      parseError: invalid[index - valid.length]?.error,
+    };
+  });
+}
+
+/** Calls that are not in `tool_calls` can have the JSON of their arguments. */
+function readArguments(written: unknown): ToolTask["args"] {
+  const args = typeof written === "string" ? parseJson(written) : written;
+  return isRecord(args) ? args : undefined;
+}
+
+export function isToolTask(value: unknown): value is ToolTask {
+  if (!isRecord(value)) return false;
+  const { call, index, place } = value;
+  return isRecord(call) && typeof index === "number" && typeof place === "string";
+}

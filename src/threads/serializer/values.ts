@@ -1,0 +1,364 @@
+/** Reads and writes stored values as LangGraph's serializer does, in less time. */
+
+import { Send } from "@langchain/langgraph";
+import { isPlainObject } from "../../shared/values.js";
+import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./message-classes.js";
+
+/*
+ * The stored JSON of one message, made once as long as the message stays the same.
+ */
+
+/** The JSON of a message. It is undefined if only LangGraph's serializer knows how to write the message. */
+type MessageText = (message: object, messageClass: MessageClass) => string | undefined;
+
+interface Known {
+  /** Every value that the text depends on, in order. */
+  readonly facts: readonly unknown[];
+  readonly text: string;
+}
+
+const UNDEFINED_TEXT = JSON.stringify(UNDEFINED);
+/** LangChain refuses to read a message that is nested deeper than 50. LangGraph writes it. */
+const DEEPEST_FIELD = 40;
+const LIST = Symbol("list");
+const OBJECT = Symbol("object");
+
+/**
+ * Messages can be changed in place: LangGraph and LangChain write ids, names and metadata into them, and so can a node.
+ * So the values of a message are compared with those that its text was made from. The comparison costs one step for
+ * each value, however long its texts are.
+ */
+export function createMessageText(): MessageText {
+  const known = new WeakMap<object, Known>();
+  const facts: unknown[] = [];
+  return (message, messageClass) => {
+    facts.length = 0;
+    const fields = fieldsOf(message, messageClass, facts);
+    if (fields === undefined) return undefined;
+    const before = known.get(message);
+    if (before !== undefined && isSame(before.facts, facts)) return before.text;
+    const text = compose(fields, messageClass, facts.includes(undefined));
+    known.set(message, { facts: facts.slice(), text });
+    return text;
+  };
+}
+
+/** The fields with their stored names, and in `facts` all that they hold. It is undefined for an odd message. */
+function fieldsOf(
+  message: object,
+  messageClass: MessageClass,
+  facts: unknown[],
+): readonly (readonly [key: string, value: unknown])[] | undefined {
+  const { lc_serializable, lc_namespace, lc_kwargs, toJSON } = message as Record<string, unknown>;
+  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace);
+  if (!isUsual || !isPlainObject(lc_kwargs)) return undefined;
+  const fields: (readonly [string, unknown])[] = [];
+  for (const field of Object.keys(lc_kwargs)) {
+    const key = messageClass.keyOf.get(field);
+    if (key === undefined || (key !== field && Object.hasOwn(lc_kwargs, key))) return undefined;
+    const given = lc_kwargs[field];
+    const value: unknown = field in message ? Reflect.get(message, field) : given;
+    facts.push(field);
+    // LangGraph also visits what is not stored, and fails if it is too deep.
+    if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
+    fields.push([key, value]);
+  }
+  return fields;
+}
+
+function isNamespace(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1];
+}
+
+/**
+ * Adds all that a value holds to the facts, so that two values with the same facts have the same JSON.
+ *
+ * @returns False for a value that is not plain JSON or `undefined`, or that LangChain or LangGraph writes in another way.
+ */
+function gather(value: unknown, facts: unknown[], depth: number): boolean {
+  if (typeof value !== "object" || value === null) {
+    facts.push(value);
+    return typeof value !== "function" && typeof value !== "symbol" && typeof value !== "bigint";
+  }
+  if (depth > DEEPEST_FIELD || Reflect.get(value, "toJSON") !== undefined) return false;
+  if (Array.isArray(value)) {
+    facts.push(LIST, value.length);
+    for (let index = 0; index < value.length; index += 1)
+      if (!gather(value[index], facts, depth + 1)) return false;
+    return !("lg_name" in value);
+  }
+  if (!isPlainObject(value) || Object.getPrototypeOf(value) === null) return false;
+  const keys = Object.keys(value);
+  facts.push(OBJECT, keys.length);
+  for (const key of keys) {
+    facts.push(key);
+    if (!gather(value[key], facts, depth + 1)) return false;
+  }
+  return !(
+    "lc" in value ||
+    "lg_name" in value ||
+    "__lc_escaped__" in value ||
+    Object.hasOwn(value, "__proto__")
+  );
+}
+
+function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
+  return before.length === now.length && before.every((fact, index) => fact === now[index]);
+}
+
+function compose(
+  fields: readonly (readonly [key: string, value: unknown])[],
+  { head }: MessageClass,
+  hasUndefined: boolean,
+): string {
+  const replace = hasUndefined ? replaceUndefined : undefined;
+  const members = fields.map(([key, value]) =>
+    value === undefined ? `"${key}":${UNDEFINED_TEXT}` : `"${key}":${JSON.stringify(value, replace)}`,
+  );
+  return `${head}${members.join()}}}`;
+}
+
+function replaceUndefined(_key: string, value: unknown): unknown {
+  return value === undefined ? UNDEFINED : value;
+}
+
+/*
+ * Reads what LangGraph's serializer stores: messages, `undefined` and snapshots directly.
+ */
+
+/** A value that only LangGraph's serializer can read, and where it stands. */
+export interface Unread {
+  readonly holder: Holder;
+  readonly key: string | number;
+}
+
+type Holder = Record<string | number, unknown>;
+/** LangGraph fails where the stack ends. What is deeper than this is left to it. */
+const DEEPEST = 200;
+
+/** Stands for a field that LangGraph has to read. */
+const ODD = Symbol("odd");
+
+/**
+ * Reads the value at a key of an object in place. The value comes from `JSON.parse`, and nobody else has it.
+ *
+ * @returns The places below it that hold JSON still, because LangGraph has to read it.
+ * @throws RangeError if the value is nested deeper than 200. Whatever the constructor of a message throws.
+ */
+export function readValue(holder: object, key: string, classes: MessageClasses): readonly Unread[] {
+  const unread: Unread[] = [];
+  read(holder as Holder, key, 0);
+  return unread;
+
+  function read(within: Holder, name: string | number, depth: number): void {
+    const value = within[name];
+    if (typeof value !== "object" || value === null) return;
+    if (depth > DEEPEST) throw new RangeError(`Expected at most ${DEEPEST} levels.`);
+    if (Array.isArray(value)) {
+      const list = value as unknown as Holder;
+      for (let index = 0; index < value.length; index += 1) read(list, index, depth + 1);
+      return;
+    }
+    const record = value as Record<string, unknown>;
+    // LangGraph would set the prototype.
+    if (Object.hasOwn(record, "__proto__")) unread.push({ holder: within, key: name });
+    else if (!Object.hasOwn(record, "lc"))
+      for (const field of Object.keys(record)) read(record, field, depth + 1);
+    else if (isUndefined(record)) within[name] = undefined;
+    else if (isSnapshot(record)) {
+      const snapshot = new classes.snapshot(record["value"]);
+      within[name] = snapshot;
+      read(snapshot as unknown as Holder, "value", depth + 1);
+    } else {
+      const message = readMessage(record, classes);
+      if (message === undefined) unread.push({ holder: within, key: name });
+      else within[name] = message;
+    }
+  }
+}
+
+function isUndefined(record: Record<string, unknown>): boolean {
+  return record["lc"] === 2 && record["type"] === "undefined" && Object.keys(record).length === 2;
+}
+
+function isSnapshot(record: Record<string, unknown>): boolean {
+  return (
+    record["lc"] === 2 &&
+    record["type"] === "delta_snapshot" &&
+    Object.hasOwn(record, "value") &&
+    Object.keys(record).length === 3
+  );
+}
+
+function readMessage(record: Record<string, unknown>, classes: MessageClasses): object | undefined {
+  const { lc, type, id, kwargs } = record;
+  if (lc !== 1 || type !== "constructor" || Object.keys(record).length !== 4) return undefined;
+  if (!Array.isArray(id) || id.length !== 3 || id[0] !== NAMESPACE[0] || id[1] !== NAMESPACE[1])
+    return undefined;
+  const messageClass = classes.byName.get(id[2]);
+  if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
+  const fields = readKwargs(kwargs, messageClass);
+  return fields && new messageClass.create(fields);
+}
+
+/** The fields of a message. Most have them under their stored names, and then no other object is made. */
+function readKwargs(
+  kwargs: Record<string, unknown>,
+  { fieldOf }: MessageClass,
+): Record<string, unknown> | undefined {
+  let isUsual = true;
+  for (const key of Object.keys(kwargs)) {
+    const field = fieldOf.get(key);
+    const value = field === undefined ? ODD : readField(kwargs[key], 0);
+    if (value === ODD) return undefined;
+    if (value === undefined || field !== key) isUsual = false;
+    else if (value !== kwargs[key]) kwargs[key] = value;
+  }
+  if (isUsual) return kwargs;
+  const fields = Object.entries(kwargs).map(([key, value]) => [fieldOf.get(key), readField(value, 0)]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/**
+ * A value inside a message. LangGraph reads it, writes it again as plain JSON, and hands this to LangChain: keys with
+ * `undefined` disappear, and in a list it becomes null.
+ */
+function readField(value: unknown, depth: number): unknown {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : ODD;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > DEEPEST_FIELD) return ODD;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const item = readField(value[index], depth + 1);
+      if (item === ODD) return ODD;
+      value[index] = item === undefined ? null : item;
+    }
+    return value;
+  }
+  const record = value as Record<string, unknown>;
+  if (Object.hasOwn(record, "lc")) return isUndefined(record) ? undefined : ODD;
+  if (Object.hasOwn(record, "__proto__") || Object.hasOwn(record, "__lc_escaped__")) return ODD;
+  return readFields(record, depth);
+}
+
+function readFields(record: Record<string, unknown>, depth: number): unknown {
+  const dropped = new Set<string>();
+  for (const key of Object.keys(record)) {
+    const value = readField(record[key], depth + 1);
+    if (value === ODD) return ODD;
+    if (value === undefined) dropped.add(key);
+    else record[key] = value;
+  }
+  if (dropped.size === 0) return record;
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.has(key)));
+}
+
+/*
+ * Writes what LangGraph's serializer writes: plain values, messages, snapshots and sends directly.
+ */
+
+/** A part of the text. What LangGraph has to write comes as a promise; it is undefined if LangGraph cannot write it. */
+export type Piece = string | Promise<string | undefined>;
+
+export interface Writer {
+  readonly classes: MessageClasses;
+  readonly messageText: MessageText;
+  /** Writes a member of an object with LangGraph's serializer. Contract: does not reject. */
+  readonly writeMember: (key: string, value: unknown) => Promise<string | undefined>;
+}
+
+const SEND_PROTOTYPE: unknown = Object.getPrototypeOf(new Send("node", undefined));
+
+/**
+ * The pieces are what the value is at the time of the call, also if it is changed before a promise settles.
+ *
+ * @throws RangeError if the value is nested deeper than 200, or has a cycle. Whatever a getter of the value throws.
+ */
+export function writeValue(data: unknown, { classes, messageText, writeMember }: Writer): readonly Piece[] {
+  const snapshotPrototype: unknown = Object.getPrototypeOf(new classes.snapshot(undefined));
+  const pieces: Piece[] = [];
+  let text = "";
+  write(data, "", 0);
+  pieces.push(text);
+  return pieces;
+
+  function write(value: unknown, key: string, depth: number): void {
+    if (value === undefined) text += UNDEFINED_TEXT;
+    else if (
+      value === null ||
+      (typeof value !== "object" && typeof value !== "bigint" && typeof value !== "function")
+    )
+      text += JSON.stringify(value);
+    else if (depth > DEEPEST) throw tooDeep();
+    else if (!writeDirectly(value, depth)) {
+      assertShallow(value, depth);
+      pieces.push(text, writeMember(key, value));
+      text = "";
+    }
+  }
+
+  /** @returns False, and writes nothing, if LangGraph has to write the value. */
+  function writeDirectly(value: object | bigint, depth: number): boolean {
+    if (typeof value !== "object") return false;
+    const prototype: object | null = Object.getPrototypeOf(value);
+    const messageClass = prototype === null ? undefined : classes.byPrototype.get(prototype);
+    if (messageClass !== undefined) {
+      const message = messageText(value, messageClass);
+      if (message === undefined) return false;
+      text += message;
+      return true;
+    }
+    const { toJSON, lg_name } = value as Record<string, unknown>;
+    if (prototype === SEND_PROTOTYPE) {
+      if (lg_name !== "Send" || Object.hasOwn(value, "toJSON")) return false;
+      const { node, args, timeout } = value as Send;
+      writeMembers({ node, args, ...(timeout !== undefined && { timeout }) }, depth);
+    } else if (typeof toJSON === "function" || lg_name === "Send") return false;
+    else if (Array.isArray(value)) writeItems(value, depth);
+    else if (prototype === snapshotPrototype)
+      writeMembers({ lc: 2, type: "delta_snapshot", value: Reflect.get(value, "value") }, depth);
+    else if (isPlainObject(value) && prototype !== null) writeMembers(value, depth);
+    else return false;
+    return true;
+  }
+
+  function writeItems(items: readonly unknown[], depth: number): void {
+    text += "[";
+    for (let index = 0; index < items.length; index += 1) {
+      if (index > 0) text += ",";
+      const item = items[index];
+      if (isLeftOut(item)) text += "null";
+      else write(item, String(index), depth + 1);
+    }
+    text += "]";
+  }
+
+  function writeMembers(members: Readonly<Record<string, unknown>>, depth: number): void {
+    let before = "{";
+    for (const key of Object.keys(members)) {
+      const value = members[key];
+      if (isLeftOut(value)) continue;
+      text += `${before}${JSON.stringify(key)}:`;
+      before = ",";
+      write(value, key, depth + 1);
+    }
+    text += before === "{" ? "{}" : "}";
+  }
+}
+
+/** What JSON has no word for: it leaves it out of objects, and puts null into lists. */
+function isLeftOut(value: unknown): boolean {
+  if (typeof value === "function") return !("toJSON" in value || "lg_name" in value);
+  return typeof value === "symbol";
+}
+
+/** LangGraph cuts the cycles of a value from its root. A part that is written by itself must have none. */
+function assertShallow(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth > DEEPEST) throw tooDeep();
+  for (const key of Object.keys(value)) assertShallow(Reflect.get(value, key), depth + 1);
+}
+
+function tooDeep(): RangeError {
+  return new RangeError(`Expected at most ${DEEPEST} levels, and no cycle.`);
+}

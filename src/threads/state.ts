@@ -1,0 +1,147 @@
+/** The channels of an agent's thread. */
+
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import { withLangGraph } from "@langchain/langgraph/zod";
+import { z } from "zod/v4";
+import {
+  type MessagesUpdate,
+  messagesJsonSchemaExtra,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../history/messages-schema.js";
+import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
+import { isUserMessage } from "../history/summary.js";
+import type { OwnState } from "./own-state.js";
+import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./usage.js";
+
+/** Why the model must not call tools in the rest of the turn. */
+const closingReasonSchema = z.enum([
+  "max-iterations",
+  "max-tool-calls",
+  "max-tokens-per-turn",
+  "max-tokens-per-thread",
+  "max-tool-calls-per-thread",
+  "max-consecutive-errors",
+  "recursion-limit",
+]);
+
+export type ClosingReason = z.infer<typeof closingReasonSchema>;
+
+/**
+ * What a turn has used up so far. It is a channel and not a variable of the run, because a turn spans tasks, interrupts
+ * and restarts.
+ */
+const turnSchema = z.object({
+  /** The id of the user message that began the turn; undefined in a thread without one. */
+  startedBy: z.string().optional(),
+  /** Model calls with tools on. */
+  iterations: z.number(),
+  /** Tool calls that were sent to their tools. */
+  toolCalls: z.number(),
+  /** How many of the latest rounds in a row had only failed calls. */
+  consecutiveErrors: z.number(),
+  closing: closingReasonSchema.optional(),
+  /** Tokens of the responses and summaries of this turn. */
+  tokens: z.number().optional(),
+  /** The budgets that clients were warned of in this turn. */
+  near: z.array(closingReasonSchema).optional(),
+  /**
+   * Set once a required call was made: what follows its results. `"auto"`: the model decides, because the caller
+   * supplies results.
+   */
+  afterRequired: z.enum(["end", "answer", "auto"]).optional(),
+  /** Set once a fallback model has responded in place of the model that the run named in `instead`, or of the default. */
+  fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
+});
+
+export type Turn = z.infer<typeof turnSchema>;
+
+/** The latest attempt to summarise, successful or not. */
+export const summaryAttemptSchema = z.object({
+  turn: z.string().optional(),
+  /** How many tokens the model input had afterwards. */
+  tokens: z.number(),
+  /** How many attempts in a row have failed. */
+  failures: z.number().optional(),
+});
+
+export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
+
+/** The messages of the inbox that were taken, and whose items may still be in the store. */
+const steeredSchema = z.array(z.string());
+
+/**
+ * The channels that callers see. It is a plain zod object, because with a `StateSchema` the server shows no form for
+ * the context.
+ */
+const publicStateSchema = z.object({
+  messages: withLangGraph<BaseMessage[], MessagesUpdate, typeof messagesSchema>(messagesSchema, {
+    reducer: { fn: pairedMessagesReducer, schema: messagesUpdateSchema },
+    default: () => [],
+    jsonSchemaExtra: messagesJsonSchemaExtra,
+  }),
+});
+
+/** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
+const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
+
+/** The channels that callers see, with the own keys of a user. */
+export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
+  if (ownState.keys.length === 0) return publicStateSchema;
+  const known = extendedSchemas.get(ownState);
+  if (known !== undefined) return known;
+  const schema = z.object({ ...publicStateSchema.shape, ...ownState.fields });
+  extendedSchemas.set(ownState, schema);
+  return schema;
+}
+
+const privateChannels = {
+  turn: turnSchema,
+  summaryAttempt: summaryAttemptSchema,
+  threadUsage: threadUsageSchema,
+  steered: steeredSchema,
+};
+
+/** The channels that nodes see. The private ones are neither input nor output of the graph. */
+export const agentStateSchema = publicStateSchema.extend({
+  turn: turnSchema.optional(),
+  summaryAttempt: summaryAttemptSchema.optional(),
+  threadUsage: threadUsageValue,
+  steered: steeredSchema.optional(),
+});
+
+/**
+ * Whether a field of a state or an update is a private channel. The value decides too, because a graph inside a tool
+ * can use the same name.
+ */
+export function isPrivateChannel(name: string, value: unknown): boolean {
+  if (!Object.hasOwn(privateChannels, name)) return false;
+  return (
+    value === undefined || privateChannels[name as keyof typeof privateChannels].safeParse(value).success
+  );
+}
+
+export type AgentState = {
+  messages: BaseMessage[];
+  turn?: Turn | undefined;
+  summaryAttempt?: SummaryAttempt | undefined;
+  threadUsage?: ThreadUsage | undefined;
+  steered?: string[] | undefined;
+};
+export type AgentUpdate = {
+  messages?: BaseMessageLike[];
+  turn?: Turn;
+  summaryAttempt?: SummaryAttempt;
+  /** What was used in addition. */
+  threadUsage?: ThreadUsage;
+  /** Only in a graph with a response format. */
+  structuredResponse?: unknown;
+  steered?: string[];
+};
+
+/** The current turn, or a new one if a new user message came. */
+export function turnOf({ messages, turn }: AgentState): Turn {
+  const startedBy = messages.findLast(isUserMessage)?.id;
+  if (turn !== undefined && turn.startedBy === startedBy) return turn;
+  return { startedBy, iterations: 0, toolCalls: 0, consecutiveErrors: 0 };
+}

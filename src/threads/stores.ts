@@ -1,0 +1,188 @@
+/** What every store takes, and how a store is searched. Each store has limits of its own, and LangGraph's differ. */
+
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import { InvalidSettingError } from "../errors.js";
+import { safely, toJson } from "../shared/json.js";
+import { isPlainObject, isRecord } from "../shared/values.js";
+import { answered } from "../shared/waiting.js";
+import { replaceMethods } from "./langgraph/replace-methods.js";
+
+/** Texts that are labels as they are. `langgraph` must not begin a namespace. */
+const PLAIN = /^(?!x--|langgraph$)[A-Za-z0-9-]+$/;
+
+/**
+ * The label of a namespace for a text. It has only letters, digits and hyphens, because `PostgresStore` refuses most other
+ * characters. Two texts never have the same label.
+ */
+export function storeLabel(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return `x--${text.replace(/[^A-Za-z0-9]+/g, (part) => `-${part.split("").map(toHex).join("")}-`)}`;
+}
+
+/**
+ * The label that earlier versions gave to the text: what they stored is still there. Undefined if it is the same one, or
+ * not a label of this text alone.
+ */
+export function formerLabel(text: string): string | undefined {
+  if (PLAIN.test(text)) return undefined;
+  const label = safely(() => encodeURIComponent(text).replaceAll(".", "%2E"), "");
+  // `*` stands for every label.
+  return /^(?:x--[A-Za-z0-9-]*|\*?)$/.test(label) ? undefined : label;
+}
+
+/** Stands before the code of a character that a store may refuse. Its name in Unicode is "substitute". */
+const ESCAPE = "\u001a";
+const REFUSED = new RegExp(`[\0${ESCAPE}\\p{Surrogate}]`, "gu");
+const ESCAPED = new RegExp(`${ESCAPE}([0-9a-f]{4})`, "g");
+/** Messages are nested less deep. What clients and damaged stores have can be nested so deep that the stack overflows. */
+const DEEPEST = 200;
+
+/** A key or another text without NUL and halves of surrogate pairs, which PostgreSQL does not take. */
+export function escapeText(text: string): string {
+  return text.replace(REFUSED, (character) => ESCAPE + toHex(character));
+}
+
+/** A value of an item whose texts, at every depth, are escaped like keys. `unescapeValue` undoes it. */
+export function escapeValue(value: Record<string, unknown>): Record<string, unknown> {
+  return mapFields(value, escapeText);
+}
+
+export function unescapeValue(value: unknown): unknown {
+  return mapTexts(value, (text) =>
+    text.replace(ESCAPED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+  );
+}
+
+function toHex(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+type Change = (text: string) => string;
+
+function mapTexts(value: unknown, change: Change, depth = 0): unknown {
+  if (typeof value === "string") return change(value);
+  if (depth > DEEPEST) return value;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth + 1));
+  return isPlainObject(value) ? mapFields(value, change, depth) : value;
+}
+
+function mapFields(value: Record<string, unknown>, change: Change, depth = 0): Record<string, unknown> {
+  const fields = Object.entries(value).map(([key, field]) => [
+    change(key),
+    mapTexts(field, change, depth + 1),
+  ]);
+  return Object.fromEntries(fields);
+}
+
+/** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
+interface FoundItem {
+  readonly namespace?: readonly string[];
+  readonly key: string;
+}
+
+interface SearchOptions {
+  readonly filter?: Record<string, unknown>;
+  readonly query?: string;
+}
+
+interface SearchedStore<Item extends FoundItem> {
+  search(
+    namespace: string[],
+    options: SearchOptions & { limit: number; offset: number },
+  ): Promise<readonly Item[]>;
+}
+
+const PAGE_SIZE = 100;
+
+/**
+ * The items of a namespace and of those below it, in the order of the store. Search with nothing else: `PostgresStore`
+ * compares the beginnings of texts, so for `["1"]` it also returns the items of `["10"]`.
+ */
+export async function* searchItems<Item extends FoundItem>(
+  store: SearchedStore<Item>,
+  namespace: readonly string[],
+  options: SearchOptions = {},
+): AsyncGenerator<Item & { readonly namespace: readonly string[] }> {
+  const seen = new Set<string | undefined>();
+  for (let offset = 0; ; offset += PAGE_SIZE) {
+    const page = await store.search([...namespace], { ...options, limit: PAGE_SIZE, offset });
+    const before = seen.size;
+    for (const item of page.filter(isRecord)) {
+      const place = item.namespace ?? namespace;
+      const id = toJson([place, item.key]);
+      if (!seen.has(id) && isUnder(place, namespace)) yield { ...item, namespace: place };
+      seen.add(id);
+    }
+    // A store with an index can return the same items on every page.
+    if (page.length < PAGE_SIZE || seen.size === before) return;
+  }
+}
+
+/** Whether a namespace begins with the labels of another one, or is the same. */
+export function isUnder(namespace: readonly string[], prefix: readonly string[]): boolean {
+  return prefix.every((label, index) => namespace[index] === label);
+}
+
+/**
+ * The store itself. In a run, LangGraph joins the operations of all tasks to one batch, and all of them fail if the store
+ * refuses one of them, such as a label of earlier versions.
+ */
+export function unbatched<Store extends object>(store: Store): Store {
+  const batched: { lg_name?: unknown; store?: Store } = store;
+  return batched.lg_name === "AsyncBatchedStore" && batched.store !== undefined ? batched.store : store;
+}
+
+/*
+ * Views of a checkpointer and a store that give up what does not answer, so that no thread waits for ever.
+ */
+
+export function boundedSaver(
+  saver: BaseCheckpointSaver,
+  signal: AbortSignal | undefined,
+): BaseCheckpointSaver {
+  const wait = { what: "The checkpointer", signal };
+  return replaceMethods(saver, {
+    getTuple: (...given) => answered(saver.getTuple(...given), wait),
+    put: (...given) => answered(saver.put(...given), wait),
+    putWrites: (...given) => answered(saver.putWrites(...given), wait),
+  });
+}
+
+/** LangGraph collects what a run asks of its store. A run does not end before that is answered. */
+export function boundedStore(store: BaseStore, signal: AbortSignal | undefined): BaseStore {
+  const wait = { what: "The store", signal };
+  return replaceMethods(store, {
+    batch: (operations) => answered(store.batch(operations), wait),
+    get: (...given) => answered(store.get(...given), wait),
+    put: (...given) => answered(store.put(...given), wait),
+    delete: (...given) => answered(store.delete(...given), wait),
+    search: (...given) => answered(store.search(...given), wait),
+    listNamespaces: (...given) => answered(store.listNamespaces(...given), wait),
+  });
+}
+
+/** The error for a run that must wait for a human but is not saved, so that nobody could resume it. */
+export function missingCheckpointer(): InvalidSettingError {
+  const reason = "because `requireApproval` saves a run that waits for a human";
+  return InvalidSettingError.expected("checkpointer", `a checkpointer, ${reason}`, undefined);
+}
+
+/** The error for a graph without the store that it needs. */
+export function missingStore(
+  reason = '`coveredMessages: "archive"` moves messages to it',
+): InvalidSettingError {
+  return InvalidSettingError.expected("store", `a store, because ${reason}`, undefined);
+}
+
+type Kind = "archive" | "inbox";
+
+/** The namespace of the store that has one kind of things of a thread. */
+export function threadNamespace(kind: Kind, threadId: string): string[] {
+  return ["langgraph-tether", kind, storeLabel(threadId)];
+}
+
+/** The namespace that earlier versions wrote to, if it is another one. A store can refuse it. */
+export function formerNamespace(kind: Kind, threadId: string): string[] | undefined {
+  const label = formerLabel(threadId);
+  return label === undefined ? undefined : ["langgraph-tether", kind, label];
+}

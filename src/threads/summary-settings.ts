@@ -1,0 +1,173 @@
+/** The settings of summaries, and the limit above which a model input is summarised. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { z } from "zod/v4";
+import { countTextTokens } from "../history/size.js";
+import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
+import {
+  countFrom,
+  milliseconds,
+  oneOf,
+  readNumber,
+  readText,
+  type SettingsTable,
+  text,
+  type ValueIn,
+  type ValueOf,
+} from "../shared/check-settings.js";
+import { toJson } from "../shared/json.js";
+
+export const SUMMARY_LANGUAGES = ["en", "zh"] as const;
+export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
+
+export const SUMMARY_SETTINGS = {
+  /**
+   * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
+   * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
+   */
+  maxTokensBeforeSummary: {
+    ...countFrom(0),
+    help: "How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.",
+    default: undefined,
+    env: { name: "MAX_TOKENS_BEFORE_SUMMARY", read: readNumber },
+    perRun: true,
+  },
+  /** How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0. */
+  maxMessagesBeforeSummary: {
+    ...countFrom(0),
+    help: "How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0.",
+    default: 0,
+    env: { name: "MAX_MESSAGES_BEFORE_SUMMARY", read: readNumber },
+    perRun: true,
+  },
+  /**
+   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. With
+   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.
+   */
+  messagesToKeep: {
+    ...countFrom(1),
+    help: "How many of the latest messages a summary leaves as they are, if the token limit has room for them. With `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.",
+    default: 20,
+    env: { name: "MESSAGES_TO_KEEP", read: readNumber },
+    perRun: true,
+  },
+  /**
+   * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
+   * none.
+   */
+  tokensToKeep: {
+    ...countFrom(1),
+    help: "How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default: none.",
+    default: undefined,
+    env: { name: "TOKENS_TO_KEEP", read: readNumber },
+    perRun: true,
+  },
+  /** The chat model that writes summaries, or its name as `provider:model`. Default: the model of the run. */
+  summaryModel: {
+    schema: z.custom<BaseChatModel | string>(() => true),
+    expects: "a model",
+    help: "The chat model that writes summaries, or its name as `provider:model`. Default: the model of the run.",
+    default: undefined,
+    env: { name: "SUMMARY_MODEL", read: readText, expects: "a model as provider:name" },
+  },
+  /** The language of the summary prompt and heading: `en` or `zh`. Default: `en`. */
+  summaryLanguage: {
+    ...oneOf(SUMMARY_LANGUAGES),
+    help: "The language of the summary prompt and heading: `en` or `zh`. Default: `en`.",
+    default: "en",
+    env: { name: "SUMMARY_LANGUAGE", read: readText },
+  },
+  /** The instructions for the model that writes summaries. Default: a text in `summaryLanguage`. */
+  summaryPrompt: {
+    ...text,
+    help: "The instructions for the model that writes summaries. Default: a text in `summaryLanguage`.",
+    default: undefined,
+    env: { name: "SUMMARY_PROMPT", read: readText },
+  },
+  /** The line above each summary. Default: a text in `summaryLanguage`. */
+  summaryHeading: {
+    ...text,
+    help: "The line above each summary. Default: a text in `summaryLanguage`.",
+    default: undefined,
+    env: { name: "SUMMARY_HEADING", read: readText },
+  },
+  /**
+   * How many milliseconds a request for a summary may take. After that the history stays as it was, and the run goes
+   * on. Default: 60,000.
+   */
+  summaryTimeoutMs: {
+    ...milliseconds,
+    help: "How many milliseconds a request for a summary may take. After that the history stays as it was, and the run goes on. Default: 60,000.",
+    default: 60_000,
+    env: { name: "SUMMARY_TIMEOUT_MS", read: readNumber },
+  },
+  /**
+   * Where summarised messages are kept. `keep` leaves them in the state, where removing the summary undoes it.
+   * `archive` moves them to the store, which `readFullHistory` and `restoreCovered` read. Default: `keep`.
+   */
+  coveredMessages: {
+    ...oneOf(["keep", "archive"]),
+    help: "Where summarised messages are kept. `keep` leaves them in the state, where removing the summary undoes it. `archive` moves them to the store, which `readFullHistory` and `restoreCovered` read. Default: `keep`.",
+    default: "keep",
+    env: { name: "COVERED_MESSAGES", read: readText },
+  },
+} as const satisfies SettingsTable;
+
+type Table = typeof SUMMARY_SETTINGS;
+
+/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+export type SummaryOptions = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined };
+/** The same with their defaults. */
+export type SummarySettings = { readonly [Name in keyof Table]: ValueIn<Table[Name]> };
+
+/*
+ * How many tokens a model input can have, and how many of them its tools take.
+ */
+
+/**
+ * How many tokens a model input can have before a summary is due. 0 means no limit.
+ *
+ * @param given The limit that the run or the graph names.
+ */
+export function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
+  if (model === undefined) return given ?? 0;
+  return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
+}
+
+/** How many tokens the tool schemas of a request have, by our estimate. */
+export function countToolTokens(tools: readonly BindToolsInput[]): number {
+  return tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0);
+}
+
+/** A program can make a graph for each run from the same tools, and the JSON schema of a tool takes long to make. */
+const known = new WeakMap<BindToolsInput, number>();
+
+function tokensOfTool(tool: BindToolsInput): number {
+  const tokens = known.get(tool) ?? countTextTokens(toJson(convertToOpenAITool(tool)) ?? "");
+  known.set(tool, tokens);
+  return tokens;
+}
+
+/*
+ * The limit of a model input, above which it is summarised.
+ */
+
+/** Token counts are estimates, so a part of the window stays free. */
+const SHARE_OF_WINDOW = 0.8;
+
+/** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
+export function budgetOf(model: object): number | undefined {
+  const window = windowOf(model);
+  return window === undefined ? undefined : shareOf(window);
+}
+
+/** A limit that is set, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
+function withinLearned(budget: number, model: object): number {
+  const learned = learnedWindowOf(model);
+  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned));
+}
+
+function shareOf(window: number): number {
+  return Math.max(Math.floor(window * SHARE_OF_WINDOW), 1);
+}

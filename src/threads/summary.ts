@@ -1,0 +1,368 @@
+/** Replaces the earlier part of a history by a summary that a model writes. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { safeCuts } from "../history/cut.js";
+import { contentText, toPlain } from "../history/message.js";
+import {
+  coverPlan,
+  isSummaryDue,
+  measureInput,
+  planSummary,
+  type SummaryPlan,
+  type SummaryPolicy,
+  sumTokens,
+  TARGET,
+} from "../history/plan-summary.js";
+import { countTextTokens, countTokens } from "../history/size.js";
+import { type Coverage, createSummary, isUserMessage } from "../history/summary.js";
+import { levelFor, renderTranscript } from "../history/transcript.js";
+import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";
+import { FinishHabit } from "../providers/answer/verdict.js";
+import { readOverflow } from "../providers/failure/overflow.js";
+import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js";
+import { isError } from "../shared/is-error.js";
+import { withDeadline } from "../shared/waiting.js";
+import { archiveMessages } from "./archive.js";
+import { emitEvent, withAgentType } from "./events.js";
+import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
+import { budgetOf, type SummaryLanguage } from "./summary-settings.js";
+import { createUsageCounter, NO_USAGE, type RunTally } from "./usage.js";
+
+interface SummaryRequest {
+  readonly policy: SummaryPolicy;
+  readonly wording: SummaryWording;
+  readonly timeoutMs: number;
+  /** How often a response of the summariser that is not complete is requested again. */
+  readonly maxStreamFallbackAttempts: number;
+  readonly coveredMessages: Coverage["kind"];
+  /** Contract: makes the model that writes the summary. */
+  readonly resolveModel: () => Promise<BaseChatModel>;
+  /** The tally of the run, which counts what the summary costs. */
+  readonly tally?: RunTally | undefined;
+}
+
+/**
+ * Replaces the earlier part of the history by one summary. If that fails for any reason, the history stays unchanged,
+ * and an event says so.
+ *
+ * @throws The reason of the abort, if the run is aborted.
+ */
+export async function summarizeHistory(
+  state: AgentState,
+  {
+    policy,
+    wording,
+    timeoutMs,
+    maxStreamFallbackAttempts,
+    coveredMessages,
+    resolveModel,
+    tally,
+  }: SummaryRequest,
+  config: LangGraphRunnableConfig,
+): Promise<AgentUpdate> {
+  const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
+  const due = planSummary(state.messages, policy);
+  if (due === undefined) return { summaryAttempt: attempt };
+  const { failures = 0 } = state.summaryAttempt ?? {};
+  const tokensBefore = tally?.tokens ?? 0;
+  const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
+  try {
+    const model = await resolveModel();
+    const writer: SummaryWriter = {
+      model,
+      wording,
+      timeoutMs,
+      // A summariser that failed before is asked once.
+      maxFallbackAttempts: failures > 0 ? 0 : maxStreamFallbackAttempts,
+      tokensPerStep: tokensPerStep(policy, model),
+      mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
+      tally,
+    };
+    const plan = firstPart(due, mostMessages(writer));
+    const text = await writeSummary(plan, writer, config);
+    const coverage = coverPlan(plan, state.messages, coveredMessages);
+    if (coverage.kind === "archive") await archive(coverage, state.messages, config);
+    const summary = createSummary(text, coverage);
+    const before = sumTokens([...plan.summaries, ...plan.lateResults, ...plan.covered]);
+    const tokensSaved = before - countTokens(summary);
+    emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved });
+    const summaryAttempt = { ...attempt, tokens: attempt.tokens - tokensSaved };
+    // A plain object: LangGraph would show a message instance in the chat stream.
+    return { messages: [toPlain(summary)], summaryAttempt, ...cost() };
+  } catch (error) {
+    if (config.signal?.aborted === true) throw error;
+    emitEvent(config, {
+      type: "summary-failed",
+      reason: isError(error) ? error.message : String(error),
+      retryAfterTurns: turnsToWait(failures + 1),
+    });
+    return { summaryAttempt: { ...attempt, failures: failures + 1 }, ...cost() };
+  }
+}
+
+/** A summary that failed was paid for too. */
+function costUpdate(state: AgentState, tokens: number): AgentUpdate {
+  if (tokens === 0) return {};
+  const turn = turnOf(state);
+  return {
+    turn: { ...turn, tokens: (turn.tokens ?? 0) + tokens },
+    threadUsage: { ...NO_USAGE, tokens },
+  };
+}
+
+/** What a summariser reads at a time, even if the thread has a small budget. */
+const USUAL_TOKENS_PER_STEP = 4_000;
+/** What any model can read at a time. */
+const LEAST_TOKENS_PER_STEP = 400;
+
+/** The summariser may have a smaller window than the model of the run. */
+function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
+  const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
+  return Math.max(Math.min(wanted, budgetOf(model) ?? wanted), LEAST_TOKENS_PER_STEP);
+}
+
+/** The plan for the oldest messages. The next summary covers the others. */
+function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
+  if (plan.covered.length <= most) return plan;
+  const end = safeCuts(plan.covered).lastIndexOf(true, most);
+  return end > 0 ? { ...plan, covered: plan.covered.slice(0, end) } : plan;
+}
+
+async function archive(
+  coverage: Coverage,
+  history: readonly BaseMessage[],
+  { store, configurable }: LangGraphRunnableConfig,
+): Promise<void> {
+  const threadId: unknown = configurable?.["thread_id"];
+  if (store === undefined || typeof threadId !== "string") {
+    throw new Error('`coveredMessages: "archive"` needs a store and a thread');
+  }
+  const covered = new Set(coverage.messages);
+  // The store is written first. If the process dies before the state is written, the next attempt writes the same
+  // again.
+  const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
+  await archiveMessages(store, threadId, leaving);
+}
+
+interface SummaryWriter {
+  readonly model: BaseChatModel;
+  readonly wording: SummaryWording;
+  /** How many tokens of the conversation the summariser reads at a time. */
+  readonly tokensPerStep: number;
+  /** A longer summary is rejected, because it would leave no room for new messages. */
+  readonly mostTokens: number;
+  readonly timeoutMs: number;
+  /** How often a response that is empty, cut off or lost is requested again. */
+  readonly maxFallbackAttempts: number;
+  /** The tally of the run, which counts what the summary costs. */
+  readonly tally: RunTally | undefined;
+}
+
+/** LangGraph does not show the tokens of a model with this tag in the chat stream. */
+const HIDDEN = ["nostream", "langsmith:nostream"];
+/** LangSmith's name for a request that only shortens the context. */
+const COMPACTION = "compaction";
+
+/** How many requests a summary takes at most, unless the summariser refuses one as too long. */
+const MOST_STEPS = 8;
+/** How often smaller steps are tried if the summariser refuses one as too long. */
+const MOST_HALVINGS = 3;
+/** At least this many tokens of each message are shown. */
+const LEAST_TOKENS = 40;
+
+/** How many messages one summary can cover, so that something of each is shown. */
+function mostMessages({ tokensPerStep }: SummaryWriter): number {
+  return Math.max(Math.floor((tokensPerStep * MOST_STEPS) / (LEAST_TOKENS * 2)), 1);
+}
+
+/**
+ * Lets the summariser read the plan's messages, in several steps if they are long. Each step includes the summary so
+ * far. If all of it would take too many steps, the longest messages are shown in part.
+ *
+ * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes a summary that is
+ *   too long.
+ */
+async function writeSummary(
+  { summaries, lateResults, covered }: SummaryPlan,
+  writer: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const { wording } = writer;
+  const previous = summaries
+    .map((message) => withoutHeading(contentText(message), wording.heading))
+    .join("\n\n");
+  const summary = await readInSteps([...lateResults, ...covered], previous, writer, config);
+  const text = `${wording.heading}\n\n${summary}`;
+  const length = countTextTokens(text);
+  const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
+  if (length >= replaced)
+    throw new Error(
+      `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`,
+    );
+  if (length > writer.mostTokens) {
+    throw new Error(`the summary has ${length} tokens, more than the limit of ${writer.mostTokens}`);
+  }
+  return text;
+}
+
+/** Begins again with half of the step if the summariser refuses a request as too long. */
+async function readInSteps(
+  messages: readonly BaseMessage[],
+  previous: string,
+  writer: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  for (let halvings = 0, tokens = writer.tokensPerStep; ; halvings += 1, tokens /= 2) {
+    try {
+      let summary = previous;
+      for (const piece of piecesOf(messages, Math.floor(tokens)))
+        summary = await askSummariser(writer.wording.request(summary, piece), writer, config);
+      return summary;
+    } catch (error) {
+      if (halvings === MOST_HALVINGS || readOverflow(error) === undefined) throw error;
+    }
+  }
+}
+
+/** The transcript in as many pieces as steps are allowed. The longest messages are shortened for it. */
+function piecesOf(messages: readonly BaseMessage[], tokensPerStep: number): string[] {
+  for (let room = tokensPerStep * MOST_STEPS; ; room /= 2) {
+    const level = Math.max(levelFor(messages.map(sizeOf), room), LEAST_TOKENS);
+    const pieces = renderTranscript(
+      messages.map((message) => shortenBoth(message, level)),
+      tokensPerStep,
+    );
+    if (pieces.length <= MOST_STEPS || level === LEAST_TOKENS) return pieces;
+  }
+}
+
+function shortenBoth(message: BaseMessage, tokens: number): BaseMessage {
+  if (message.type === "tool") return shortenWork(message, tokens, []);
+  return shortenText(shortenWork(message, tokens, []), tokens);
+}
+
+async function askSummariser(
+  request: string,
+  { model, wording, timeoutMs, maxFallbackAttempts, tally }: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string> {
+  const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
+  const counter = createUsageCounter(model, 0, tally);
+  counter.begin(sumTokens(messages));
+  const guard: StreamGuardOptions = {
+    wants: "whole-text",
+    maxFallbackAttempts,
+    habit: new FinishHabit(),
+    isTaken: () => false,
+    onBroken: ({ usage }) => counter.addBroken(usage),
+  };
+  const summariser = await guardModel(model, guard, config);
+  const answer = await withDeadline(
+    async (signal) =>
+      joinChunks(
+        await summariser.stream(messages, {
+          ...config,
+          signal,
+          tags: [...HIDDEN, COMPACTION],
+          metadata: withAgentType(config.metadata, COMPACTION),
+          runName: "summarize",
+        }),
+      ),
+    {
+      signal: config.signal,
+      timeoutMs,
+      timeoutError: (milliseconds) => new Error(`the summariser did not respond within ${milliseconds} ms`),
+    },
+  );
+  if (answer !== undefined) counter.addResponse(answer);
+  const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
+  if (text === "") throw new Error("the summariser's response has no text");
+  return text;
+}
+
+function withoutHeading(text: string, heading: string): string {
+  const trimmed = text.trim();
+  return trimmed.startsWith(heading) ? trimmed.slice(heading.length).trim() : trimmed;
+}
+
+/*
+ * The instructions of a summariser, and the heading of its summary.
+ */
+
+const PROMPTS = {
+  en: {
+    heading: "## Summary of the conversation so far",
+    instructions: [
+      "You summarise the earlier part of a conversation between a user and an assistant with tools. Your summary takes its place: what it leaves out is forgotten.",
+      "Keep what the user wants and has decided, names, numbers, dates, ids, paths and other facts to the letter, what tools returned as far as it may still matter, what failed and why, and what is still open.",
+      "Where there is a summary so far, fold it in. Write in the language of the conversation, as short as that allows, and nothing but the summary.",
+    ].join("\n"),
+    previous: "The summary so far:",
+    transcript: "The conversation since:",
+  },
+  zh: {
+    heading: "## 对话历史摘要",
+    instructions: [
+      "请为用户与助手（可调用工具）之间较早的对话写一份摘要。摘要将取代原文：未写入的内容会被遗忘。",
+      "请逐字保留用户的要求和决定、名称、数字、日期、编号、路径等事实，保留之后仍可能用到的工具结果、失败及其原因，以及尚未完成的事项。",
+      "如已有摘要，请将其并入。使用对话所用的语言，尽量简短，只输出摘要本身。",
+    ].join("\n"),
+    previous: "已有摘要：",
+    transcript: "此后的对话：",
+  },
+} as const satisfies Record<SummaryLanguage, unknown>;
+
+export interface SummaryWording {
+  readonly heading: string;
+  readonly instructions: string;
+  /** Contract: returns the text of one request to the summariser. The parts are inserted literally. */
+  readonly request: (previous: string, transcript: string) => string;
+}
+
+export function summaryWording(
+  language: SummaryLanguage,
+  own: { readonly heading?: string | undefined; readonly instructions?: string | undefined },
+): SummaryWording {
+  const words = PROMPTS[language];
+  return {
+    heading: own.heading ?? words.heading,
+    instructions: own.instructions ?? words.instructions,
+    request: (previous, transcript) =>
+      [...(previous === "" ? [] : [words.previous, previous]), words.transcript, transcript].join("\n\n"),
+  };
+}
+
+/** How much the input must grow before another summary is tried in the same turn, as a fraction. */
+const GROWTH = 0.25;
+const LONGEST_WAIT = 8;
+
+/**
+ * Whether the run makes a summary now. After an attempt that worked, or that had nothing to cover, the next one waits
+ * for another turn or for a larger input. After attempts that failed it waits for more and more turns. It is never
+ * made at every step.
+ */
+export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boolean {
+  if (!isSummaryDue(state.messages, policy)) return false;
+  const attempt = state.summaryAttempt;
+  if (attempt === undefined) return true;
+  const { failures = 0 } = attempt;
+  if (failures > 0) return turnsSince(attempt.turn, state) >= turnsToWait(failures);
+  if (attempt.turn !== turnOf(state).startedBy) return true;
+  const grown = measureInput(state.messages, policy) - attempt.tokens;
+  return grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH;
+}
+
+/** 1, 2, 4, then 8: a summariser that fails costs a request only now and then. */
+function turnsToWait(failures: number): number {
+  return Math.min(2 ** (failures - 1), LONGEST_WAIT);
+}
+
+/** How many turns began after this one. Infinity if its message is gone. */
+function turnsSince(turn: string | undefined, { messages }: AgentState): number {
+  const start = messages.findLastIndex(({ id }) => id === turn);
+  if (turn === undefined ? !messages.some(isUserMessage) : start >= 0)
+    return messages.slice(start + 1).filter(isUserMessage).length;
+  return Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,228 @@
+/** What a run and a thread have used: tokens and tool calls. */
+
+import type { AIMessage, BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import { withLangGraph } from "@langchain/langgraph/zod";
+import { z } from "zod/v4";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { countTokens } from "../history/size.js";
+import { identityOf } from "../providers/dialect-of.js";
+import { isRecord, soundCount } from "../shared/values.js";
+
+const NO_TOKENS: TokenUsage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  input_token_details: { cache_read: 0, cache_creation: 0 },
+  output_token_details: { reasoning: 0 },
+};
+
+export class RunTally {
+  #calls = 0;
+  #results = 0;
+  #brokenAnswers = 0;
+  #estimated = 0;
+  readonly #models = new Map<string, TokenUsage>();
+
+  /** Tokens of all requests and responses so far, with our estimate for those without usage numbers. */
+  get tokens(): number {
+    return this.#estimated + (this.#total?.total_tokens ?? 0);
+  }
+
+  /** Counts a response that is stored. */
+  addAnswer(message: AIMessage): void {
+    this.#calls += callsOf(message).length;
+  }
+
+  addResults(count: number): void {
+    this.#results += count;
+  }
+
+  addBroken(): void {
+    this.#brokenAnswers += 1;
+  }
+
+  /** Counts the tokens of a response, stored or not. */
+  addUsage(model: string, usage: TokenUsage): void {
+    this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, usage));
+  }
+
+  /** Counts the tokens of a request and a response without usage numbers. `run-end` does not contain estimates. */
+  addEstimate(tokens: number): void {
+    this.#estimated += tokens;
+  }
+
+  end(): RunEndEvent {
+    const total = this.#total;
+    return {
+      type: "run-end",
+      calls: this.#calls,
+      results: this.#results,
+      usedFallback: this.#brokenAnswers > 0,
+      ...(total !== undefined && { usage: { ...total, models: Object.fromEntries(this.#models) } }),
+    };
+  }
+
+  get #total(): TokenUsage | undefined {
+    return this.#models.size === 0 ? undefined : [...this.#models.values()].reduce(sum, NO_TOKENS);
+  }
+}
+
+/**
+ * What a provider reports of a request and its response. Undefined if it reports nothing, or a number of tokens that
+ * cannot be: a budget must not grow by what it counts.
+ */
+export function readTokens(usage: unknown): TokenUsage | undefined {
+  if (!isRecord(usage)) return undefined;
+  const { input_token_details: input, output_token_details: output } = usage;
+  const [input_tokens, output_tokens, total] = ["input_tokens", "output_tokens", "total_tokens"].map((name) =>
+    soundCount(usage[name] ?? 0),
+  );
+  if (input_tokens === undefined || output_tokens === undefined || total === undefined) return undefined;
+  // Some clients leave out the total.
+  const total_tokens = Math.max(total, input_tokens + output_tokens);
+  if (total_tokens === 0) return undefined;
+  const detail = (details: unknown, name: string): number =>
+    (isRecord(details) ? soundCount(details[name]) : undefined) ?? 0;
+  return {
+    input_tokens,
+    output_tokens,
+    total_tokens,
+    input_token_details: {
+      cache_read: detail(input, "cache_read"),
+      cache_creation: detail(input, "cache_creation"),
+    },
+    output_token_details: { reasoning: detail(output, "reasoning") },
+  };
+}
+
+function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
+  const { input_token_details: input, output_token_details: output } = other;
+  return {
+    input_tokens: one.input_tokens + other.input_tokens,
+    output_tokens: one.output_tokens + other.output_tokens,
+    total_tokens: one.total_tokens + other.total_tokens,
+    input_token_details: {
+      cache_read: one.input_token_details.cache_read + input.cache_read,
+      cache_creation: one.input_token_details.cache_creation + input.cache_creation,
+    },
+    output_token_details: { reasoning: one.output_token_details.reasoning + output.reasoning },
+  };
+}
+
+/*
+ * The event at the end of a run, with its counts.
+ */
+
+/** Tokens, with the names of LangChain's `UsageMetadata`. A number that the provider does not report is 0. */
+interface TokenUsage {
+  /** Tokens of the model input, cached ones included. */
+  readonly input_tokens: number;
+  /** Tokens of the responses, reasoning included. */
+  readonly output_tokens: number;
+  /** The total that the provider reports, in tokens, and at least the sum of the two. */
+  readonly total_tokens: number;
+  readonly input_token_details: {
+    /** Input tokens that the provider read from its cache. */
+    readonly cache_read: number;
+    /** Input tokens that the provider wrote to its cache. */
+    readonly cache_creation: number;
+  };
+  readonly output_token_details: {
+    /** Output tokens of the model's reasoning. */
+    readonly reasoning: number;
+  };
+}
+
+/**
+ * Emitted last, when a run ends with a final response, with the results of a required call, or with calls that its
+ * caller executes. A run that waits for a human, fails or is aborted has no such event. All counts are for this run
+ * only, not for its thread.
+ */
+export interface RunEndEvent {
+  readonly type: "run-end";
+  /** How many tool calls the responses of this run have. */
+  readonly calls: number;
+  /** How many tool results this run added, errors and refused calls included. Recovered results do not count. */
+  readonly results: number;
+  /** Whether a response was broken and was requested again without streaming. */
+  readonly usedFallback: boolean;
+  /** Tokens of all responses and summaries, broken responses included. Left out if no model reports usage. */
+  readonly usage?: TokenUsage & {
+    /** The same for each model, by its name. */
+    readonly models: { readonly [name: string]: TokenUsage };
+  };
+}
+
+/*
+ * What a thread has used up since it began. It is a channel and not a sum over the history, because messages can be
+ * removed, archived and summarised. Nodes write what they have used, and the channel adds it up, so that what an ended
+ * run has written can be added later.
+ */
+
+export const threadUsageSchema = z.object({
+  /** Tokens of all responses and summaries, input included. */
+  tokens: z.number(),
+  /** Tool calls that were sent to their tools. */
+  toolCalls: z.number(),
+});
+
+export type ThreadUsage = z.infer<typeof threadUsageSchema>;
+
+export const NO_USAGE: ThreadUsage = { tokens: 0, toolCalls: 0 };
+
+export function addUsage(one: ThreadUsage, other: ThreadUsage): ThreadUsage {
+  return { tokens: one.tokens + other.tokens, toolCalls: one.toolCalls + other.toolCalls };
+}
+
+export function isUsed({ tokens, toolCalls }: ThreadUsage): boolean {
+  return tokens > 0 || toolCalls > 0;
+}
+
+export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof threadUsageSchema>(
+  threadUsageSchema,
+  { reducer: { fn: addUsage, schema: threadUsageSchema }, default: () => NO_USAGE },
+);
+
+/** Counts the tokens of the requests to one model for its run. */
+export interface UsageCounter {
+  /** Call it before a request is sent, with the tokens of its messages by our estimate. */
+  readonly begin: (tokens: number) => void;
+  /** Counts the response to the latest request. */
+  readonly addResponse: (response: BaseMessage) => void;
+  /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
+  readonly addBroken: (usage: UsageMetadata | undefined) => void;
+}
+
+/**
+ * The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
+ *
+ * @param toolTokens The tokens of the tools' schemas, which are part of each request.
+ * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.
+ */
+export function createUsageCounter(
+  model: object,
+  toolTokens: number,
+  tally: RunTally | undefined,
+): UsageCounter {
+  const name = nameOf(model);
+  let sent = 0;
+  const add = (reported: unknown, response: number): void => {
+    const usage = readTokens(reported);
+    if (usage !== undefined) tally?.addUsage(name, usage);
+    else tally?.addEstimate(sent + toolTokens + response);
+  };
+  return {
+    begin: (tokens) => {
+      sent = tokens;
+    },
+    addResponse: (response) =>
+      add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
+    addBroken: (usage) => add(usage, 0),
+  };
+}
+
+function nameOf(model: object): string {
+  const type: unknown = Reflect.get(model, "_llmType");
+  const client: unknown = typeof type === "function" ? Reflect.apply(type, model, []) : undefined;
+  return identityOf(model).modelId ?? (typeof client === "string" ? client : "unknown");
+}

@@ -1,0 +1,304 @@
+/**
+ * The view of a checkpointer that a run gets: it keeps what the run began on, and stops writing when the run has ended.
+ */
+
+import { randomInt } from "node:crypto";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { isRecord } from "../shared/values.js";
+import { replaceMethods } from "./langgraph/replace-methods.js";
+import { inheritedCheckpointer } from "./langgraph/run-host.js";
+import { readDelta, saveResumeValue } from "./read-checkpoints.js";
+
+/** What a run can know about its thread besides the state. */
+export interface WatchedCheckpoints {
+  /** The checkpoint that the run began on, with the writes of tasks of an unfinished run. */
+  abandoned: CheckpointTuple | undefined;
+  /** Whether the thread had gone on after `abandoned`, so that the run began another branch of it. */
+  isFork: boolean;
+  /** The values in the latest checkpoint that this run has saved. */
+  saved: Readonly<Record<string, unknown>> | undefined;
+  /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
+  readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The checkpoint that was saved last before this one, in any branch of the thread. */
+  readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
+  readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
+}
+
+export interface WatchedCheckpointer {
+  /**
+   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
+   *
+   * @param resumeValue A value to save with that checkpoint. Undefined: none.
+   */
+  readonly restart: (resumeValue?: unknown) => void;
+  readonly checkpoints: WatchedCheckpoints;
+  /**
+   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
+   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
+   * others when one has failed.
+   */
+  readonly saved: () => Promise<void>;
+  /** Use it in place of the original checkpointer. Undefined if there is none. */
+  readonly checkpointer: BaseCheckpointSaver | undefined;
+}
+
+/**
+ * Remembers the first checkpoint that a run reads, because an earlier run may have left it unfinished, and the last one
+ * that it has saved.
+ */
+export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
+  if (saver === undefined) {
+    const checkpoints = {
+      abandoned: undefined,
+      isFork: false,
+      saved: undefined,
+      read: undefined,
+      readBefore: undefined,
+    };
+    return { checkpoints, checkpointer: undefined, restart: () => {}, saved: async () => {} };
+  }
+  const checkpoints: WatchedCheckpoints = {
+    abandoned: undefined,
+    isFork: false,
+    saved: undefined,
+    read: (config) => saver.getTuple(config),
+    readBefore: (config) => readBefore(saver, config),
+    readDelta: (config) => readDelta(saver, config),
+  };
+  let isFirst = true;
+  let toSave: unknown;
+  /** Why nothing more is saved. */
+  let isClosed: { readonly reason: unknown } | undefined;
+  const restart = (resumeValue?: unknown): void => {
+    isClosed = undefined;
+    isFirst = true;
+    toSave = resumeValue;
+  };
+  const getTuple = async (
+    config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
+  ): Promise<CheckpointTuple | undefined> => {
+    const remembers = isFirst;
+    isFirst = false;
+    const tuple = await saver.getTuple(config);
+    if (!remembers) return tuple;
+    checkpoints.abandoned = tuple;
+    checkpoints.isFork = await isSuperseded(saver, config, tuple);
+    if (tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
+      await saveResumeValue(saver, tuple, toSave);
+    return tuple;
+  };
+  const pending = new Set<Promise<unknown>>();
+  // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
+  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    if (isClosed !== undefined) throw isClosed.reason;
+    const writing = write();
+    pending.add(writing);
+    try {
+      return await writing;
+    } catch (reason) {
+      isClosed ??= { reason };
+      throw reason;
+    } finally {
+      pending.delete(writing);
+    }
+  };
+  const put: BaseCheckpointSaver["put"] = async (...given) => {
+    const config = await save(() => saver.put(...given));
+    checkpoints.saved = given[1].channel_values;
+    return config;
+  };
+  const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => save(() => saver.putWrites(...given));
+  const saved = async (): Promise<void> => {
+    isClosed ??= { reason: new Error("The run has ended, so nothing more of it is saved.") };
+    while (pending.size > 0) await Promise.allSettled(pending);
+  };
+  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };
+}
+
+/** A client can name the thread's latest checkpoint too. */
+async function isSuperseded(
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  tuple: CheckpointTuple | undefined,
+): Promise<boolean> {
+  const { checkpoint_id, ...configurable } = { ...config.configurable };
+  if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
+  const latest = await saver.getTuple({ ...config, configurable });
+  return latest?.checkpoint.id !== tuple.checkpoint.id;
+}
+
+/** The checkpoint that was saved last before this one, in any branch of the thread. */
+async function readBefore(
+  saver: Pick<BaseCheckpointSaver, "list">,
+  before: RunnableConfig,
+): Promise<CheckpointTuple | undefined> {
+  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+  return undefined;
+}
+
+/** A fraction has this many values. A double can hold one beside the number of two million supersteps. */
+const FRACTIONS = 2 ** 32;
+
+/**
+ * A view of a checkpointer that numbers the versions of channels so that two runs never use the same number: 3.42
+ * instead of 3.
+ *
+ * A saver can store the value of a channel under its version, and keep the first value of each version, as
+ * `PostgresSaver` does. If two runs start from the same checkpoint, and both number their versions 4, 5, 6, each of
+ * them reads what the other one wrote. That happens after a fork, after an edit of the past, with two processes, and
+ * if the last write of a killed process arrives late.
+ *
+ * The numbers of a thread still grow, so threads with plain numbers continue. Versions that are not numbers stay as
+ * the checkpointer makes them.
+ */
+export function withUniqueVersions(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+  const fraction = randomInt(1, FRACTIONS) / FRACTIONS;
+  const getNextVersion: BaseCheckpointSaver["getNextVersion"] = (current) => {
+    const next: unknown = saver.getNextVersion(typeof current === "number" ? Math.floor(current) : current);
+    return (Number.isInteger(next) ? Number(next) + fraction : next) as number;
+  };
+  return replaceMethods(saver, { getNextVersion });
+}
+
+/*
+ * Reads a thread so that what is not changed is written back byte for byte, and so that one message that cannot be read
+ * does not hide the others.
+ */
+
+type Serializer = BaseCheckpointSaver["serde"];
+
+/**
+ * A view of a checkpointer for reading. Each message that it reads has its stored JSON as its `toJSON`, so a message
+ * that is written again has the same bytes. A value that LangChain refuses to read is given as it is stored.
+ *
+ * The serializer of a checkpointer is a field, so the view inherits from the checkpointer. A class with private fields
+ * does not allow that, and is read in its own way.
+ */
+export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+  const pinned: BaseCheckpointSaver = Object.create(saver, {
+    serde: { value: pinningSerializer(saver.serde) },
+  });
+  const withFallback =
+    (name: "getTuple" | "getDeltaChannelHistory") =>
+    async (...given: unknown[]): Promise<unknown> => {
+      try {
+        return await Reflect.apply(Reflect.get(pinned, name), pinned, given);
+      } catch {
+        return Reflect.apply(Reflect.get(saver, name), saver, given);
+      }
+    };
+  return new Proxy(saver, {
+    get(target, name) {
+      if (name === "getTuple") return withFallback(name);
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return name === "getDeltaChannelHistory" ? withFallback(name) : value.bind(target);
+    },
+  });
+}
+
+function pinningSerializer(serde: Serializer): Serializer {
+  return {
+    dumpsTyped: (value) => serde.dumpsTyped(value),
+    loadsTyped: async (type, data) => {
+      const stored = parsed(data);
+      try {
+        const value: unknown = await serde.loadsTyped(type, data);
+        if (stored !== undefined) pinAll(stored.value, value);
+        return value;
+      } catch (error) {
+        if (type !== "json" || stored === undefined) throw error;
+        return readPieces(stored.value, serde);
+      }
+    },
+  };
+}
+
+/** Undefined for what is not JSON, such as an encrypted value. */
+function parsed(data: Uint8Array | string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(typeof data === "string" ? data : new TextDecoder().decode(data)) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isSerialized(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && value["lc"] === 1 && value["type"] === "constructor";
+}
+
+function pinAll(stored: unknown, value: unknown): void {
+  if (typeof stored !== "object" || stored === null || typeof value !== "object" || value === null) return;
+  if (isSerialized(stored)) {
+    pinJson(value, stored);
+    return;
+  }
+  for (const [key, part] of Object.entries(stored)) pinAll(part, Reflect.get(value, key));
+}
+
+/** Makes this the JSON of the object. It is stored in place of its fields. */
+export function pinJson<Value extends object>(value: Value, json: unknown): Value {
+  Object.defineProperty(value, "toJSON", { value: () => json, configurable: true, enumerable: false });
+  return value;
+}
+
+/** Reads each serialized object for itself. One that cannot be read stays as it is stored. */
+async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> {
+  if (Array.isArray(stored)) return Promise.all(stored.map((part) => readPieces(part, serde)));
+  if (!isRecord(stored)) return stored;
+  if (isSerialized(stored) || stored["lc"] === 2) {
+    try {
+      const value: unknown = await serde.loadsTyped("json", JSON.stringify(stored));
+      return isSerialized(stored) && isRecord(value) ? pinJson(value, stored) : value;
+    } catch {
+      return stored;
+    }
+  }
+  const parts = await Promise.all(
+    Object.entries(stored).map(async ([key, part]) => [key, await readPieces(part, serde)]),
+  );
+  return Object.fromEntries(parts);
+}
+
+/*
+ * What a task can read of its thread's checkpoints, through the saver of its run.
+ */
+
+/** Between the namespaces of a graph and of a subgraph. Not exported. */
+const SUBGRAPH = "|";
+
+/** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
+const BEFORE_MODEL = /^branch:to:(?:.*\.before_(?:agent|model)|model_request)$/;
+
+/**
+ * The latest checkpoint of the task's thread that has been saved, as the one that the run began on. It can also be one of
+ * the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph, whose checkpoints
+ * are those of one call.
+ */
+export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+  const { thread_id, checkpoint_ns } = { ...config.configurable };
+  const saver = inheritedCheckpointer(config);
+  if (!isSaver(saver) || thread_id === undefined || String(checkpoint_ns ?? "").includes(SUBGRAPH))
+    return undefined;
+  const latest = { configurable: { thread_id, checkpoint_ns: "" } };
+  return {
+    abandoned: await saver.getTuple(latest),
+    isFork: false,
+    saved: undefined,
+    read: (place) => saver.getTuple(place),
+    readBefore: (config) => readBefore(saver, config),
+    readDelta: (config) => readDelta(saver, config),
+  };
+}
+
+/** Whether the run of a checkpoint had not asked the model yet. */
+export function isBeforeModel({ checkpoint }: CheckpointTuple): boolean {
+  return Object.keys(checkpoint.channel_values).some((name) => BEFORE_MODEL.test(name));
+}
+
+function isSaver(value: unknown): value is BaseCheckpointSaver {
+  return typeof value === "object" && value !== null && "getTuple" in value;
+}

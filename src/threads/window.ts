@@ -1,0 +1,193 @@
+/** Asks a model within its input window, and again if it refuses its input for a reason that another form mends. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { ModelError } from "../errors.js";
+import { identityOf, innermost, type ModelIdentity } from "../providers/dialect-of.js";
+import type { DialectName } from "../providers/dialects.js";
+import { isModelError, NO_REASON, providerTextOf } from "../providers/failure/model-failure.js";
+import {
+  learnWindow,
+  lowerBound,
+  MOST_OVERFLOWS,
+  type Overflow,
+  readOverflow,
+  windowOf,
+} from "../providers/failure/overflow.js";
+import { namesKnownRule } from "../providers/failure/refusal.js";
+import type { FittedInput } from "../providers/input/bounds.js";
+import {
+  assertPlainModel,
+  type CreateModel,
+  checkModelKey,
+  parseModelName,
+  readsEnvironment,
+} from "../providers/models/create-model.js";
+import { validateHistory } from "../providers/validate-history.js";
+import { hintAtClass } from "../shared/check-settings.js";
+import { isError } from "../shared/is-error.js";
+import { emitEvent } from "./events.js";
+
+/** What an input must fit. */
+export interface InputForm extends ModelIdentity {
+  /** How many tokens the messages may have. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+}
+
+interface WindowRequest<Answer> {
+  readonly model: object;
+  /** The tokens of the tools' schemas, which are part of the request. */
+  readonly toolTokens: number;
+  /** How many tokens the messages may have, whatever the window of the model is. */
+  readonly maxTokens?: number | undefined;
+  /** The dialect that the user names. Undefined: that of the model. */
+  readonly dialect?: DialectName | undefined;
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  /** `size` is the tokens of the messages, by our estimate. */
+  readonly send: (messages: BaseMessage[], size: number) => Promise<Answer>;
+}
+
+/** Models that refused their own dialect in this process. */
+const strictModels = new WeakSet<object>();
+
+/** The form of a model's next input. @param given The dialect that the user names. */
+export function formFor(model: object, toolTokens: number, given?: DialectName): InputForm {
+  const { dialect, modelId } = identityOf(model);
+  const maxTokens = boundFor(windowOf(model), toolTokens);
+  const isStrict = strictModels.has(innermost(model));
+  return { dialect: isStrict ? "strict" : (given ?? dialect), modelId, maxTokens };
+}
+
+function boundFor(window: number | undefined, toolTokens: number): number | undefined {
+  return window === undefined ? undefined : Math.max(window - toolTokens, 1);
+}
+
+/**
+ * Sends an input that fits into the model's window. If the model refuses it as too long, a shorter one is sent, at
+ * most three times. If the model refuses it by a rule that our check did not find broken, it is sent once in the
+ * strict dialect. What helped is remembered for the model in this process.
+ *
+ * @throws The error of the last request.
+ */
+export async function askWithinWindow<Answer>(
+  request: WindowRequest<Answer>,
+  config: LangGraphRunnableConfig,
+): Promise<Answer> {
+  const { model, toolTokens, prepare, send } = request;
+  const within = (form: InputForm): InputForm => ({
+    ...form,
+    maxTokens: leastOf(form.maxTokens, request.maxTokens),
+  });
+  let form = within(formFor(model, toolTokens, request.dialect));
+  let window = windowOf(model);
+  let refused: { readonly size: number; readonly error: unknown } | undefined;
+  for (let overflows = 0; ; ) {
+    const input = prepare(form);
+    const size = input.size + toolTokens;
+    if (refused !== undefined && size >= refused.size) throw refused.error;
+    reportChanges(input, form, overflows > 0 ? "overflow" : "window", config);
+    try {
+      const answer = await send(input.messages as BaseMessage[], input.size);
+      if (overflows > 0 && window !== undefined) learnWindow(model, window);
+      if (form.dialect === "strict") strictModels.add(innermost(model));
+      return answer;
+    } catch (error) {
+      if (config.signal?.aborted === true) throw error;
+      const overflow = overflowOf(error);
+      if (overflow !== undefined) {
+        if (overflows === MOST_OVERFLOWS) throw error;
+        window = lowerBound(overflow, size, overflows);
+        form = within({ ...form, maxTokens: boundFor(window, toolTokens) });
+        overflows += 1;
+        refused = { size, error };
+        continue;
+      }
+      if (!isRefusedBySurprise(error, input.messages, form.dialect)) throw error;
+      emitEvent(config, { type: "dialect-changed", from: form.dialect, to: "strict", reason: error.message });
+      form = { ...form, dialect: "strict" };
+      refused = undefined;
+    }
+  }
+}
+
+function leastOf(...bounds: readonly (number | undefined)[]): number | undefined {
+  const known = bounds.filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Only errors of models count. A chat middleware can throw anything. */
+function overflowOf(error: unknown): Overflow | undefined {
+  return isModelError(error) ? readOverflow(error) : undefined;
+}
+
+const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);
+
+function isRefusedBySurprise(
+  error: unknown,
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+): error is ModelError {
+  return (
+    dialect !== "strict" &&
+    isModelError(error) &&
+    REFUSED.has(error.status) &&
+    isError(error.cause) &&
+    namesRule(providerTextOf(error.cause), messages, dialect) &&
+    validateHistory(messages, dialect).length === 0
+  );
+}
+
+/** OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do. */
+function namesRule(text: string, messages: readonly BaseMessage[], dialect: DialectName): boolean {
+  if (dialect === "openai-compatible" && text === NO_REASON)
+    return validateHistory(messages, "strict").length > 0;
+  return namesKnownRule(text);
+}
+
+/** Tells clients what the model does not get because of its window. */
+export function reportChanges(
+  { changes }: FittedInput,
+  { maxTokens = 0 }: InputForm,
+  reason: "window" | "overflow",
+  config: LangGraphRunnableConfig,
+): void {
+  const made = changes.filter(({ bound }) => bound === "window");
+  if (made.length === 0) return;
+  const idsOf = (kind: "shortened" | "left-out"): string[] =>
+    made.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+  emitEvent(config, {
+    type: "input-shortened",
+    reason,
+    maxTokens,
+    shortened: idsOf("shortened"),
+    leftOut: idsOf("left-out"),
+  });
+}
+
+/*
+ * A model as an option gives it: a chat model, or the name of one.
+ */
+
+export type GivenModel = BaseChatModel | string;
+
+/**
+ * @param setting The name of the option in errors.
+ * @param make Makes the model of a name. If it reads the environment, a missing key is reported at once.
+ * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
+ * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
+ * fallbacks.
+ */
+export function assertGivenModel(
+  setting: string,
+  model: unknown,
+  make: CreateModel,
+): asserts model is GivenModel {
+  if (typeof model !== "string") {
+    assertPlainModel(setting, model, hintAtClass(model));
+    return;
+  }
+  parseModelName(model);
+  if (readsEnvironment(make)) checkModelKey(model);
+}
