@@ -24,6 +24,7 @@ import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, type RelayedAbort, relayAbort } from "../threads/langgraph/abort.js";
+import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import {
   isSavedRun,
   isSubgraphRun,
@@ -40,7 +41,6 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
-import { isToolTask, type ToolTask } from "../threads/read-checkpoints.js";
 import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";

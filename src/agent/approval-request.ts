@@ -9,8 +9,8 @@ import { z } from "zod/v4";
 import { toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
+import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { problemText } from "../threads/leftovers.js";
-import { isToolTask, type ToolTask } from "../threads/read-checkpoints.js";
 import { type ApprovalRule, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
 
 /**

@@ -9,7 +9,7 @@ import { InvalidSettingError } from "../errors.js";
 import { aFunction, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
 import { isPlainObject } from "../shared/values.js";
-import type { ToolTask } from "../threads/read-checkpoints.js";
+import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import type { AskedTask } from "./approval-request.js";
 
 /*

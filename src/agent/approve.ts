@@ -6,7 +6,7 @@ import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langcha
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
 import { toPlain } from "../history/message.js";
-import { readHistory, type ToolTask } from "../threads/read-checkpoints.js";
+import { readHistory, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { type AgentState, type AgentUpdate, isPrivateChannel } from "../threads/state.js";
 import {
   type ApprovalTask,

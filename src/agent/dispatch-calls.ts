@@ -11,7 +11,7 @@ import { endingRun } from "../history/result.js";
 import { coverageOf, isUserMessage } from "../history/summary.js";
 import { isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
-import { type ToolTask, toolTasksOf } from "../threads/read-checkpoints.js";
+import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import type { AgentUpdate, Turn } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";

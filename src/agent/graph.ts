@@ -4,7 +4,7 @@ import { END, isCommand, type LangGraphRunnableConfig, START, StateGraph } from 
 import { z } from "zod/v4";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
-import { interruptsOf } from "../shared/is-error.js";
+import { interruptsOf } from "../providers/failure/langgraph-signal.js";
 import { isRecord } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
 import {
@@ -12,10 +12,10 @@ import {
   withQuietChannels,
   withValueUntilNextStep,
 } from "../threads/langgraph/channels.js";
+import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { mayHaveLeftovers } from "../threads/leftovers.js";
 import type { OwnState } from "../threads/own-state.js";
-import { readState } from "../threads/read-checkpoints.js";
 import { type AgentState, agentStateSchema, publicStateWith, turnOf } from "../threads/state.js";
 import { shouldSummarize } from "../threads/summary.js";
 import type { CallPolicy } from "./approval-rules.js";

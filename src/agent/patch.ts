@@ -10,6 +10,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { causeInHistory, createPlaceholder, markRecoveredResult } from "../history/result.js";
 import { toJson } from "../shared/json.js";
 import { emitEvent } from "../threads/events.js";
+import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import {
   type AskedCall,
   findLeftovers,
@@ -18,7 +19,6 @@ import {
   recoverMessages,
   recoverValues,
 } from "../threads/leftovers.js";
-import { type ToolTask, toolTasksOf } from "../threads/read-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";

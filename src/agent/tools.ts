@@ -15,7 +15,8 @@ import {
   NO_OUTPUT,
 } from "../history/result.js";
 import { storageDemand } from "../history/storable.js";
-import { isError, isLangGraphSignal, isOfAbort } from "../shared/is-error.js";
+import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
+import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely, toJson } from "../shared/json.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
 import {
@@ -28,9 +29,6 @@ import {
 } from "../threads/commands.js";
 import { emitEvent } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
-import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
-import { awaitLate, patientTool } from "../threads/late-results.js";
-import { readOwnValues } from "../threads/own-state.js";
 import {
   isResumedWith,
   isToolTask,
@@ -38,7 +36,10 @@ import {
   readState,
   type ToolTask,
   tasksOfLostRun,
-} from "../threads/read-checkpoints.js";
+} from "../threads/langgraph/read-checkpoints.js";
+import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
+import { awaitLate, patientTool } from "../threads/late-results.js";
+import { readOwnValues } from "../threads/own-state.js";
 import type { AgentUpdate } from "../threads/state.js";
 import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
 import { FunctionContext } from "./middleware/contexts.js";

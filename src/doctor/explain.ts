@@ -9,7 +9,7 @@ import { type Violation, violationsAt } from "../providers/validate-history.js";
 import { readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf } from "./findings.js";
-import { type RequestBody, readRequestBody } from "./report/request-body.js";
+import { type RequestBody, readRequestBody } from "./request-body.js";
 
 /** One reason why a list is refused. */
 export interface Reason {

@@ -10,6 +10,13 @@ import { isPlaceholder, isResult } from "../history/result.js";
 import { isRecord } from "../shared/values.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
+import {
+  hasFailedTask,
+  listThreads,
+  waitingInterrupts,
+  writesOfLostRun,
+  writtenChannels,
+} from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   compiledGraphOf,
@@ -23,13 +30,6 @@ import {
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
 import { type Fate, fateOfParent, readLeftovers } from "../threads/leftovers.js";
-import {
-  hasFailedTask,
-  listThreads,
-  waitingInterrupts,
-  writesOfLostRun,
-  writtenChannels,
-} from "../threads/read-checkpoints.js";
 import { pinJson, pinMessages, withUniqueVersions } from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
 import { measureThread } from "./size.js";

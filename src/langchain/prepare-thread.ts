@@ -19,17 +19,18 @@ import {
   markRecoveredResult,
   type PlaceholderCause,
 } from "../history/result.js";
-import { isError, isLangGraphSignal, isOfAbort } from "../shared/is-error.js";
+import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
+import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely, toJson } from "../shared/json.js";
 import { addToList } from "../shared/values.js";
 import { untilAborted } from "../shared/waiting.js";
 import { messagesOf } from "../threads/commands.js";
 import { emitEvent, followSpans } from "../threads/events.js";
+import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults, lateResultsOf } from "../threads/late-results.js";
 import { findLeftovers, type Leftovers, recoverCalls, recoverMessages } from "../threads/leftovers.js";
-import { type ToolTask, toolTasksOf } from "../threads/read-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { unbatched } from "../threads/stores.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/watch-checkpointer.js";

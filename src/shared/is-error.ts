@@ -1,4 +1,3 @@
-import { type Interrupt, isGraphBubbleUp, isGraphInterrupt } from "@langchain/langgraph";
 import { safely } from "./json.js";
 import { isRecord } from "./values.js";
 
@@ -20,19 +19,4 @@ export function isOfAbort(error: unknown, signal: AbortSignal | undefined): bool
     const isReason = [error, message, cause].includes(signal.reason);
     return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
   }, false);
-}
-
-/*
- * LangGraph uses errors for control flow. Its own checks of an error throw for null, so these check for an object
- * first.
- */
-
-/** Whether a thrown value is one of LangGraph's control-flow errors, such as an interrupt. */
-export function isLangGraphSignal(error: unknown): boolean {
-  return isRecord(error) && isGraphBubbleUp(error);
-}
-
-/** The interrupts in a thrown value; empty if it is not an interrupt. */
-export function interruptsOf(error: unknown): readonly Interrupt[] {
-  return isRecord(error) && isGraphInterrupt(error) ? error.interrupts : [];
 }

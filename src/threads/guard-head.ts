@@ -4,8 +4,8 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { ThreadConflictError } from "../errors.js";
 import { isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
+import { belongsToNextRun } from "./langgraph/read-checkpoints.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
-import { belongsToNextRun } from "./read-checkpoints.js";
 
 interface GuardedThread extends HeadOf {
   /** The ids of the messages that the run brings, as far as they are known by now. */

@@ -18,8 +18,6 @@ import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from
 import { coverageOf } from "../history/summary.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { emitEvent } from "./events.js";
-import { unwrapped } from "./langgraph/swap-channel.js";
-import type { OwnState } from "./own-state.js";
 import {
   hasNewInput,
   nodesToEnter,
@@ -28,7 +26,9 @@ import {
   writesByTask,
   writesOfCommand,
   writesOfLostRun,
-} from "./read-checkpoints.js";
+} from "./langgraph/read-checkpoints.js";
+import { unwrapped } from "./langgraph/swap-channel.js";
+import type { OwnState } from "./own-state.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "./usage.js";
 import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 

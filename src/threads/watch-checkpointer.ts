@@ -6,9 +6,9 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { isRecord } from "../shared/values.js";
+import { readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "./langgraph/run-host.js";
-import { readDelta, saveResumeValue } from "./read-checkpoints.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {

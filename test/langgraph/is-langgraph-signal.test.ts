@@ -1,6 +1,6 @@
 import { interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { interruptsOf, isLangGraphSignal } from "../../src/shared/is-error.js";
+import { interruptsOf, isLangGraphSignal } from "../../src/providers/failure/langgraph-signal.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
 describe("a control-flow error of LangGraph", () => {

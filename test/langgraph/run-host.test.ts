@@ -1,12 +1,12 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { readHistory } from "../../src/threads/langgraph/read-checkpoints.js";
 import {
   isSavedRun,
   isServedRun,
   isSubgraphRun,
   withoutForgedKeys,
 } from "../../src/threads/langgraph/run-host.js";
-import { readHistory } from "../../src/threads/read-checkpoints.js";
 import { inThread, oneNode, say } from "../support/plain-graph.js";
 
 describe("the `configurable` of a task", () => {

@@ -8,7 +8,7 @@ import {
 import { readCommand, type TypedCommand } from "../../scripts/chat/command.js";
 import { approvalRequest } from "../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
-import type { ToolTask } from "../../src/threads/read-checkpoints.js";
+import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 
 describe("readCommand", () => {
   it.each<{ line: string; command: TypedCommand | undefined }>([

@@ -14,7 +14,7 @@ import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { emitEvent } from "../../threads/events.js";
 import { takeBack } from "../../threads/langgraph/channels.js";
-import { type ToolTask, toolTasksOf } from "../../threads/read-checkpoints.js";
+import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import type { Turn } from "../../threads/state.js";
 import { askModel, type ModelAnswer, type ModelRequest } from "../ask-model.js";
 import type { Dispatched } from "../dispatch-calls.js";

@@ -7,7 +7,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { withoutStaleCalls } from "../../history/change-calls.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { isLangGraphSignal } from "../../shared/is-error.js";
+import { isLangGraphSignal } from "../../providers/failure/langgraph-signal.js";
 import { isRecord } from "../../shared/values.js";
 import { type AgentContext, type ChatContext, type FunctionContext, withGuardedContext } from "./contexts.js";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.js";

@@ -1,7 +1,7 @@
 /** `explain`: says offline why a provider would refuse a list of messages. */
 
 import { explain } from "../explain.js";
-import { readRequestBody } from "../report/request-body.js";
+import { readRequestBody } from "../request-body.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";

@@ -6,9 +6,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
-import { isError, isLangGraphSignal } from "../../shared/is-error.js";
+import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
+import { isLangGraphSignal } from "./langgraph-signal.js";
 import { readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";

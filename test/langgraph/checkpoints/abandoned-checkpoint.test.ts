@@ -6,7 +6,7 @@ import {
   waitsForNode,
   writesByTask,
   writesOfCommand,
-} from "../../../src/threads/read-checkpoints.js";
+} from "../../../src/threads/langgraph/read-checkpoints.js";
 import { watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
 import { inThread, oneNode, parallelGraph, say } from "../../support/plain-graph.js";
 

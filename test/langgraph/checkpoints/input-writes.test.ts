@@ -3,7 +3,7 @@
 import { type CheckpointTuple, MemorySaver } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
-import { belongsToNextRun } from "../../../src/threads/read-checkpoints.js";
+import { belongsToNextRun } from "../../../src/threads/langgraph/read-checkpoints.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { inThread, user } from "../../support/thread.js";
 

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { PairedMessagesDeltaValue } from "../../../src/threads/langgraph/channels.js";
-import { readDelta } from "../../../src/threads/read-checkpoints.js";
+import { readDelta } from "../../../src/threads/langgraph/read-checkpoints.js";
 import { human } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 

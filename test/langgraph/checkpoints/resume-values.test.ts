@@ -1,6 +1,6 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { saveResumeValue, waitingInterrupts } from "../../../src/threads/read-checkpoints.js";
+import { saveResumeValue, waitingInterrupts } from "../../../src/threads/langgraph/read-checkpoints.js";
 import { inThread, oneNode, say } from "../../support/plain-graph.js";
 
 function missing(): never {

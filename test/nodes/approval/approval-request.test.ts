@@ -2,8 +2,8 @@ import { normalizeHitlInterruptPayload } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
 import { approvalRequest, type Decision, readAnswer } from "../../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../../src/agent/approval-rules.js";
+import type { ToolTask } from "../../../src/threads/langgraph/read-checkpoints.js";
 import { askedCalls } from "../../../src/threads/leftovers.js";
-import type { ToolTask } from "../../../src/threads/read-checkpoints.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
   call: { id, name, kind: "valid" },

@@ -8,11 +8,11 @@ import {
   DeltaChannel,
   INTERRUPT,
 } from "@langchain/langgraph";
-import { argumentsOf, type Call, callsOf } from "../history/call.js";
-import { parseJson, toJson } from "../shared/json.js";
-import { addToList, isRecord } from "../shared/values.js";
-import { pairedMessagesDeltaReducer } from "./langgraph/channels.js";
-import { readChannels } from "./langgraph/run-host.js";
+import { argumentsOf, type Call, callsOf } from "../../history/call.js";
+import { parseJson, toJson } from "../../shared/json.js";
+import { addToList, isRecord } from "../../shared/values.js";
+import { pairedMessagesDeltaReducer } from "./channels.js";
+import { readChannels } from "./run-host.js";
 
 /** The channel of the error of a task. Not exported. */
 const ERROR = "__error__";

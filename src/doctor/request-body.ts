@@ -11,15 +11,15 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { InvalidSettingError } from "../../errors.js";
-import type { DialectName } from "../../providers/dialects.js";
-import { parseJson } from "../../shared/json.js";
-import { isRecord, recordsIn } from "../../shared/values.js";
+import { InvalidSettingError } from "../errors.js";
+import type { DialectName } from "../providers/dialects.js";
+import { parseJson } from "../shared/json.js";
+import { isRecord, recordsIn } from "../shared/values.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A message, and the index of the entry in the list of the body that it is made from. */
-export interface PlacedMessage {
+interface PlacedMessage {
   readonly message: BaseMessage;
   readonly index: number;
 }
