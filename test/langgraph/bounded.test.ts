@@ -1,6 +1,6 @@
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { boundedSaver, boundedStore } from "../../src/langgraph/bounded.js";
+import { boundedSaver, boundedStore } from "../../src/threads/stores.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
