@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { ai, human, placeholder, result, summary } from "../../support/make-messages.js";
+import { ai, human, placeholder, removal, result, summary } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 import { expectCase, type ReducerCase } from "../../support/reducer-case.js";
 import { titled } from "../../support/titled.js";
@@ -51,6 +51,13 @@ describe("Rule 6: a result is placed directly after its message, in call order",
         history: [ai("a", "c", "c"), result("t1", "c"), result("t2", "c")],
         update: [result("t3", "c")],
         expected: "a t3 t2",
+        repairs: ["result-replaced"],
+      },
+      {
+        title: "at a call whose result was removed in the same update, after all of its id were taken",
+        history: [ai("a1", "c"), human("h"), ai("a2", "c")],
+        update: [result("t1", "c"), result("t2", "c"), result("t3", "c"), removal("t2"), result("t4", "c")],
+        expected: "a1 t4 h a2 t3",
         repairs: ["result-replaced"],
       },
       {

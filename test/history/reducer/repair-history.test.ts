@@ -249,3 +249,8 @@ it("A result that stays at its call is not reported as moved if the list holds i
   expect(messages.map(({ id }) => id)).toEqual(["a", "r"]);
   expect(repairs.map(({ kind }) => kind)).toEqual(["orphan-refused"]);
 });
+
+it("The id of a placeholder names the place of a message without an id in the given list", () => {
+  const { messages } = repairHistory([ai("a", "c"), ai("", "d"), result("r", "c")]);
+  expect(messages.map(({ id }) => id)).toEqual(["a", "r", "", "placeholder:1:0:unrecorded:d"]);
+});
