@@ -99,12 +99,11 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
       }, time);
     };
     const hurry = (): void => start(LONGEST_WAIT_AFTER_ABORT);
+    const stopListening = signal && onAbort(signal, hurry);
     const end = (): void => {
       clearTimeout(timer);
-      // A listener keeps a joined signal alive, with everything that it closes over.
-      signal?.removeEventListener("abort", hurry);
+      stopListening?.();
     };
-    signal?.addEventListener("abort", hurry, { once: true });
     if (signal?.aborted) hurry();
     else start(LONGEST_WAIT);
     work.then(resolve, reject).finally(end);
@@ -159,4 +158,34 @@ export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<It
     }
   };
   return take();
+}
+
+interface Listening {
+  readonly callbacks: Set<() => void>;
+  readonly call: () => void;
+}
+
+/** What waits for the abort of a signal. Node warns of many listeners, and many writes can wait for a slow database. */
+const listening = new WeakMap<AbortSignal, Listening>();
+
+/** Returns the function that stops it. The last one leaves no listener, which would keep a joined signal alive. */
+function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let known = listening.get(signal);
+  if (known === undefined) {
+    const callbacks = new Set<() => void>();
+    const call = (): void => {
+      for (const each of callbacks) each();
+    };
+    known = { callbacks, call };
+    listening.set(signal, known);
+    signal.addEventListener("abort", known.call, { once: true });
+  }
+  const { callbacks, call } = known;
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    signal.removeEventListener("abort", call);
+    listening.delete(signal);
+  };
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answered } from "../../src/shared/waiting.js";
 
@@ -35,6 +36,18 @@ describe("A wait for a database", () => {
     await vi.advanceTimersByTimeAsync(5_100);
     expect(await waiting).toBe("given up");
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("has one listener with others of the same run, and leaves none", async () => {
+    const { signal } = new AbortController();
+    const answers: (() => void)[] = [];
+    const waits = Array.from({ length: 20 }, () =>
+      answered(new Promise<void>((resolve) => answers.push(resolve)), { what: "The store", signal }),
+    );
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    for (const answer of answers) answer();
+    await Promise.all(waits);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   it("takes an answer that was there while other work held the process up", async () => {
