@@ -32,7 +32,7 @@ const OPEN_METEO = {
 
 const urlSchema = z.url({ protocol: /^https?$/ });
 
-export interface ServedSettings {
+interface ServedSettings {
   /** Options of `createAgentGraph`. */
   readonly options: EnvironmentOptions;
   readonly weather: WeatherOptions;

@@ -16,17 +16,17 @@ export const EVERYBODY = "everybody";
 export const STUDIO_USER = "langgraph-studio-user";
 
 /** A user as LangGraph knows it. Claims of a token are left out, because the server stores it with each run. */
-export interface AuthenticatedUser {
+interface AuthenticatedUser {
   readonly identity: string;
   readonly display_name: string;
   readonly is_authenticated: boolean;
   readonly permissions: string[];
 }
 
-export type Authenticate = (request: Request) => Promise<AuthenticatedUser>;
+type Authenticate = (request: Request) => Promise<AuthenticatedUser>;
 
 /** What an open server of this machine accepts; undefined for one that accepts everybody. */
-export interface LocalRules {
+interface LocalRules {
   readonly allowedOrigins: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { addRights } from "./rights.js";
 import type { RunOwners } from "./run-owners.js";
 import type { ServerSettings } from "./server-settings.js";
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly access: Access;
   readonly settings: Pick<ServerSettings, "ALLOWED_ORIGINS" | "OPEN_ACCESS">;
   readonly runOwners: RunOwners;

@@ -26,7 +26,7 @@ interface WithMetadata {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-export interface Rights {
+interface Rights {
   readonly acceptsStudio: boolean;
   readonly runOwners: RunOwners;
 }

@@ -157,7 +157,7 @@ export const SERVER_SETTINGS = {
 } as const satisfies Readonly<Record<string, ServerSetting>>;
 
 type Table = typeof SERVER_SETTINGS;
-export type ServerSettingName = keyof Table;
+type ServerSettingName = keyof Table;
 
 /** The settings with their defaults. */
 export type ServerSettings = {

@@ -13,7 +13,7 @@ import type { RunOwners } from "../access/run-owners.js";
 import { runRequestsOf } from "./run-requests.js";
 import { userOf } from "./user-of.js";
 
-export interface UserGuards {
+interface UserGuards {
   readonly runOwners: RunOwners;
   readonly serverFetch: ServerFetch;
 }

@@ -63,7 +63,7 @@ export const refuseSocket: Handler = () => {
   });
 };
 
-export interface RunningRuns {
+interface RunningRuns {
   readonly runOwners: RunOwners;
   readonly serverFetch: ServerFetch;
 }

@@ -17,7 +17,7 @@ export const RUN_ROUTES = [
   "/threads/:thread/commands",
 ];
 
-export interface RunRequest {
+interface RunRequest {
   /** The id or the name of a graph. Undefined for a command that goes on with a run, and for what the server will refuse. */
   readonly assistant: string | undefined;
   readonly webhook: unknown;

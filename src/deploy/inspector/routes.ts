@@ -15,7 +15,7 @@ import { threadsOfCaller } from "./reading/threads-of-caller.js";
 import type { ServedForm } from "./view/request-form.js";
 import { viewThread } from "./view/thread-view.js";
 
-export interface InspectorOptions {
+interface InspectorOptions {
   readonly serverFetch: ServerFetch;
   /** Whether the server has users. Without them the inspector answers programs of this machine only. */
   readonly hasUsers: boolean;

@@ -6,7 +6,7 @@ import type { AgentEvent } from "../../threads/events.js";
 import { McpServer, type McpServerOptions } from "./mcp-server.js";
 import { createToolNames, legalName, prefixedName } from "./tool-names.js";
 
-export interface McpTools {
+interface McpTools {
   /** Contract: never rejects. A server that cannot be used takes only its own tools with it. */
   readonly load: (own: readonly string[]) => Promise<LoadedTools>;
   readonly close: () => Promise<void>;
@@ -22,7 +22,7 @@ export interface LoadedTools {
 
 type McpFailure = Extract<AgentEvent, { readonly type: "mcp-server-failed" }>;
 
-export interface NamedTool {
+interface NamedTool {
   readonly tool: StructuredToolInterface;
   /** All names by which an operator can mean the tool. */
   readonly names: readonly string[];

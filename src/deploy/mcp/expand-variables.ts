@@ -4,7 +4,7 @@ import { isRecord } from "../../shared/values.js";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface MissingVariable {
+interface MissingVariable {
   readonly name: string;
   /** The place of the text, such as `mcpServers.github.headers.Authorization`. */
   readonly place: string;

@@ -39,7 +39,7 @@ const remoteSchema = z.object({
 const KNOWN = [...Object.keys(localSchema.shape), ...Object.keys(remoteSchema.shape)];
 
 /** How to reach a server. */
-export type McpConnection =
+type McpConnection =
   | {
       readonly kind: "local";
       readonly command: string;

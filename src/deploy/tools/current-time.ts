@@ -1,7 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
 
-export interface CurrentTimeOptions {
+interface CurrentTimeOptions {
   /** Contract: returns the current time; must not throw. @default () => new Date() */
   readonly now?: () => Date;
 }

@@ -8,7 +8,7 @@ import type { StoredThread, ThreadSelection, ThreadStore } from "../thread-store
 import { endedRunsOf, openTasksOf, type ServedState, waitsForHuman } from "./server-target.js";
 import { reasonOf, UsageError } from "./target.js";
 
-export interface FilePlace {
+interface FilePlace {
   /** `-` for standard input. */
   readonly file: string;
   readonly folder: string;

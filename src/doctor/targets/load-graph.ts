@@ -11,7 +11,7 @@ import { isRecord } from "../../shared/values.js";
 import { compiledGraphOf } from "../../threads/langgraph/swap-channel.js";
 import { importPackage, reasonOf, UsageError } from "./target.js";
 
-export interface GraphPlace {
+interface GraphPlace {
   /** `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json. */
   readonly spec: string | undefined;
   readonly folder: string;

@@ -44,7 +44,7 @@ export interface Slot {
  * Which slots a search accepts. `"empty"`: those without a result. `"open"`: also those with a placeholder.
  * `"any"`: all. A call that a summary archived together with its result does not wait for another one.
  */
-export type Search = "empty" | "open" | "any";
+type Search = "empty" | "open" | "any";
 
 /** The slots of one call id, the nearest last. */
 interface Offer {

@@ -10,7 +10,7 @@ export interface ThreadLink {
   readonly page?: number | undefined;
 }
 
-export interface ListLink {
+interface ListLink {
   readonly q?: string | undefined;
   readonly status?: string | undefined;
   readonly page?: number | undefined;

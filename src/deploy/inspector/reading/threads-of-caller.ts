@@ -13,7 +13,7 @@ export interface ListedThread extends ServedThread {
 }
 
 /** Which threads are listed, as the API of the server names it. */
-export interface ThreadQuery {
+interface ThreadQuery {
   readonly ids?: readonly string[];
   readonly status?: string;
   readonly metadata?: Readonly<Record<string, string>>;

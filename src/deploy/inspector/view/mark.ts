@@ -8,7 +8,7 @@ import type { InputReason, InputReasonCode } from "../../../providers/input/expl
 import { nameIn } from "./message-view.js";
 
 /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
-export type Tone = "good" | "warning" | "neutral";
+type Tone = "good" | "warning" | "neutral";
 
 export interface Mark {
   /** A stable name, for counting and for JSON. */

@@ -15,7 +15,7 @@ export interface ServedForm
   readonly dialect: DialectName;
 }
 
-export interface FormQuestion {
+interface FormQuestion {
   readonly messages: readonly BaseMessage[];
   readonly step: Step | undefined;
   /** What the reader chose; undefined if he chose nothing. */
@@ -27,7 +27,7 @@ export interface FormQuestion {
 }
 
 /** Where the dialect comes from. */
-export type DialectOrigin = "chosen" | "response" | "thread" | "server" | "unknown";
+type DialectOrigin = "chosen" | "response" | "thread" | "server" | "unknown";
 
 export interface RequestForm {
   readonly options: ModelInputOptions & { readonly dialect: DialectName };

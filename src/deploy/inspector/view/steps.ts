@@ -16,7 +16,7 @@ export interface TimedState extends ServedState {
 }
 
 /** What a model said at a step. */
-export interface StepResponse {
+interface StepResponse {
   /** The name in LangChain's `response_metadata.model_provider`; null if the response does not say. */
   readonly provider: string | null;
   /** The dialect of that provider. */
