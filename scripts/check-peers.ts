@@ -17,6 +17,7 @@ const COPIED = [
   "node_modules",
   "package.json",
   "scripts",
+  "server",
   "src",
   "test",
   "tsconfig.json",

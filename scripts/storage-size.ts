@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { createDeployTools } from "../src/deploy/tools/create-deploy-tools.js";
+import { createDeployTools } from "../server/tools/create-tools.js";
 import { type AgentGraphOptions, createAgentGraph } from "../src/index.js";
 
 const TURNS = [1, 10, 50];

@@ -18,7 +18,7 @@ const MAY_IMPORT = {
   langchain: ["history", "providers", "threads"],
   doctor: ["history", "providers", "threads"],
   index: ["history", "providers", "threads", "agent", "langchain", "doctor"],
-  deploy: ["history", "providers", "threads", "agent", "langchain", "doctor"],
+  server: ["history", "providers", "threads", "agent", "langchain", "doctor"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 type Layer = keyof typeof MAY_IMPORT;
@@ -51,7 +51,7 @@ const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];
 const OF_LANGCHAIN: Readonly<Record<string, readonly string[]>> = {
   "providers/answer/guard-model.ts": ["_streamIterator"],
 };
-const GUARDS_ROUTES = /^deploy\/(?:access|http|inspector)\//;
+const GUARDS_ROUTES = /^\.\.\/server\/(?:access|http|inspector)\//;
 
 /** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
 const ASKS_FOR_IDENTITY =
@@ -72,7 +72,10 @@ const OPTIONAL_IMPORT = /importOptional<\s*typeof import\("([^"]+)"\)\s*,?\s*>\(
 
 const namesOf = (text: string): string[] => [...text.matchAll(IMPORT)].map((match) => match[1] ?? "");
 
-const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+const pathsIn = (folder: string): string[] =>
+  readdirSync(join(SOURCE, folder), { recursive: true, encoding: "utf8" }).map((path) => join(folder, path));
+
+const files: readonly SourceFile[] = [...pathsIn(""), ...pathsIn("../server")]
   .filter((path) => path.endsWith(".ts"))
   .map((path) => {
     const text = readFileSync(join(SOURCE, path), "utf8");
@@ -83,7 +86,7 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
 
 function layerOf(path: string): Layer {
   if (ENTRIES.includes(path)) return "index";
-  const [first = ""] = path.split("/");
+  const [first = ""] = path.replace("../", "").split("/");
   const name = first.replace(/\.ts$/, "");
   if (!Object.hasOwn(MAY_IMPORT, name)) throw new Error(`${path} belongs to no part of the picture.`);
   return name as Layer;
@@ -228,7 +231,7 @@ describe("the source", () => {
     const { dependencies, peerDependencies, peerDependenciesMeta } = manifest;
     const declared = Object.keys({ ...dependencies, ...peerDependencies, ...peerDependenciesMeta });
     const packages = files
-      .filter(({ path }) => layerOf(path) !== "deploy")
+      .filter(({ path }) => layerOf(path) !== "server")
       .flatMap(({ imports }) => imports)
       .filter((name) => !name.startsWith(".") && !name.startsWith("node:"))
       .map((name) =>

@@ -3,7 +3,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
-import { createDeployTools } from "../../src/deploy/tools/create-deploy-tools.js";
+import { createDeployTools } from "../../server/tools/create-tools.js";
 import { createModel } from "../../src/index.js";
 import { describeCall } from "../terminal/describe.js";
 import { expect } from "./check-pairs.js";

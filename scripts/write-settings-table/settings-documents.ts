@@ -1,8 +1,8 @@
 /** The documents that list the settings, with the part that is written from their table. */
 
+import { SERVER_SETTINGS } from "../../server/access/server-settings.js";
+import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
-import { SERVER_SETTINGS } from "../../src/deploy/access/server-settings.js";
-import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import type { Setting } from "../../src/shared/check-settings.js";
 
 export interface SettingsDocument {

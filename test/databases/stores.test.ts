@@ -5,8 +5,7 @@ import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { withOwnedStore } from "../../src/deploy/access/owned-store.js";
-import { userLabels } from "../../src/deploy/access/user-label.js";
+import { userLabels, withOwnedStore } from "../../server/access/owned-store.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { archiveMessages, readArchived } from "../../src/threads/archive.js";
 import { readInbox } from "../../src/threads/inbox.js";

@@ -7,15 +7,17 @@ import { join } from "node:path";
 import { type BaseStore, InMemoryStore } from "@langchain/langgraph";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { readAccess } from "../../src/deploy/access/access.js";
-import { makeApiKey, readApiKeys, userOfKey } from "../../src/deploy/access/api-keys.js";
-import { authenticateEverybody } from "../../src/deploy/access/authenticate.js";
-import { createAuth } from "../../src/deploy/access/create-auth.js";
-import { withOwnedStore } from "../../src/deploy/access/owned-store.js";
-import { createRunOwners } from "../../src/deploy/access/run-owners.js";
-import { readServerSettings } from "../../src/deploy/access/server-settings.js";
-import { listensToThisMachine } from "../../src/deploy/access/this-machine.js";
-import { userLabels } from "../../src/deploy/access/user-label.js";
+import { createAuth, readAccess } from "../../server/access/access.js";
+import {
+  authenticateEverybody,
+  listensToThisMachine,
+  makeApiKey,
+  readApiKeys,
+  userOfKey,
+} from "../../server/access/authenticate.js";
+import { userLabels, withOwnedStore } from "../../server/access/owned-store.js";
+import { createRunOwners } from "../../server/access/rights.js";
+import { readServerSettings } from "../../server/access/server-settings.js";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
 import { runs } from "../support/law-runs.js";
 import { StrictStore } from "../support/strict-store.js";

@@ -1,6 +1,6 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { graph as build } from "../../src/deploy/agent.js";
+import { graph as build } from "../../server/agent.js";
 import { pairedMessagesOf, user } from "../support/thread.js";
 
 /** A request that the offline model answers with this many calls of the calculator at once. */

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { METRICS_ROUTE, serveMetrics } from "../../src/deploy/http/metrics.js";
+import { METRICS_ROUTE, serveMetrics } from "../../server/http/metrics.js";
 import { familiesIn, readMetrics } from "../support/read-metrics.js";
 import { TROUBLES } from "../support/troubled-runs.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { readSettings, SERVED_DEFAULTS } from "../../server/settings.js";
 import type { NamesWith } from "../../src/agent/settings/settings.js";
-import { readSettings, SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import { InvalidSettingError } from "../../src/index.js";
 
 interface Variable {

@@ -28,7 +28,7 @@ it("the command line tool makes an image recipe of langgraph.json that serves th
     const text = await readFile(recipe, "utf8");
     const { node_version } = JSON.parse(await read("langgraph.json"));
     expect(text).toMatch(new RegExp(`^FROM .*langgraphjs-api:${node_version}$`, "m"));
-    expect(text).toMatch(/LANGSERVE_GRAPHS.*"agent":"\.\/src\/deploy\/agent\.ts:graph"/);
+    expect(text).toMatch(/LANGSERVE_GRAPHS.*"agent":"\.\/server\/agent\.ts:graph"/);
     // The packages of the server's side are development dependencies of the library.
     expect(text.indexOf("ENV NPM_CONFIG_INCLUDE=dev")).toBeLessThan(text.indexOf("RUN npm ci"));
     expect(text).toContain("RUN npm ci");

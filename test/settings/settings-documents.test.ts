@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { SETTINGS_DOCUMENTS, withSettings } from "../../scripts/write-settings-table/settings-documents.js";
+import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
-import { SERVED_DEFAULTS } from "../../src/deploy/settings.js";
 import type { Setting } from "../../src/shared/check-settings.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");

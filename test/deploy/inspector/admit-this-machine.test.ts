@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { expect, it } from "vitest";
-import { admitThisMachine } from "../../../src/deploy/inspector/admit-this-machine.js";
+import { admitThisMachine } from "../../../server/inspector/routes.js";
 
 const app = new Hono().use(admitThisMachine).get("/tether", (context) => context.text("threads"));
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } });

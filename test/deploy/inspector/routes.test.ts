@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { createInspector } from "../../../src/deploy/inspector/routes.js";
+import { createInspector } from "../../../server/inspector/routes.js";
 
 const ID = "01a205a0-94ab-75ce-af68-b5e94442a5c5";
 const PAGE = `/tether/threads/${ID}`;

@@ -6,9 +6,13 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { formOf, type ServedForm } from "../../../src/deploy/inspector/view/request-form.js";
-import { type Step, stepOf } from "../../../src/deploy/inspector/view/steps.js";
-import { type ThreadView, viewThread } from "../../../src/deploy/inspector/view/thread-view.js";
+import { formOf, type ServedForm } from "../../../server/inspector/view/request-form.js";
+import {
+  type Step,
+  stepOf,
+  type ThreadView,
+  viewThread,
+} from "../../../server/inspector/view/thread-view.js";
 import { reportOn } from "../../../src/doctor/findings.js";
 import { threadOfList } from "../../../src/doctor/thread-store.js";
 import { createSummary } from "../../../src/history/summary.js";

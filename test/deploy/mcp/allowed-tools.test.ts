@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { allowedTools } from "../../../src/deploy/mcp/allowed-tools.js";
-import type { LoadedTools } from "../../../src/deploy/mcp/create-mcp-tools.js";
-import { createDeployTools } from "../../../src/deploy/tools/create-deploy-tools.js";
+import { allowedTools, type LoadedTools } from "../../../server/mcp/create-mcp-tools.js";
+import { createDeployTools } from "../../../server/tools/create-tools.js";
 import { createProbe } from "../../support/probe-tools.js";
 
 const own = createDeployTools();

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createMcpTools } from "../../../src/deploy/mcp/create-mcp-tools.js";
-import { readMcpServers } from "../../../src/deploy/mcp/read-mcp-file.js";
+import { createMcpTools } from "../../../server/mcp/create-mcp-tools.js";
+import { readMcpServers } from "../../../server/mcp/read-mcp-file.js";
 import { until } from "../../e2e/served.js";
 import { mcpFile, testFolder } from "../../support/mcp/start-mcp-server.js";
 

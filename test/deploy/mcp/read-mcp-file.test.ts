@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMcpServers } from "../../../src/deploy/mcp/read-mcp-file.js";
+import { readMcpServers } from "../../../server/mcp/read-mcp-file.js";
 import { InvalidSettingError } from "../../../src/index.js";
 import { mcpFile } from "../../support/mcp/start-mcp-server.js";
 

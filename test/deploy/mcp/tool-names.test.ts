@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { approvalNames } from "../../../src/deploy/mcp/approval-names.js";
-import type { LoadedTools } from "../../../src/deploy/mcp/create-mcp-tools.js";
-import { createToolNames, legalName, prefixedName } from "../../../src/deploy/mcp/tool-names.js";
+import {
+  approvalNames,
+  createToolNames,
+  type LoadedTools,
+  legalName,
+  prefixedName,
+} from "../../../server/mcp/create-mcp-tools.js";
 import { acting } from "../../support/steering.js";
 
 const LEGAL = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;

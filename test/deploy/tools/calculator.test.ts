@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCalculatorTool } from "../../../src/deploy/tools/calculator.js";
+import { createCalculatorTool } from "../../../server/tools/calculator.js";
 
 const calculator = createCalculatorTool();
 

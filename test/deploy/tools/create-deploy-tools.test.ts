@@ -1,7 +1,7 @@
 import { InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { expect, it } from "vitest";
-import { createDeployTools } from "../../../src/deploy/tools/create-deploy-tools.js";
+import { createDeployTools } from "../../../server/tools/create-tools.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 
 it("lists the tools that the offline model knows", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createCurrentTimeTool } from "../../../src/deploy/tools/current-time.js";
+import { createCurrentTimeTool } from "../../../server/tools/create-tools.js";
 
 const currentTime = createCurrentTimeTool({ now: () => new Date("2026-03-01T22:30:00Z") });
 

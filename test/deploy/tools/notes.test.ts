@@ -3,7 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { InMemoryStore, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { describe, expect, it } from "vitest";
-import { createSaveNoteTool, createSearchNotesTool } from "../../../src/deploy/tools/notes.js";
+import { createSaveNoteTool, createSearchNotesTool } from "../../../server/tools/notes.js";
 import { StrictStore } from "../../support/strict-store.js";
 
 const save = createSaveNoteTool();

@@ -1,7 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { afterEach, expect, it } from "vitest";
-import { createWeatherTool } from "../../../src/deploy/tools/weather.js";
-import { describeWeatherCode } from "../../../src/deploy/tools/weather-codes.js";
+import { createWeatherTool, describeWeatherCode } from "../../../server/tools/weather.js";
 
 const PARIS = { name: "Paris", country: "France", latitude: 48.85, longitude: 2.35 };
 const CURRENT = { temperature_2m: 12.3, wind_speed_10m: 14, weather_code: 61 };

@@ -7,7 +7,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../../scripts/dev-server.js";
-import { makeApiKey } from "../../../src/deploy/access/api-keys.js";
+import { makeApiKey } from "../../../server/access/authenticate.js";
 import { nested } from "../../support/foreign-values.js";
 import { user as say } from "../../support/thread.js";
 import { Thread, until } from "../served.js";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import type { TestProject } from "vitest/node";
 import { startDevServer } from "../../../scripts/dev-server.js";
-import { makeApiKey } from "../../../src/deploy/access/api-keys.js";
+import { makeApiKey } from "../../../server/access/authenticate.js";
 import { listen } from "../../support/listen.js";
 import { provideLazily, type StartedServer } from "../provide-lazily.js";
 import { AGENTS } from "../shared-server.js";

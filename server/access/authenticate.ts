@@ -1,0 +1,383 @@
+/** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
+
+import {
+  createHash,
+  createPublicKey,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
+import { HTTPException } from "@langchain/langgraph-sdk/auth";
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { InvalidSettingError } from "../../src/errors.js";
+import { isRecord } from "../../src/shared/values.js";
+import type { Access } from "./access.js";
+import type { ServerSettings } from "./server-settings.js";
+
+/** Who asks whether the server lives. It has no rights. */
+export const HEALTH_CHECK = "%health";
+/** All clients of an open server. */
+export const EVERYBODY = "everybody";
+/** The user that the server makes of LangGraph Studio. */
+export const STUDIO_USER = "langgraph-studio-user";
+
+/** A user as LangGraph knows it. Claims of a token are left out, because the server stores it with each run. */
+interface AuthenticatedUser {
+  readonly identity: string;
+  readonly display_name: string;
+  readonly is_authenticated: boolean;
+  readonly permissions: string[];
+}
+
+type Authenticate = (request: Request) => Promise<AuthenticatedUser>;
+
+/** What an open server of this machine accepts; undefined for one that accepts everybody. */
+interface LocalRules {
+  readonly allowedOrigins: readonly string[];
+}
+
+/** Makes the function that authenticates the requests of a server with users. */
+export function authenticateUsers({
+  keys,
+  verifyToken,
+}: Pick<Extract<Access, { kind: "users" }>, "keys" | "verifyToken">): Authenticate {
+  return async function authenticate(request) {
+    if (admitPath(request) === "health") return userNamed(HEALTH_CHECK);
+    const credential = credentialOf(request);
+    const refuse = (message: string) => refusal(message, isPageRequest(request));
+    if (credential === undefined)
+      throw refuse("Send an API key as `x-api-key`, or a key or token as `Authorization: Bearer …`.");
+    const user = isToken(credential)
+      ? await userOfToken(credential, verifyToken, refuse)
+      : userOfKey(keys, credential);
+    if (user === undefined) throw refuse("The API key is not known.");
+    if (user === STUDIO_USER || user === HEALTH_CHECK) throw refuse("The name of the user is reserved.");
+    return userNamed(user);
+  };
+}
+
+/**
+ * Makes the function that admits everybody. An open server of this machine refuses requests that were sent to another
+ * name and pages of other sites: a browser would otherwise let any page that its user visits use the server.
+ */
+export function authenticateEverybody(rules: LocalRules | undefined): Authenticate {
+  return async function authenticate(request) {
+    admitPath(request);
+    if (rules !== undefined) admitLocal(request, rules);
+    return userNamed(EVERYBODY);
+  };
+}
+
+/** The server has a route that empties it, and asks nobody before. No client needs it. */
+function admitPath({ method, url }: Request): "health" | "other" {
+  const [, path = ""] = /^https?:\/\/[^/?#]*([^?#]*)/.exec(url) ?? [];
+  if (/^\/+internal(?:\/|$)/i.test(decoded(path))) throw new HTTPException(404, { message: "Not found" });
+  return path === "/ok" && (method === "GET" || method === "HEAD") ? "health" : "other";
+}
+
+/** The server's router decodes a path before it finds a route. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new HTTPException(400, { message: "The path cannot be decoded." });
+  }
+}
+
+function admitLocal({ headers }: Request, { allowedOrigins }: LocalRules): void {
+  const host = headers.get("host");
+  const hostname = host === null ? undefined : hostnameOf(`http://${host}`);
+  if (host !== null && (hostname === undefined || !isThisMachine(hostname)))
+    throw forbidden("This server has no access control, so it answers programs of this machine only.");
+  const origin = headers.get("origin");
+  if (origin === null || allowedOrigins.includes(origin)) return;
+  const page = hostnameOf(origin);
+  if (page !== undefined && (isThisMachine(page) || isStudio(origin, page))) return;
+  throw forbidden(
+    `This server has no access control, so it does not answer pages of ${origin}. \`ALLOWED_ORIGINS\` can name them.`,
+  );
+}
+
+function isStudio(origin: string, hostname: string): boolean {
+  return origin.startsWith("https://") && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
+}
+
+function isToken(credential: string): boolean {
+  return credential.split(".").length === 3;
+}
+
+async function userOfToken(
+  token: string,
+  verifyToken: VerifyToken | undefined,
+  refuse: (message: string) => HTTPException,
+): Promise<string> {
+  if (verifyToken === undefined) throw refuse("This server takes API keys, not tokens.");
+  try {
+    return await verifyToken(token);
+  } catch (error) {
+    const code = isRecord(error) ? String(error["code"] ?? "") : "";
+    if (code === "ERR_JWT_EXPIRED") throw refuse("The token has expired.");
+    // The keys of the issuer could not be fetched: the token may be good.
+    if (!/^ERR_(?:JW[ST]|JOSE_(?:ALG|NOT)|JWKS_(?:NO|MULTIPLE))/.test(code))
+      throw new HTTPException(503, { message: "The keys for tokens cannot be fetched now." });
+    throw refuse("The token is not valid.");
+  }
+}
+
+function userNamed(identity: string): AuthenticatedUser {
+  return { identity, display_name: identity, is_authenticated: true, permissions: [] };
+}
+
+/** @param asksBrowser Whether a browser asks its user for the key. */
+function refusal(message: string, asksBrowser: boolean): HTTPException {
+  const scheme = asksBrowser ? 'Basic realm="langgraph-tether", charset="UTF-8"' : "Bearer";
+  return new HTTPException(401, { message, headers: { "WWW-Authenticate": scheme } });
+}
+
+function forbidden(message: string): HTTPException {
+  return new HTTPException(403, { message });
+}
+
+/*
+ * The key or the token that a request carries.
+ */
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+}
+
+/**
+ * The key or the token of a request. The SDK's clients send a key of LangSmith on their own if the environment has one,
+ * so `Authorization` comes first.
+ */
+export function credentialOf(request: Asked): string | undefined {
+  const authorization = request.headers.get("authorization") ?? "";
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  if (bearer !== undefined) return bearer;
+  const typed = isPageRequest(request) ? passwordOf(authorization) : undefined;
+  return typed ?? (request.headers.get("x-api-key")?.trim() || undefined);
+}
+
+/**
+ * Whether the request asks for a page of the inspector. A browser sends what its user typed in with every request to the
+ * server, also with those that a page of another site makes. So a typed key counts only where nothing can be changed.
+ */
+function isPageRequest({ method, url }: Asked): boolean {
+  const [, path = ""] = /^https?:\/\/[^/?#]*([^?#]*)/.exec(url) ?? [];
+  return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(path);
+}
+
+/** The password of HTTP's basic authentication (RFC 7617). The name before it does not count, as the key names its user. */
+function passwordOf(authorization: string): string | undefined {
+  const [, encoded] = /^basic +([\w+/=]+) *$/i.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const [, password] = /^[^:]*:(\S+)$/.exec(Buffer.from(encoded, "base64").toString("utf8")) ?? [];
+  return password;
+}
+
+/*
+ * API keys. The server knows only their hashes. A key has 256 random bits, so a fast hash is enough: nobody can try all
+ * keys. A password that a human chose would need a slow one.
+ */
+
+const PREFIX = "tether_";
+const ENTRY = /^([^:\s,#][^:\s,]*):sha256-([0-9a-f]{64})$/;
+
+/** One key that may be used. */
+export interface ApiKeyEntry {
+  readonly user: string;
+  readonly digest: Buffer;
+}
+
+/** A new key of a user, and the entry that allows it. The key cannot be read from the entry. */
+export function makeApiKey(user: string): { readonly key: string; readonly entry: string } {
+  const key = `${PREFIX}${randomBytes(32).toString("base64url")}`;
+  const entry = `${user}:sha256-${digestOf(key).toString("hex")}`;
+  if (!ENTRY.test(entry))
+    throw InvalidSettingError.expected("user", "a name without spaces, commas and colons", user);
+  return { key, entry };
+}
+
+/**
+ * Reads entries that are separated by commas or line breaks. Lines that begin with `#` are comments.
+ *
+ * @param setting What errors call the text. They name the place of an entry, because the entry may be a key.
+ * @throws InvalidSettingError for an entry of another form, or if there is none.
+ */
+export function readApiKeys(text: string, setting: string): readonly ApiKeyEntry[] {
+  const entries = text
+    .split("\n")
+    .filter((line) => !line.trimStart().startsWith("#"))
+    .flatMap((line) => line.split(","))
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
+    .map((entry, index) => {
+      const [, user, digest] = ENTRY.exec(entry) ?? [];
+      if (user !== undefined && digest !== undefined) return { user, digest: Buffer.from(digest, "hex") };
+      throw new InvalidSettingError(
+        setting,
+        `Expected entry ${index + 1} of \`${setting}\` to be \`user:sha256-\` and 64 hexadecimal digits. Make one with \`npm run api-key -- USER\`. The entry is not shown, because it may be a key.`,
+      );
+    });
+  if (entries.length === 0)
+    throw new InvalidSettingError(setting, `Expected \`${setting}\` to have at least one API key.`);
+  return entries;
+}
+
+/**
+ * The user of a key, or undefined for an unknown key. All entries are compared, each in constant time, so the time says
+ * nothing about a key.
+ */
+export function userOfKey(entries: readonly ApiKeyEntry[], key: string): string | undefined {
+  const given = digestOf(key);
+  let found: string | undefined;
+  for (const { user, digest } of entries) if (timingSafeEqual(given, digest)) found = user;
+  return found;
+}
+
+function digestOf(key: string): Buffer {
+  return createHash("sha256").update(key, "utf8").digest();
+}
+
+/*
+ * JSON Web Tokens of another service, which says who its users are.
+ */
+
+/** Contract: returns the user of a token. Rejects for every token that is not valid now. */
+export type VerifyToken = (token: string) => Promise<string>;
+
+/** The least bytes that a secret of an algorithm must have (RFC 7518, section 3.2). */
+const SECRET_BYTES: Readonly<Record<string, number>> = { HS256: 32, HS384: 48, HS512: 64 };
+/** A name without half of a pair of surrogates, which a namespace of the store could not have. */
+const USER_NAME = /^\P{Surrogate}{1,255}$/u;
+/** How far the clocks of two machines may differ, in seconds. */
+const CLOCK_TOLERANCE = 5;
+
+/** The kind of key that the algorithms of a family need, as Node names it. */
+const KEY_KINDS: Readonly<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
+
+type KeySource = { readonly get: JWTVerifyGetKey } | { readonly key: KeyObject };
+
+/**
+ * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set.
+ *
+ * The algorithm, the issuer and the audience are pinned, and a token without an expiry or a user is refused.
+ *
+ * @throws InvalidSettingError if only a part of the variables is set. It names what is missing.
+ */
+export function createTokenCheck(settings: ServerSettings): VerifyToken | undefined {
+  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience, AUTH_JWT_ALGORITHM: algorithm } = settings;
+  const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_KEY: key, AUTH_JWT_USER_CLAIM: claim } = settings;
+  const given = [issuer, audience, algorithm, address, key];
+  if (given.every((value) => value === undefined) && claim === "sub") return undefined;
+  if (issuer === undefined) throw missing("AUTH_JWT_ISSUER");
+  if (audience === undefined) throw missing("AUTH_JWT_AUDIENCE");
+  if (algorithm === undefined) throw missing("AUTH_JWT_ALGORITHM");
+  const source = readSource(algorithm, address, key);
+  const options = {
+    issuer,
+    audience,
+    algorithms: [algorithm],
+    requiredClaims: ["exp", claim],
+    clockTolerance: CLOCK_TOLERANCE,
+  };
+  return async function verifyToken(token) {
+    const { payload } =
+      "get" in source
+        ? await jwtVerify(token, source.get, options)
+        : await jwtVerify(token, source.key, options);
+    const user = payload[claim];
+    if (typeof user === "string" && USER_NAME.test(user)) return user;
+    throw new errors.JWTClaimValidationFailed(`The claim "${claim}" is no name of a user.`, payload, claim);
+  };
+}
+
+function readSource(algorithm: string, address: string | undefined, key: string | undefined): KeySource {
+  if (address !== undefined && key !== undefined) {
+    const message = "Expected one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set.";
+    throw new InvalidSettingError("AUTH_JWT_KEY", message);
+  }
+  const secretBytes = SECRET_BYTES[algorithm];
+  if (address !== undefined) {
+    if (!isSafeAddress(address))
+      throw InvalidSettingError.expected(
+        "AUTH_JWT_JWKS_URL",
+        "an https URL, or one of this machine",
+        address,
+      );
+    if (secretBytes === undefined) return { get: createRemoteJWKSet(new URL(address)) };
+    throw missing("AUTH_JWT_KEY", `${algorithm} needs a secret instead of AUTH_JWT_JWKS_URL`);
+  }
+  if (key === undefined)
+    throw missing("AUTH_JWT_KEY", "tokens need a key, or the address of keys in AUTH_JWT_JWKS_URL");
+  const text = key.replaceAll("\\n", "\n");
+  if (secretBytes !== undefined) {
+    const secret = Buffer.from(text, "utf8");
+    if (secret.length >= secretBytes && !text.includes("-----BEGIN")) return { key: createSecretKey(secret) };
+    const message = `Expected \`AUTH_JWT_KEY\` to be a secret of at least ${secretBytes} bytes for ${algorithm}.`;
+    throw new InvalidSettingError("AUTH_JWT_KEY", message);
+  }
+  if (!text.includes("-----BEGIN PUBLIC KEY-----")) {
+    const message = `Expected \`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}.`;
+    throw new InvalidSettingError("AUTH_JWT_KEY", message);
+  }
+  return { key: readPublicKey(text, algorithm) };
+}
+
+/** Keys that come over plain HTTP could be those of somebody on the way. */
+function isSafeAddress(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === "https:" || isThisMachine(hostname);
+}
+
+function readPublicKey(text: string, algorithm: string): KeyObject {
+  const kind = KEY_KINDS[algorithm.slice(0, 2)];
+  const refusal = (what: string) =>
+    new InvalidSettingError(
+      "AUTH_JWT_KEY",
+      `Expected \`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}.`,
+    );
+  let key: KeyObject;
+  try {
+    key = createPublicKey(text);
+  } catch {
+    throw refusal("and it cannot be read");
+  }
+  if (key.asymmetricKeyType === kind) return key;
+  throw refusal(`got one of the kind ${key.asymmetricKeyType}`);
+}
+
+function missing(setting: string, why = "tokens are configured only in part"): InvalidSettingError {
+  return new InvalidSettingError(setting, `Expected \`${setting}\` to be set, because ${why}.`);
+}
+
+/*
+ * Names and addresses that only programs of this machine can reach.
+ */
+
+/** @param hostname As a URL has it: an IPv6 address stands in brackets. */
+export function isThisMachine(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(?:\.\d{1,3}){3}$/.test(hostname)
+  );
+}
+
+/** The host of a `Host` header or of the address of a web page; undefined for a text that has none. */
+export function hostnameOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).hostname : undefined;
+}
+
+/**
+ * Whether the server listens for this machine only. LangGraph's development server says so in `LANGGRAPH_API_URL`.
+ * Other servers say nothing, and they listen for everybody.
+ */
+export function listensToThisMachine(environment: Readonly<Record<string, string | undefined>>): boolean {
+  const hostname = hostnameOf(environment["LANGGRAPH_API_URL"] ?? "");
+  return hostname !== undefined && isThisMachine(hostname);
+}

@@ -1,0 +1,126 @@
+/**
+ * What a user may do, as the handlers of LangGraph's `Auth`. Everything belongs to the user who made it: the metadata
+ * `owner` of threads, assistants and crons, and the first label of a namespace of the store.
+ *
+ * The server compares the filter that a handler returns with the metadata of what is asked for. A handler changes the
+ * value to set the owner. What no handler allows is refused.
+ */
+
+import { type Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
+import type { ServedRun } from "../../src/threads/langgraph/run-host.js";
+import { HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
+import { userLabels } from "./owned-store.js";
+
+const OWNER = "owner";
+/** The server marks the assistants that it makes for its graphs. */
+const MADE_BY = "created_by";
+const SYSTEM = "system";
+/** The server derives the ids of its own assistants from the names of the graphs (UUID version 5). */
+const DERIVED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-5/i;
+
+interface User {
+  readonly identity: string;
+}
+
+interface WithMetadata {
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+interface Rights {
+  readonly acceptsStudio: boolean;
+  readonly runOwners: RunOwners;
+}
+
+/** Adds the handlers to an `Auth`. */
+export function addRights(auth: Auth, { acceptsStudio, runOwners }: Rights): void {
+  const admit = ({ identity }: User): string => {
+    if (identity === HEALTH_CHECK) throw forbidden("A health check may do nothing else.");
+    if (identity === STUDIO_USER && !acceptsStudio)
+      throw forbidden("LangGraph Studio needs an API key or a token. Send it as a header.");
+    return identity;
+  };
+  const own = ({ user }: { user: User }) => ({ [OWNER]: admit(user) });
+  const give = (value: WithMetadata, user: User) => {
+    const { [MADE_BY]: _, ...metadata } = value.metadata ?? {};
+    value.metadata = { ...metadata, [OWNER]: admit(user) };
+  };
+
+  auth.on("*", () => false);
+  auth.on("threads", own);
+  auth.on("threads:create", ({ value, user }) => {
+    give(value, user);
+    return own({ user });
+  });
+  auth.on("threads:update", ({ value, user }) => {
+    if (value.metadata) give(value, user);
+    return own({ user });
+  });
+  auth.on("threads:create_run", ({ value, user }) => {
+    give(value, user);
+    runOwners.note(value.run_id, admit(user));
+    return own({ user });
+  });
+  auth.on("assistants", own);
+  auth.on(["assistants:create", "assistants:update"], ({ value, user }) => {
+    if (value.metadata || "if_exists" in value) give(value, user);
+    return own({ user });
+  });
+  auth.on("assistants:read", ({ value, user }) => {
+    const filter = own({ user });
+    return DERIVED_ID.test(value.assistant_id) ? { [MADE_BY]: SYSTEM } : filter;
+  });
+  auth.on("assistants:search", ({ value, user }) => {
+    const filter = own({ user });
+    return value.metadata?.[MADE_BY] === SYSTEM ? { [MADE_BY]: SYSTEM } : filter;
+  });
+  auth.on("crons", own);
+  auth.on("crons:create", ({ value, user }) => {
+    give(value as WithMetadata, user);
+    value.user_id = admit(user);
+    return own({ user });
+  });
+  auth.on("store", ({ value, user }) => {
+    const { label, former } = userLabels(admit(user));
+    const first = value.namespace?.[0];
+    if (first !== undefined && (first === label || first === former)) return true;
+    throw forbidden(`Your namespaces in the store begin with \`${label}\`.`);
+  });
+}
+
+function forbidden(message: string): HTTPException {
+  return new HTTPException(403, { message });
+}
+
+/*
+ * Which user started which run in this process, and what the run works with.
+ */
+
+/** What is kept: enough for the runs whose streams a client can still join. */
+const MOST_RUNS = 50_000;
+
+export interface RunOwners {
+  note(runId: string, user: string): void;
+  ownerOf(runId: string): string | undefined;
+  /** Called when a run begins. */
+  begin(run: ServedRun): void;
+  /** The threads of runs with the assistant that have begun. Such a run may have ended. */
+  threadsOf(assistantId: string): string[];
+}
+
+/** @param most How many runs are kept. Earlier ones are forgotten. */
+export function createRunOwners(most = MOST_RUNS): RunOwners {
+  const owners = new Map<string, string>();
+  const begun = new Map<string, ServedRun>();
+  const keep = <Value>(map: Map<string, Value>, runId: string, value: Value) => {
+    map.set(runId, value);
+    const [first] = map.keys();
+    if (map.size > most && first !== undefined) map.delete(first);
+  };
+  return {
+    note: (runId, user) => keep(owners, runId, user),
+    ownerOf: (runId) => owners.get(runId),
+    begin: (run) => keep(begun, run.runId, run),
+    threadsOf: (assistantId) =>
+      [...begun.values()].filter((run) => run.assistantId === assistantId).map(({ threadId }) => threadId),
+  };
+}

@@ -1,0 +1,46 @@
+/** What stands before the routes of the server: `http.app` of `langgraph.json`. */
+
+import { Hono } from "hono";
+import { serverFetch } from "../../src/threads/langgraph/run-host.js";
+import { access, runOwners, serverSettings } from "../access/access.js";
+import { createInspector, servedFormOf } from "../inspector/routes.js";
+import {
+  guardAssistants,
+  guardProtocol,
+  guardRun,
+  guardRunOfThread,
+  limitBody,
+  limitRuns,
+  limitWebhooks,
+  PROTOCOL_ROUTES,
+  RUN_ROUTES,
+  RUN_STREAM_ROUTES,
+} from "./limits.js";
+import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
+import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
+
+const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
+
+export const app = new Hono();
+
+app.use(limitBody(MAX_REQUEST_BYTES));
+app.use(checkBody());
+app.get("/threads/:thread/stream/events", refuseSocket);
+for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
+  app.delete(route, refuseWhileRunning({ runOwners, serverFetch }));
+app.get(METRICS_ROUTE, serveMetrics());
+for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
+if (access.kind === "users") {
+  const guards = { runOwners, serverFetch };
+  const ownProtocol = guardProtocol(guards);
+  for (const route of PROTOCOL_ROUTES) app.use(route, ownProtocol);
+  for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread(guards));
+  app.get("/runs/:run/stream", guardRun(guards));
+  for (const route of RUN_ROUTES) app.use(route, guardAssistants(guards));
+}
+if (MAX_RUNS_PER_USER !== undefined) {
+  const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
+  for (const route of RUN_ROUTES) app.use(route, fewRuns);
+}
+const servedForm = servedFormOf(process.env);
+app.route("/", createInspector({ serverFetch, hasUsers: access.kind === "users", servedForm }));

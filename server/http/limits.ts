@@ -1,0 +1,212 @@
+/** Limits of what clients can ask of the server. */
+
+import type { Context, MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
+import { isRecord } from "../../src/shared/values.js";
+import type { ServerFetch } from "../../src/threads/langgraph/run-host.js";
+import { EVERYBODY } from "../access/authenticate.js";
+import type { RunOwners } from "../access/rights.js";
+
+/** Refuses a larger body before it is read to its end. */
+export function limitBody(maxBytes: number): MiddlewareHandler {
+  return bodyLimit({
+    maxSize: maxBytes,
+    onError: () => {
+      const message = `The body of a request may have at most ${maxBytes} bytes.`;
+      throw new HTTPException(413, { message });
+    },
+  });
+}
+
+/** The server would send the state of a thread to any address. */
+export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandler {
+  return async (context, next) => {
+    for (const { webhook } of await runRequestsOf(context)) {
+      if (webhook === undefined || webhook === null) continue;
+      const host = typeof webhook === "string" && URL.canParse(webhook) ? new URL(webhook).host : undefined;
+      if (host === undefined || !allowedHosts.includes(host))
+        throw new HTTPException(403, {
+          message: "This server does not call the webhook. `ALLOWED_WEBHOOKS` can name its host.",
+        });
+    }
+    await next();
+  };
+}
+
+/** Refuses a run if the user has as many that have not ended. */
+export function limitRuns(most: number, serverFetch: ServerFetch): MiddlewareHandler {
+  const lastOf = new Map<string, Promise<unknown>>();
+
+  /** Requests of one user follow one another, so that two cannot take the last place. */
+  async function inOrder<Result>(user: string, work: () => Promise<Result>): Promise<Result> {
+    const before = lastOf.get(user);
+    const done = (async () => {
+      await before?.catch(() => {});
+      return await work();
+    })();
+    lastOf.set(user, done);
+    try {
+      return await done;
+    } finally {
+      if (lastOf.get(user) === done) lastOf.delete(user);
+    }
+  }
+
+  return async (context, next) => {
+    const asked = (await runRequestsOf(context)).length;
+    if (asked === 0) return await next();
+    await inOrder(userOf(context), async () => {
+      const running = await countRuns(context, most, serverFetch);
+      if (running + asked > most)
+        throw new HTTPException(429, {
+          message: `You have ${running} runs that have not ended, and ${most} are allowed at once. Wait for one to end.`,
+        });
+      await next();
+    });
+  };
+}
+
+/** The threads of the user that are busy have one run each. The thread of the request can have more, which wait. */
+async function countRuns(context: Context, most: number, serverFetch: ServerFetch): Promise<number> {
+  const init = asUser(context);
+  const body = JSON.stringify({ status: "busy" });
+  const busy = await serverFetch("/threads/count", { ...init, method: "POST", body });
+  const threads = Number(await busy.json());
+  const thread = context.req.param("thread");
+  if (thread === undefined) return threads;
+  const path = `/threads/${encodeURIComponent(thread)}/runs?status=pending&limit=${most + 1}`;
+  const waiting = await serverFetch(path, init);
+  const runs: unknown = waiting.ok ? await waiting.json() : [];
+  // One of a thread that is busy only with waiting runs is counted already.
+  return threads + (Array.isArray(runs) ? Math.max(0, runs.length - 1) : 0);
+}
+
+/*
+ * Checks that the server leaves out although it has users. Each was found with @langchain/langgraph-api 1.5.1:
+ *
+ * - A connection to the event protocol of a thread gets the rights of the first one, whoever it is.
+ * - The stream of a run is found by the id of the run, without a check of its thread.
+ * - A run may name the assistant of another user.
+ */
+
+interface UserGuards {
+  readonly runOwners: RunOwners;
+  readonly serverFetch: ServerFetch;
+}
+
+/** The routes of the event protocol. */
+export const PROTOCOL_ROUTES = ["/threads/:thread/commands", "/threads/:thread/stream/events"];
+/** The routes that read what a run streams. */
+export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads/:thread/runs/:run/join"];
+
+/**
+ * One guard for all routes of the protocol. The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
+ * connection would exist before its owner. A thread that was deleted and made again by another user stays closed,
+ * because the server still has the events of the first one.
+ */
+export function guardProtocol({ serverFetch }: UserGuards): MiddlewareHandler {
+  const firstUsers = new Map<string, string>();
+  return async (context, next) => {
+    const thread = context.req.param("thread") ?? "";
+    const body = JSON.stringify({ thread_id: thread, if_exists: "do_nothing" });
+    const { ok } = await serverFetch("/threads", { ...asUser(context), method: "POST", body });
+    const user = userOf(context);
+    if (!ok || (firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
+    firstUsers.set(thread, user);
+    await next();
+  };
+}
+
+/** The run must be one of the thread, and the thread one of the user. */
+export function guardRunOfThread({ serverFetch }: UserGuards): MiddlewareHandler {
+  return async (context, next) => {
+    const thread = context.req.param("thread") ?? "";
+    const run = context.req.param("run") ?? "";
+    const path = `/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`;
+    if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Run");
+    await next();
+  };
+}
+
+/** The run must have been started by the user, in this process. */
+export function guardRun({ runOwners }: UserGuards): MiddlewareHandler {
+  return async (context, next) => {
+    if (runOwners.ownerOf(context.req.param("run") ?? "") !== userOf(context)) throw notFound("Run");
+    await next();
+  };
+}
+
+/** The assistant of a run must be one of the user or of the server. */
+export function guardAssistants({ serverFetch }: UserGuards): MiddlewareHandler {
+  return async (context, next) => {
+    for (const { assistant } of await runRequestsOf(context)) {
+      if (assistant === undefined) continue;
+      const path = `/assistants/${encodeURIComponent(assistant)}`;
+      if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Assistant");
+    }
+    await next();
+  };
+}
+
+/** A request of the server to itself, with the rights of the one that came in. */
+export function asUser({ req }: Context): RequestInit {
+  const headers = new Headers({ "content-type": "application/json" });
+  for (const name of ["authorization", "x-api-key", "x-auth-scheme"]) {
+    const value = req.header(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  return { headers };
+}
+
+function notFound(what: string): HTTPException {
+  return new HTTPException(404, { message: `${what} not found` });
+}
+
+/*
+ * The runs that a request asks for.
+ */
+
+/** The routes that start runs. */
+export const RUN_ROUTES = [
+  "/runs",
+  "/runs/stream",
+  "/runs/wait",
+  "/runs/batch",
+  "/runs/crons",
+  "/threads/:thread/runs",
+  "/threads/:thread/runs/stream",
+  "/threads/:thread/runs/wait",
+  "/threads/:thread/runs/crons",
+  "/threads/:thread/commands",
+];
+
+interface RunRequest {
+  /** The id or the name of a graph. Undefined for a command that goes on with a run, and for what the server will refuse. */
+  readonly assistant: string | undefined;
+  readonly webhook: unknown;
+}
+
+const STARTING_COMMANDS: readonly unknown[] = ["run.start", "input.respond"];
+
+/** A request without a run gives an empty list, and so does one that the server will refuse. */
+async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
+  if (req.method !== "POST") return [];
+  const body: unknown = await req.json().catch(() => undefined);
+  return [body].flat().flatMap((entry: unknown) => {
+    const isCommand = isRecord(entry) && "method" in entry && req.path.endsWith("/commands");
+    const run = isCommand ? entry["params"] : entry;
+    if (isCommand && !STARTING_COMMANDS.includes(entry["method"])) return [];
+    if (!isRecord(run)) return [];
+    const { assistant_id: assistant, webhook } = run;
+    return [{ assistant: typeof assistant === "string" ? assistant : undefined, webhook }];
+  });
+}
+
+/** The user of a request, as the server has authenticated it. */
+function userOf(context: Context): string {
+  const auth: unknown = context.get("auth");
+  const user = isRecord(auth) ? auth["user"] : undefined;
+  const identity = isRecord(user) ? user["identity"] : undefined;
+  return typeof identity === "string" ? identity : EVERYBODY;
+}

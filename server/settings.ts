@@ -1,0 +1,70 @@
+/** The settings of the served graph. They are read from the environment once, when the server starts. */
+
+import { z } from "zod/v4";
+import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
+import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
+import { InvalidSettingError } from "../src/errors.js";
+import type { Setting } from "../src/shared/check-settings.js";
+import type { WeatherOptions } from "./tools/weather.js";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: object }>>;
+
+/** Where the served graph differs from the defaults of `createAgentGraph`. */
+export const SERVED_DEFAULTS = {
+  /** The offline model needs no key and no network. */
+  model: "offline:",
+  /** The errors of these tools are written for the model to read. */
+  includeDetailedErrors: true,
+  /** Otherwise one message could start hundreds of calls at once. */
+  maxToolCalls: 64,
+  /** Room for the largest picture that a provider takes. Work with a message blocks the server for everybody. */
+  maxMessageLength: 10_000_000,
+  /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
+  acceptSystemMessages: false,
+} as const satisfies EnvironmentOptions;
+
+/** The variables for paid plans of Open-Meteo and for its self-hosted servers. */
+const OPEN_METEO = {
+  geocodingBaseUrl: "OPEN_METEO_GEOCODING_URL",
+  forecastBaseUrl: "OPEN_METEO_FORECAST_URL",
+} as const satisfies Partial<Record<keyof WeatherOptions, string>>;
+
+const urlSchema = z.url({ protocol: /^https?$/ });
+
+interface ServedSettings {
+  /** Options of `createAgentGraph`. */
+  readonly options: EnvironmentOptions;
+  readonly weather: WeatherOptions;
+}
+
+/**
+ * Reads the settings from environment variables. An empty variable counts as not set.
+ *
+ * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
+ */
+export function readSettings(environment: Environment): ServedSettings {
+  const textOf = (variable: string) => environment[variable]?.trim() || undefined;
+  const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
+  for (const [option, { env, schema, expects }] of Object.entries<Setting>(SETTINGS)) {
+    const text = env && textOf(env.name);
+    if (env === undefined || text === undefined) continue;
+    const { success, data } = schema.safeParse(env.read(text));
+    if (!success) throw InvalidSettingError.expected(env.name, env.expects ?? expects, text);
+    options.set(option, data);
+  }
+  const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
+  checkAllowedSettings(read.allowedSettings, SETTINGS.allowedSettings.env.name);
+  const weather = new Map<string, string>();
+  for (const [option, variable] of Object.entries(OPEN_METEO)) {
+    const url = textOf(variable);
+    if (url === undefined) continue;
+    if (!urlSchema.safeParse(url).success)
+      throw InvalidSettingError.expected(variable, "an http(s) URL", url);
+    weather.set(option, url);
+  }
+  return {
+    options: read,
+    weather: Object.fromEntries(weather),
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Notes that are kept when a thread ends: they are in the LangGraph store. On a server with users, each one has a store of
+ * their own. Otherwise everybody has the same notes.
+ */
+
+import { createHash } from "node:crypto";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { BaseStore } from "@langchain/langgraph";
+import { z } from "zod/v4";
+import { escapeText, escapeValue, searchItems, unescapeValue } from "../../src/threads/stores.js";
+
+type NoteStore = Pick<BaseStore, "put" | "search">;
+
+const NAMESPACE = ["notes"];
+const MAX_FOUND = 10;
+
+const noteSchema = z.object({ text: z.string() });
+
+const saveNoteSchema = z.object({ text: z.string().trim().min(1).describe("The text of the note.") });
+const searchNotesSchema = z.object({
+  query: z.string().describe("Words that the note contains. Empty to list the notes."),
+});
+
+export function createSaveNoteTool() {
+  return tool(
+    async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
+      await readStore(runtime).put(NAMESPACE, deriveKey(text), escapeValue({ text }));
+      return `Saved the note: ${text}`;
+    },
+    {
+      name: "save_note",
+      description: "Saves a note that can be searched later, even in other conversations.",
+      schema: saveNoteSchema,
+    },
+  );
+}
+
+export function createSearchNotesTool() {
+  return tool(
+    async ({ query }: z.infer<typeof searchNotesSchema>, runtime: ToolRuntime) => {
+      const store = readStore(runtime);
+      const ranked = await findRanked(store, query);
+      const found = ranked.length > 0 ? ranked : await findByWords(store, query);
+      if (found.length === 0) return query.trim() ? `No note matches "${query}".` : "There are no notes.";
+      return found.map((text) => `- ${text}`).join("\n");
+    },
+    {
+      name: "search_notes",
+      description: "Searches the saved notes.",
+      schema: searchNotesSchema,
+    },
+  );
+}
+
+/**
+ * Searches by meaning. A store with an index ranks its items. A store without one ignores the query and
+ * returns no scores.
+ */
+async function findRanked(store: NoteStore, query: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { text, score } of notesIn(store, query)) {
+    // Items with a score come first.
+    if (typeof score !== "number" || found.length === MAX_FOUND) break;
+    found.push(text);
+  }
+  return found;
+}
+
+/** Searches by words: every word of the query occurs in the note. */
+async function findByWords(store: NoteStore, query: string): Promise<string[]> {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const found: string[] = [];
+  for await (const { text } of notesIn(store)) {
+    if (found.length === MAX_FOUND) break;
+    if (words.every((word) => text.toLowerCase().includes(word))) found.push(text);
+  }
+  return found;
+}
+
+/** A search for the notes without a user also finds those of every user, which are below them. */
+async function* notesIn(store: NoteStore, query?: string) {
+  const options = query === undefined ? {} : { query: escapeText(query) };
+  for await (const { namespace, value, score } of searchItems(store, NAMESPACE, options)) {
+    const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
+    if (text !== undefined && namespace.length === NAMESPACE.length) yield { text, score };
+  }
+}
+
+function readStore({ store }: { readonly store: unknown }): NoteStore {
+  if (isNoteStore(store)) return store;
+  throw new Error("Notes need a store, and this graph runs without one. Compile it with a `store`.");
+}
+
+/** Checks the shape, because the server's store comes from another copy of the class. */
+function isNoteStore(store: unknown): store is NoteStore {
+  return typeof store === "object" && store !== null && "put" in store && "search" in store;
+}
+
+/** Derived from the text, so that a note that is saved twice is kept once. */
+function deriveKey(text: string): string {
+  return createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
+}
