@@ -42,7 +42,7 @@ import {
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
 import { isPrivateChannel } from "../threads/state.js";
-import { boundedStore } from "../threads/stores.js";
+import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";
 import { admitUpdates, admitValues, idsInInput, readStateUpdate } from "./client.js";
 import type { buildStateGraph } from "./graph.js";
@@ -292,7 +292,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         received,
         options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
         watched,
-        late: lateResults(ownStore ?? run.store),
+        // A parent stops the batches of its store when it ends.
+        late: lateResults(store === undefined ? run.store : unbatched(store)),
         readThread,
         startEvents: startEventsOf(run, bound),
         store: run.store,

@@ -14,11 +14,12 @@ import { emitEvent } from "../threads/events.js";
 import { deleteItems, type InboxItem, type InboxStore, putIntoInbox, readInbox } from "../threads/inbox.js";
 import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { takeLateResults } from "../threads/late-results.js";
+import { keysIn } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { missingStore } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
 import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./client.js";
-import { runInputsOf, runRecordOf } from "./run-handle.js";
+import { ownStateOf, runInputsOf, runRecordOf } from "./run-handle.js";
 
 /** A message of a client, as the graph accepts it. */
 interface SteeredMessage {
@@ -99,13 +100,32 @@ async function takeLate(
   if (late === undefined || record === undefined || record.late !== undefined) return undefined;
   record.late = [];
   try {
-    const found = await takeLateResults(messages, late, config);
+    const inputs = runInputsOf(config);
+    const found = await takeLateResults(messages, late, config, inputs?.checkpoints.isFork);
     record.late = found.taken;
-    return found.messages.length === 0 ? undefined : { messages: [...found.messages], values: found.values };
+    if (found.messages.length === 0) return undefined;
+    return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };
   } catch (error) {
     emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
     return undefined;
   }
+}
+
+/**
+ * What late results write to own keys. A client can write to the store, so the values are checked like its input. A key
+ * without a reducer keeps the value of this run's input.
+ */
+async function ownValuesOf(
+  values: readonly Readonly<Record<string, unknown>>[],
+  config: LangGraphRunnableConfig,
+): Promise<Record<string, unknown>[]> {
+  const { keys, reducedKeys, read } = ownStateOf(config);
+  const given = new Set(keysIn(runInputsOf(config)?.input, keys));
+  const written = values.flatMap((update) => Object.entries(update));
+  const wanted = written.filter(([key]) => keys.includes(key) && (reducedKeys.has(key) || !given.has(key)));
+  const checked = wanted.map(async ([key, value]) => ({ [key]: await read(key, value) }));
+  const settled = await Promise.allSettled(checked);
+  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
 /** The run goes on without the inbox if it cannot be read. */

@@ -66,9 +66,16 @@ export function lateResultsOf({ saver, threadId, namespace, store }: LateThread)
   const prefix = `${toJson([String(threadId), namespace])}\n`;
   const keyOf = ({ place }: LateResult): string => hashText(`${namespace}\n${place}`);
   const inbox = typeof threadId === "string" ? store : undefined;
-  const exists = async (): Promise<boolean> => {
+  let looking: Promise<boolean> | undefined;
+  /** Results that come together look once: a checkpointer may read all messages for it. */
+  const exists = (): Promise<boolean> => {
     const configurable = { thread_id: threadId, checkpoint_ns: namespace };
-    return (await answered(saver.getTuple({ configurable }), { what: "The checkpointer" })) !== undefined;
+    looking ??= answered(saver.getTuple({ configurable }), { what: "The checkpointer" })
+      .then((tuple) => tuple !== undefined)
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
   };
   return {
     async deliver(late) {
@@ -139,11 +146,14 @@ interface TakenResults extends Pick<LateResult, "values"> {
 /**
  * Takes the late results that the history has a place for. The others are forgotten, and an event has those that no call
  * asks for. The store is only read if the history has a call without a result of its tool.
+ *
+ * @param isFork Whether the run began on an older checkpoint. What has no place in its branch can have one in another.
  */
 export async function takeLateResults(
   messages: readonly BaseMessage[],
   late: LateResults,
   config: RunnableConfig,
+  isFork = false,
 ): Promise<TakenResults> {
   const done: LateResult[] = [];
   const taken: LateResult[] = [];
@@ -156,7 +166,7 @@ export async function takeLateResults(
       taken.push(one);
       written.push(message);
       emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
-    } else {
+    } else if (!isFork) {
       done.push(one);
       emitEvent(config, { type: "result-dropped", callId: callIdOf(result), message: toPlain(result) });
     }

@@ -141,7 +141,7 @@ function removalsOf(input: unknown): string[] {
   });
 }
 
-function keysIn(input: unknown, keys: readonly string[]): string[] {
+export function keysIn(input: unknown, keys: readonly string[]): string[] {
   return isRecord(input) ? keys.filter((key) => input[key] !== undefined) : [];
 }
 
