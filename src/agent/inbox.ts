@@ -100,8 +100,7 @@ async function takeLate(
   if (late === undefined || record === undefined || record.late !== undefined) return undefined;
   record.late = [];
   try {
-    const inputs = runInputsOf(config);
-    const found = await takeLateResults(messages, late, config, inputs?.checkpoints.isFork);
+    const found = await takeLateResults(messages, late, config);
     record.late = found.taken;
     if (found.messages.length === 0) return undefined;
     return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };

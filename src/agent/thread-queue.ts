@@ -89,7 +89,8 @@ export function watchThread<Options extends RunnableConfig>(
     // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
     const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
     const isKept = isThread && (inherits || !isSubgraphRun(options));
-    return isKept ? lateResultsOf({ saver: own, threadId, namespace, store }) : undefined;
+    const namesCheckpoint = !inherits && options.configurable?.["checkpoint_id"] !== undefined;
+    return isKept ? lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint }) : undefined;
   };
   if (!inherits || watched.checkpointer === undefined)
     return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };

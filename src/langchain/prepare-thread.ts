@@ -369,7 +369,7 @@ export function lateResultsIn(runtime: HookRuntime): LateResults | undefined {
   const isInside = String(configurable?.["checkpoint_ns"] ?? "").includes("|");
   if (!isSaver(saver) || threadId === undefined || isInside) return undefined;
   const store = runtime.store == null ? undefined : unbatched(runtime.store);
-  return lateResultsOf({ saver, threadId, namespace: "", store });
+  return lateResultsOf({ saver, threadId, namespace: "", store, namesCheckpoint: false });
 }
 
 function contentFor(error: unknown): string {

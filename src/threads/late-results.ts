@@ -36,7 +36,7 @@ export interface LateResult {
 }
 
 /** Where late results of one thread wait. */
-export interface LateResults {
+export interface LateResults extends Pick<LateThread, "namesCheckpoint"> {
   /** Contract: never rejects. */
   readonly deliver: (late: LateResult) => Promise<void>;
   /** @param searches Whether the store is read too. */
@@ -51,6 +51,8 @@ interface LateThread {
   /** The namespace of the graph's checkpoints. It is empty unless the graph is inside another one. */
   readonly namespace: string;
   readonly store: InboxStore | undefined;
+  /** Whether the run begins on a checkpoint that its caller names. What has no place in its branch can have one in another. */
+  readonly namesCheckpoint: boolean;
 }
 
 /** More of them wait in no process. The oldest one is given up: the event `result-late` has told it. */
@@ -59,7 +61,13 @@ const MOST_WAITING = 1_000;
 /** The results that wait in this process, by the saver of their threads. */
 const waitingIn = new WeakMap<object, Map<string, LateResult>>();
 
-export function lateResultsOf({ saver, threadId, namespace, store }: LateThread): LateResults {
+export function lateResultsOf({
+  saver,
+  threadId,
+  namespace,
+  store,
+  namesCheckpoint,
+}: LateThread): LateResults {
   const original = originalOf(saver);
   const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
   waitingIn.set(original, waiting);
@@ -78,6 +86,7 @@ export function lateResultsOf({ saver, threadId, namespace, store }: LateThread)
     return looking;
   };
   return {
+    namesCheckpoint,
     async deliver(late) {
       // A thread that was deleted has no next run.
       if (!(await exists().catch(() => true))) return;
@@ -98,6 +107,8 @@ export function lateResultsOf({ saver, threadId, namespace, store }: LateThread)
       return [...own, ...values.flatMap((value) => readLate(value, namespace))];
     },
     async remove(late) {
+      // Another branch can have the call too.
+      if (namesCheckpoint) return;
       for (const { place } of late) waiting.delete(prefix + place);
       if (inbox !== undefined) await removeResults(inbox, String(threadId), late.map(keyOf));
     },
@@ -146,14 +157,11 @@ interface TakenResults extends Pick<LateResult, "values"> {
 /**
  * Takes the late results that the history has a place for. The others are forgotten, and an event has those that no call
  * asks for. The store is only read if the history has a call without a result of its tool.
- *
- * @param isFork Whether the run began on an older checkpoint. What has no place in its branch can have one in another.
  */
 export async function takeLateResults(
   messages: readonly BaseMessage[],
   late: LateResults,
   config: RunnableConfig,
-  isFork = false,
 ): Promise<TakenResults> {
   const done: LateResult[] = [];
   const taken: LateResult[] = [];
@@ -166,7 +174,7 @@ export async function takeLateResults(
       taken.push(one);
       written.push(message);
       emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
-    } else if (!isFork) {
+    } else if (!late.namesCheckpoint) {
       done.push(one);
       emitEvent(config, { type: "result-dropped", callId: callIdOf(result), message: toPlain(result) });
     }
