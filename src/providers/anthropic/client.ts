@@ -5,9 +5,40 @@ import { copyMessage } from "../../history/message.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../models/model-view.js";
+import { byLangChain, type Provider } from "../provider.js";
 
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 type Block = Readonly<Record<string, unknown>>;
+
+export const anthropic: Provider = {
+  models: {
+    anthropic: byLangChain("anthropic", {
+      package: "@langchain/anthropic",
+      keys: ["ANTHROPIC_API_KEY"],
+      baseURL: "ANTHROPIC_BASE_URL",
+      baseURLField: "anthropicApiUrl",
+      dialect: "anthropic",
+    }),
+  },
+  modelNames: [/^claude/i, "anthropic"],
+  clients: { anthropic: "anthropic" },
+  hosts: [/^api\.anthropic\.com$/, "anthropic-openai"],
+  hostedModels: [/\bclaude\b/i, "anthropic-openai"],
+  finishReasons: {
+    calls: ["tool_use"],
+    limit: ["max_tokens", "model_context_window_exceeded"],
+    withheld: ["refusal"],
+  },
+  finishFields: ["stop_reason"],
+  mendClient: keepServerTools,
+  overflow: [
+    // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
+    "prompt is too long(?:: <input> tokens > <limit> maximum)?",
+    // "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or
+    // `max_tokens` and try again" (docker/docker-agent#569)
+    "input length and `?max_tokens`? exceed context limit: <input> \\+ <output> > <limit>",
+  ],
+};
 
 /**
  * A view of Anthropic's client that streams the calls and results of tools that Anthropic runs. Returns any other model
@@ -17,7 +48,7 @@ type Block = Readonly<Record<string, unknown>>;
  * they are an invalid call of a tool without a name, and the block itself has no input when it is sent back. The client
  * leaves out the blocks whose type it does not know: most results, and the calls of MCP servers.
  */
-export function keepServerTools(model: BaseChatModel): BaseChatModel {
+function keepServerTools(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");
   if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
   return viewOf(model, {

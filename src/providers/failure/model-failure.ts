@@ -9,6 +9,7 @@ import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
+import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
 import { readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
@@ -126,15 +127,13 @@ export const RETRY_FIELDS = { maxRetries: 4, onFailedAttempt } as const satisfie
 
 /** Refusals that can pass after a moment. Any other status from 400 to 499 would be the same for the same request. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Gemini's text for how long to wait. Gemini calls every exhausted minute an exceeded quota. */
-const RETRY_IN_SECONDS = /\bretry in (\d+(?:\.\d+)?)s/i;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
  * Contract of `AsyncCaller`: returns for a request that is sent again, throws for any other.
  *
- * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps
- * no headers. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
+ * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, which some clients do
+ * not pass on. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
  * retried here, because the stream guard asks the model again.
  */
 function onFailedAttempt(error: unknown): void {
@@ -155,7 +154,8 @@ function onFailedAttempt(error: unknown): void {
 function namedWait(error: unknown): number | "never" | undefined {
   const limit = classifyRateLimitError(error);
   if (limit?.reason === "insufficient_quota") return "never";
-  const [, seconds] = RETRY_IN_SECONDS.exec(String(Reflect.get(Object(error), "message"))) ?? [];
+  const message = String(Reflect.get(Object(error), "message"));
+  const seconds = PROVIDERS.map(({ retryIn }) => retryIn?.exec(message)?.[1]).find(Boolean);
   const waitMs = seconds === undefined ? limit?.retryAfterMs : Number(seconds) * 1000;
   if (waitMs === undefined) return limit?.action === "stop" ? "never" : undefined;
   return waitMs <= LONGEST_WAIT_MS ? waitMs : "never";
@@ -173,9 +173,11 @@ const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
 ]);
-/** The last one is Google's error for a stream that ends within an event. */
-const MESSAGES =
-  /^(terminated|premature close|socket hang up|other side closed|network error|\[GoogleGenerativeAI Error\]: Failed to parse stream)$/i;
+const CUT_STREAMS = PROVIDERS.flatMap(({ cutStream = [] }) => cutStream);
+const MESSAGES = new RegExp(
+  `^(${["terminated|premature close|socket hang up|other side closed|network error", ...CUT_STREAMS].join("|")})$`,
+  "i",
+);
 /** The request got no response at all. The client has already retried it often enough. */
 const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
   "APIConnectionError",
@@ -232,15 +234,10 @@ function statusOf(error: unknown): number | undefined {
     .find((status) => typeof status === "number" && status >= 400);
 }
 
-/**
- * Whether a client threw because the response has no content. Gemini's client does so, for example for a malformed
- * tool call. False if the prompt was blocked, because a new request would be blocked too.
- */
+/** Whether a client threw because the response has no content, and another request may have some. */
 export function isEmptyAnswer(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
-  return (
-    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined
-  );
+  return PROVIDERS.some(({ isEmptyAnswer: isEmpty }) => isEmpty?.(error));
 }
 
 interface Facts {

@@ -1,7 +1,6 @@
 /** Views of chat models and their clients: some members are replaced, all others are read from the object itself. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 
 /**
  * Methods run on the view, so they see the replaced members. The object itself does not change. Do not use it for
@@ -52,12 +51,4 @@ export function withParameters(model: BaseChatModel, parameters: Parameters): Ba
 /** Excludes methods and the fields that every Runnable uses itself. */
 function isSetting(model: BaseChatModel, name: string): boolean {
   return name in model && !/^(_|lc_)/.test(name) && typeof Reflect.get(model, name) !== "function";
-}
-
-/** The fields of a client, and which failed requests it sends again. */
-export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
-  readonly model: string;
-  /** The first of the provider's keys that is set. `""` for a provider that needs no key. */
-  readonly apiKey: string;
-  readonly baseURL: string | undefined;
 }

@@ -8,7 +8,7 @@ import { InvalidToolError } from "../../errors.js";
 import { isPlainObject, isRecord } from "../../shared/values.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
 import type { DialectName } from "../dialects.js";
-import { MODEL_PROVIDERS, parseModelName } from "./create-model.js";
+import { MODEL_SOURCES, parseModelName } from "./create-model.js";
 import { viewOf } from "./model-view.js";
 
 /**
@@ -87,7 +87,7 @@ export function checkProviderTools(
       continue;
     }
     const { provider } = parseModelName(model);
-    const dialect = provider === "openai" ? "openai" : MODEL_PROVIDERS[provider]?.dialect;
+    const dialect = provider === "openai" ? "openai" : MODEL_SOURCES[provider]?.dialect;
     if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
   }
 }
