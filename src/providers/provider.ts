@@ -4,6 +4,8 @@ import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../shared/import-optional.js";
 import type { FinishKind } from "./answer/verdict.js";
 import type { DialectName } from "./dialects.js";
+import type { WantedFormat } from "./models/response-format.js";
+import type { PromptCacheMarks, ProviderTool } from "./models/tools.js";
 
 /**
  * What is known of a provider and of its LangChain clients, besides its dialects. The client's package is loaded when a
@@ -35,6 +37,16 @@ export interface Provider {
   readonly retryIn?: RegExp;
   /** The whole message of its client for a stream that was cut, as a pattern. */
   readonly cutStream?: string;
+  /** How each of its dialects asks for a response in a JSON schema. Others use the form of OpenAI. */
+  readonly formats?: Readonly<Partial<Record<DialectName, Format>>>;
+  /** The tools that it runs itself. */
+  readonly tools?: {
+    readonly maker: string;
+    readonly dialects: readonly DialectName[];
+    readonly isOwn: (tool: ProviderTool) => boolean;
+  };
+  /** For a dialect whose prompt cache keeps only what is marked. */
+  readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
   /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a view of one of its clients that does not stream, and undefined for any other model. */
@@ -43,6 +55,13 @@ export interface Provider {
   readonly mendAnswer?: (message: AIMessageChunk) => AIMessageChunk;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyAnswer?: (error: object) => boolean;
+}
+
+interface Format {
+  /** Call options of the client. */
+  readonly options: (wanted: WantedFormat) => Readonly<Record<string, unknown>>;
+  /** Whether the provider makes the responses match the schema. Undefined: never. */
+  readonly isKept?: (wanted: WantedFormat, hasTools: boolean) => boolean;
 }
 
 export interface ModelIdentity {

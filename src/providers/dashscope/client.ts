@@ -41,6 +41,8 @@ export const dashscope: Provider = {
   clients: { alibaba_tongyi: "dashscope-native" },
   hosts: [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
   mendClient: sendToDashScope,
+  // The native client has no such option.
+  formats: { "dashscope-native": { options: () => ({}) } },
   // Status 400: "Range of input length should be [1, 30720]" (QwenLM/Qwen-Agent#615)
   overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
 };

@@ -6,6 +6,7 @@ import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../models/model-view.js";
+import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
@@ -52,6 +53,21 @@ export const gemini: Provider = {
     "input token count is <input> but model only supports up to <limit>",
   ],
   secrets: ["AIza[\\w-]{6,}"],
+  formats: {
+    gemini: {
+      // Gemini refuses these keywords.
+      options: ({ jsonSchema }) => ({
+        responseSchema: mapSchemas(
+          jsonSchema,
+          ({ additionalProperties: _more, $schema: _draft, ...rest }) => rest,
+        ),
+      }),
+      // "Function calling with a response mime type: 'application/json' is unsupported"
+      isKept: (_, hasTools) => !hasTools,
+    },
+  },
+  // Such a tool is named in its only key.
+  tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
   mendClient: (model, identity) => sendToGoogle(catchResponse(model), identity),
   mendAnswer: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.

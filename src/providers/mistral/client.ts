@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AsyncCaller } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
 import { viewOf } from "../models/model-view.js";
+import { closed, isStrict } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 
 export const mistral: Provider = {
@@ -19,6 +20,15 @@ export const mistral: Provider = {
   hosts: [/^(api|codestral)\.mistral\.ai$/, "mistral-openai"],
   hostedModels: [/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"],
   finishReasons: { limit: ["model_length"], interrupted: ["error"] },
+  // The client passes its option to Mistral's SDK, which has names in camel case.
+  formats: {
+    mistral: {
+      options: ({ name, description, jsonSchema, strict = isStrict(jsonSchema) }) => {
+        const schema = { name, description, schemaDefinition: closed(jsonSchema), strict };
+        return { response_format: { type: "json_schema", jsonSchema: schema } };
+      },
+    },
+  },
   unstreamed: (model) => (model._llmType() === "mistral_ai" ? unstreamed(model) : undefined),
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: ["Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"],

@@ -1,6 +1,21 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { importOptional } from "../../shared/import-optional.js";
+import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
+
+/** Those of Anthropic end with a date. OpenAI has dates with hyphens. */
+const OWN_TOOL =
+  /^(web_search|file_search|code_interpreter|computer|image_generation|mcp|local_shell|shell|apply_patch)(?!_?\w*_\d{8}$)/;
+
+/** Every host with OpenAI's protocol is asked in this form. */
+export const openaiFormat = {
+  options: ({ name, description, jsonSchema, strict = isStrict(jsonSchema) }: WantedFormat) => {
+    const schema = strict ? closed(jsonSchema) : jsonSchema;
+    const json_schema = { name, ...(description !== undefined && { description }), schema, strict };
+    return { response_format: { type: "json_schema", json_schema } };
+  },
+  isKept: ({ jsonSchema }: WantedFormat) => isStrict(jsonSchema),
+};
 
 /** OpenAI, and what every host with its protocol has from it. */
 export const openai: Provider = {
@@ -41,6 +56,12 @@ export const openai: Provider = {
     // length 1048576, but got a string with length 1056035 instead." The numbers are characters of one message.
     "Invalid '(?:messages|input)[^']*(?:content|output|text|arguments)[^']*': string too long",
   ],
+  formats: { openai: openaiFormat, "openai-responses": openaiFormat },
+  tools: {
+    maker: "OpenAI",
+    dialects: ["openai", "openai-responses"],
+    isOwn: ({ type }) => OWN_TOOL.test(String(type)),
+  },
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
