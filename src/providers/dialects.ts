@@ -1,10 +1,10 @@
 import { InvalidSettingError } from "../errors.js";
-import { anthropic } from "./anthropic/dialect.js";
-import { anthropicOpenAI, geminiOpenAI, mistralOpenAI, openaiCompatible } from "./compatible/dialect.js";
+import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
+import { openaiCompatible } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
 import { deepseek } from "./deepseek/dialect.js";
-import { gemini } from "./gemini/dialect.js";
-import { mistral } from "./mistral/dialect.js";
+import { gemini, geminiOpenAI } from "./gemini/dialect.js";
+import { mistral, mistralOpenAI } from "./mistral/dialect.js";
 import { openai, openaiResponses } from "./openai/dialect.js";
 import type { Dialect, StateField } from "./rule.js";
 import { strict } from "./strict/dialect.js";
@@ -43,4 +43,6 @@ export function dialectNamed(name: DialectName): Dialect {
 export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
 
 /** Blocks that the models of one provider write for themselves, of all dialects together. */
-export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);
+export const STATE_BLOCKS: ReadonlySet<string> = new Set(
+  Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
+);
