@@ -127,7 +127,8 @@ describe("docs/providers.md", () => {
   it.each(Object.entries(MODEL_SOURCES))("has a row for the provider %s", (name, provider) => {
     const page = read("docs/providers.md");
     const row = page.match(new RegExp(`^\\| \`${name}:…?\` .*$`, "m"))?.[0];
-    for (const variable of [...provider.keys, provider.baseURL ?? name]) expect(row).toContain(variable);
+    for (const variable of [...(provider.keys ?? []), provider.baseURL ?? name])
+      expect(row).toContain(variable);
     if (provider.install !== undefined) expect(page).toContain(`\`${provider.install}\``);
   });
 });

@@ -437,15 +437,7 @@ function wordsFor(words: WordsAt, rules: readonly RuleName[], places: readonly n
   return known?.message ?? null;
 }
 
-/** Dialects that share the name of their maker with another one are told apart by nothing in a message. */
-const CANDIDATES: readonly DialectName[] = [
-  "openai",
-  "anthropic",
-  "gemini",
-  "mistral",
-  "deepseek",
-  "dashscope",
-];
+const NAMES = Object.keys(DIALECTS) as DialectName[];
 
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */
 export function dialectIn(messages: readonly BaseMessage[]): DialectName | undefined {
@@ -453,7 +445,8 @@ export function dialectIn(messages: readonly BaseMessage[]): DialectName | undef
   for (const response of responses) {
     const { provider } = readMaker(response);
     if (provider === undefined) continue;
-    return CANDIDATES.find((name) => DIALECTS[name].makers.some((maker) => maker === provider));
+    // Dialects that share a maker are told apart by nothing in a message. The first of them is meant.
+    return NAMES.find((name) => dialectNamed(name).makers.includes(provider));
   }
   return undefined;
 }

@@ -3,22 +3,15 @@ import type { DialectName } from "./dialects.js";
 import type { ModelIdentity } from "./provider.js";
 import { PROVIDERS } from "./providers.js";
 
-/** Dialects by the `_llmType` of LangChain's clients. */
-const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName | "by-host"> = new Map([
+/** By the `_llmType` of LangChain's clients. */
+const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ["offline", "openai"],
   ...PROVIDERS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
-/** Hosts whose rules are known. */
-const DIALECTS_OF_HOSTS = PROVIDERS.flatMap(({ hosts }) => (hosts === undefined ? [] : [hosts]));
-
-/**
- * Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
- * the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
- * models have no rules of their own.
- */
-const DIALECTS_OF_MODELS = PROVIDERS.toReversed().flatMap(({ hostedModels }) =>
-  hostedModels === undefined ? [] : [hostedModels],
+/** Clients with OpenAI's protocol, which is used with many hosts. */
+const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
+  PROVIDERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
@@ -42,8 +35,8 @@ export function dialectOf(model: object): DialectName {
   const made = MADE_FOR.get(client) ?? MADE_FOR.get(model);
   if (made !== undefined) return made;
   const type: unknown = call(client, "_llmType");
-  const dialect = DIALECTS_OF_CLIENTS.get(type) ?? "strict";
-  return dialect === "by-host" ? dialectOfOpenAIClient(client, type) : dialect;
+  if (OPENAI_CLIENTS.has(type)) return dialectOfOpenAIClient(client, type);
+  return DIALECTS_OF_CLIENTS.get(type) ?? "strict";
 }
 
 export function identityOf(model: object): ModelIdentity {
@@ -67,8 +60,12 @@ function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
   if (type === "azure_openai" || (type === "openai" && host === undefined)) return "openai";
   const name = nameOf(client) ?? "";
-  const ofHost = DIALECTS_OF_HOSTS.find(([known]) => known.test(host ?? ""));
-  return (ofHost ?? DIALECTS_OF_MODELS.find(([known]) => known.test(name)))?.[1] ?? "openai-compatible";
+  const ofHost = PROVIDERS.find(({ hosts }) => hosts?.[0].test(host ?? ""))?.hosts;
+  // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
+  // the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
+  // models have no rules of their own.
+  const ofModel = PROVIDERS.findLast(({ hostedModels }) => hostedModels?.[0].test(name))?.hostedModels;
+  return (ofHost ?? ofModel)?.[1] ?? "openai-compatible";
 }
 
 /** A model with bound options is a wrapper. */

@@ -16,8 +16,10 @@ export interface Provider {
   readonly models?: Readonly<Record<string, ModelSource>>;
   /** The first letters of its models' names, and the entry of `models` that was probably meant. */
   readonly modelNames?: readonly [beginning: RegExp, source: string];
-  /** The dialect of its clients, by their `_llmType`. The host tells it for a client that is used with many. */
-  readonly clients?: Readonly<Record<string, DialectName | "by-host">>;
+  /** The dialects of its clients, by their `_llmType`. */
+  readonly clients?: Readonly<Record<string, DialectName>>;
+  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
+  readonly clientsOfAnyHost?: readonly string[];
   /** Its own hosts with OpenAI's protocol. */
   readonly hosts?: readonly [host: RegExp, dialect: DialectName];
   /** The names of its models at other hosts with OpenAI's protocol. */
@@ -73,15 +75,13 @@ export interface ModelIdentity {
 /** How the models of one name are made. */
 export interface ModelSource {
   /** The command that installs the client. Undefined for a built-in client. */
-  readonly install: string | undefined;
-  /**
-   * Variables that may hold the key, the usual one first. Empty if no key is needed, or if the client finds its own.
-   */
-  readonly keys: readonly string[];
+  readonly install?: string;
+  /** Variables that may hold the key, the usual one first. Undefined if none is needed, or if the client finds its own. */
+  readonly keys?: readonly string[];
   /** The variable that replaces the provider's own address. */
-  readonly baseURL: string | undefined;
+  readonly baseURL?: string;
   /** The dialect of the model. Undefined to derive it from the client and the host. */
-  readonly dialect: DialectName | undefined;
+  readonly dialect?: DialectName;
   /** Contract: makes a model, or rejects with the error of the provider's package. */
   readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
 }
@@ -94,23 +94,21 @@ export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onF
   readonly baseURL: string | undefined;
 }
 
-interface LangChainSource {
+interface LangChainSource extends Pick<ModelSource, "keys" | "baseURL" | "dialect"> {
   readonly package: string;
-  readonly keys?: readonly string[];
-  readonly baseURL?: string;
   /** The name of the base URL in the fields of the provider's class. */
   readonly baseURLField?: string;
-  readonly dialect?: DialectName;
 }
 
 /** Models that LangChain's own `initChatModel` makes. */
-export function byLangChain(name: string, source: LangChainSource): ModelSource {
-  const { keys = [], baseURL: variable, baseURLField, dialect } = source;
+export function byLangChain(
+  name: string,
+  { package: client, baseURLField, ...source }: LangChainSource,
+): ModelSource {
   return {
-    install: `npm install langchain ${source.package}`,
-    keys,
-    baseURL: variable,
-    dialect: dialect ?? "strict",
+    dialect: "strict",
+    ...source,
+    install: `npm install langchain ${client}`,
     create: async ({ model, apiKey, baseURL, ...retries }) => {
       const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
         "langchain/chat_models/universal",

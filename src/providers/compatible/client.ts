@@ -18,14 +18,7 @@ export const compatible: Provider = {
     bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
   },
   modelNames: [/^grok/i, "xai"],
-  clients: {
-    openrouter: "by-host",
-    groq: "by-host",
-    xai: "by-host",
-    fireworks: "by-host",
-    togetherai: "by-host",
-    novita: "by-host",
-  },
+  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
   finishReasons: {
     calls: ["tool_call"],
     limit: ["error_limit"],

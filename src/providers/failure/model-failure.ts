@@ -11,7 +11,7 @@ import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
-import { readOverflow } from "./overflow.js";
+import { causesOf, LONGEST_CHAIN, readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
@@ -198,28 +198,30 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
 /** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
 export function isTransportError(error: unknown): boolean {
   return causesOf(error).some(
-    ({ name, code, message }) =>
-      TRANSPORT_CODES.has(code) ||
-      MESSAGES.test(String(message)) ||
-      name === "SyntaxError" ||
-      CONNECT_ERRORS.has(name),
+    (cause) =>
+      TRANSPORT_CODES.has(cause["code"]) ||
+      MESSAGES.test(String(cause["message"])) ||
+      nameOf(cause) === "SyntaxError" ||
+      CONNECT_ERRORS.has(nameOf(cause)),
   );
 }
 
 export function isConnectError(error: unknown): boolean {
-  return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
+  return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
 }
 
 /** Whether no server was reached at the model's address. */
 function isUnreachable(error: unknown): boolean {
   return (
     !isRefusal(error) &&
-    causesOf(error).some(({ name, code }) => UNREACHABLE_CODES.has(code) || CONNECT_ERRORS.has(name))
+    causesOf(error).some((cause) => UNREACHABLE_CODES.has(cause["code"]) || CONNECT_ERRORS.has(nameOf(cause)))
   );
 }
 
+const ABORTS: ReadonlySet<unknown> = new Set(["AbortError", "APIUserAbortError"]);
+
 export function isAbortError(error: unknown): boolean {
-  return causesOf(error).some(({ name }) => name === "AbortError" || name === "APIUserAbortError");
+  return causesOf(error).some((cause) => ABORTS.has(nameOf(cause)));
 }
 
 /** Whether a provider refused the request. Its client has already retried every refusal that can be retried. */
@@ -229,9 +231,12 @@ export function isRefusal(error: unknown): boolean {
 
 /** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
 function statusOf(error: unknown): number | undefined {
-  return causesOf(error)
-    .map(({ status }) => status)
-    .find((status) => typeof status === "number" && status >= 400);
+  return (
+    causesOf(error)
+      // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
+      .map(({ status, statusCode, response }) => status ?? statusCode ?? Object(response).status)
+      .find((status) => typeof status === "number" && status >= 400)
+  );
 }
 
 /** Whether a client threw because the response has no content, and another request may have some. */
@@ -240,31 +245,9 @@ export function isEmptyAnswer(error: unknown): boolean {
   return PROVIDERS.some(({ isEmptyAnswer: isEmpty }) => isEmpty?.(error));
 }
 
-interface Facts {
-  readonly name: unknown;
-  readonly code: unknown;
-  readonly message: unknown;
-  readonly status: number | undefined;
-}
-
-const LONGEST_CHAIN = 5;
-
-function causesOf(error: unknown, depth = 0): Facts[] {
-  if (typeof error !== "object" || error === null || depth === LONGEST_CHAIN) return [];
-  const read = (field: string): unknown => Reflect.get(error, field);
-  // The OpenAI client leaves `name` as "Error"; the name is in the class.
-  const name = read("name") === "Error" ? error.constructor?.name : read("name");
-  // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
-  const status = read("status") ?? read("statusCode") ?? Reflect.get(Object(read("response")), "status");
-  return [
-    {
-      name,
-      code: read("code"),
-      message: read("message"),
-      status: typeof status === "number" ? status : undefined,
-    },
-    ...causesOf(read("cause"), depth + 1),
-  ];
+/** The name of an error. The OpenAI client leaves `name` as "Error"; the name is in the class. */
+function nameOf(error: Readonly<Record<string, unknown>>): unknown {
+  return error["name"] === "Error" ? error.constructor?.name : error["name"];
 }
 
 /*

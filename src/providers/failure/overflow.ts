@@ -32,7 +32,8 @@ const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 408, 4
 /** A rate limit on tokens passes with time. Groq sends it with status 413. */
 const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/i;
 
-const LONGEST_CHAIN = 5;
+/** Of an error and its causes, how many are read. */
+export const LONGEST_CHAIN = 5;
 
 /**
  * Reads a model's error and its causes. Undefined if a shorter input would not help: for any other error, for a rate
@@ -40,7 +41,8 @@ const LONGEST_CHAIN = 5;
  */
 export function readOverflow(error: unknown): Overflow | undefined {
   const chain = causesOf(error);
-  if (chain.some(({ status }) => OTHER_STATUSES.has(status))) return undefined;
+  const statuses = chain.map(({ status, statusCode }) => status ?? statusCode);
+  if (statuses.some((status) => OTHER_STATUSES.has(status))) return undefined;
   const texts = chain.map(({ message }) => (typeof message === "string" ? message : ""));
   if (texts.some((text) => RATE_LIMIT.test(text))) return undefined;
   for (const pattern of WORDS) {
@@ -49,11 +51,10 @@ export function readOverflow(error: unknown): Overflow | undefined {
       if (match !== null) return numbersOf(match.groups ?? {});
     }
   }
-  const isNamed = chain.some(
-    ({ name, code, type, lc_error_code, status }) =>
-      [name, code, type, lc_error_code].some((value) => NAMES.has(value)) || status === TOO_LARGE,
+  const isNamed = chain.some(({ name, code, type, lc_error_code }) =>
+    [name, code, type, lc_error_code].some((value) => NAMES.has(value)),
   );
-  return isNamed ? { limit: undefined, sent: undefined } : undefined;
+  return isNamed || statuses.includes(TOO_LARGE) ? { limit: undefined, sent: undefined } : undefined;
 }
 
 function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overflow | undefined {
@@ -67,18 +68,10 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
 }
 
-function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
+/** The error and its causes. */
+export function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
   if (!isRecord(error) || depth === LONGEST_CHAIN) return [];
-  const read = (name: string): unknown => Reflect.get(error, name);
-  const status = read("status") ?? read("statusCode");
-  const { name, message, code, type, lc_error_code } = {
-    name: read("name"),
-    message: read("message"),
-    code: read("code"),
-    type: read("type"),
-    lc_error_code: read("lc_error_code"),
-  };
-  return [{ name, message, code, type, lc_error_code, status }, ...causesOf(read("cause"), depth + 1)];
+  return [error, ...causesOf(error["cause"], depth + 1)];
 }
 
 /*

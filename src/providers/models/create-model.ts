@@ -12,6 +12,7 @@ import { PROVIDERS } from "../providers.js";
 interface ModelName {
   readonly provider: string;
   readonly model: string;
+  readonly source: ModelSource;
 }
 
 /** The options of `createModel`. */
@@ -24,8 +25,9 @@ export interface CreateModelOptions {
 export function parseModelName(name: string): ModelName {
   const [provider = "", ...rest] = name.split(":");
   const model = rest.join(":");
-  const isKnown = Object.hasOwn(MODEL_SOURCES, provider);
-  if (isKnown && rest.length > 0 && (model !== "" || provider === "offline")) return { provider, model };
+  const source = Object.hasOwn(MODEL_SOURCES, provider) ? MODEL_SOURCES[provider] : undefined;
+  if (source !== undefined && rest.length > 0 && (model !== "" || provider === "offline"))
+    return { provider, model, source };
   const meant = nearestModelName(name, Object.keys(MODEL_SOURCES));
   const known = `with one of the providers ${Object.keys(MODEL_SOURCES).join(", ")}`;
   const [expected, question] =
@@ -37,14 +39,7 @@ export function parseModelName(name: string): ModelName {
 
 /** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */
 export function checkModelKey(name: string, { environment }: CreateModelOptions = {}): void {
-  readKey(name, sourceOf(name), readerOf(environment));
-}
-
-function sourceOf(name: string): ModelSource {
-  const { provider } = parseModelName(name);
-  const entry = MODEL_SOURCES[provider];
-  if (entry === undefined) throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
-  return entry;
+  readKey(name, parseModelName(name).source, readerOf(environment));
 }
 
 type Read = (variable: string) => string | undefined;
@@ -73,28 +68,27 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  * ```
  */
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
-  const { model } = parseModelName(name);
-  const entry = sourceOf(name);
+  const { model, source } = parseModelName(name);
   const read = readerOf(options.environment);
-  const apiKey = readKey(name, entry, read);
-  const baseURL = entry.baseURL === undefined ? undefined : read(entry.baseURL);
+  const apiKey = readKey(name, source, read);
+  const baseURL = source.baseURL === undefined ? undefined : read(source.baseURL);
   if (baseURL !== undefined && !URL.canParse(baseURL)) {
     throw new InvalidModelError(
       name,
-      `Expected \`${entry.baseURL}\` to be a URL, for the model \`${name}\`.`,
+      `Expected \`${source.baseURL}\` to be a URL, for the model \`${name}\`.`,
     );
   }
   try {
-    const made = await entry.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
-    return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
+    const made = await source.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
+    return source.dialect === undefined ? made : rememberDialect(made, source.dialect);
   } catch (error) {
     const cause = toPlainError(error, createRedact({ apiKey }));
-    const advice = adviceFor(cause, entry);
+    const advice = adviceFor(cause, source);
     throw new InvalidModelError(name, `The model \`${name}\` could not be made: ${advice}`, { cause });
   }
 }
 
-function readKey(name: string, { keys, install }: ModelSource, read: Read): string {
+function readKey(name: string, { keys = [], install }: ModelSource, read: Read): string {
   for (const variable of keys) {
     const key = read(variable);
     if (key !== undefined) return key;
@@ -108,21 +102,17 @@ function readKey(name: string, { keys, install }: ModelSource, read: Read): stri
   );
 }
 
-function adviceFor(error: Error, entry: ModelSource): string {
+function adviceFor(error: Error, source: ModelSource): string {
   const isMissing =
     ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
     /^Unable to import|Cannot find (package|module)/.test(error.message);
-  return isMissing ? `install the package: ${entry.install}` : error.message;
+  return isMissing ? `install the package: ${source.install}` : error.message;
 }
 
 /** How the models of each name are made, by its first part. */
 export const MODEL_SOURCES: Readonly<Record<string, ModelSource>> = Object.assign(
   {
     offline: {
-      install: undefined,
-      keys: [],
-      baseURL: undefined,
-      dialect: undefined,
       create: async () => {
         // Most users of the library never use the offline model.
         const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");

@@ -12,7 +12,7 @@ import { type DialectName, dialectNamed } from "../dialects.js";
 import { openaiFormat } from "../openai/client.js";
 import type { Provider } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
-import { MODEL_SOURCES, parseModelName } from "./create-model.js";
+import { parseModelName } from "./create-model.js";
 import { viewOf } from "./model-view.js";
 import type { WantedFormat } from "./response-format.js";
 
@@ -66,8 +66,8 @@ export function checkProviderTools(
       if (!isOffline(model)) assertTaken(tools, dialectOf(model), "the model");
       continue;
     }
-    const { provider } = parseModelName(model);
-    const dialect = provider === "openai" ? "openai" : MODEL_SOURCES[provider]?.dialect;
+    const { provider, source } = parseModelName(model);
+    const dialect = provider === "openai" ? "openai" : source.dialect;
     if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
   }
 }

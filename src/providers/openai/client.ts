@@ -24,12 +24,11 @@ export const openai: Provider = {
       install: "npm install @langchain/openai",
       keys: ["OPENAI_API_KEY"],
       baseURL: "OPENAI_BASE_URL",
-      dialect: undefined,
       create: createOpenAIModel,
     },
   },
   modelNames: [/^(gpt|chatgpt|o\d)/i, "openai"],
-  clients: { openai: "by-host", azure_openai: "by-host" },
+  clientsOfAnyHost: ["openai", "azure_openai"],
   // The regions have names such as `eu.api.openai.com`.
   hosts: [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
   hostedModels: [/^openai\/(?!gpt-oss)/i, "openai"],
