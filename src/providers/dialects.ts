@@ -29,6 +29,8 @@ export const DIALECTS = {
 /** The message rules of one provider family, by name. Every provider accepts a history in the `"strict"` dialect. */
 export type DialectName = keyof typeof DIALECTS;
 
+export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
+
 /**
  * The entry of a dialect, in its general form.
  *
@@ -36,7 +38,7 @@ export type DialectName = keyof typeof DIALECTS;
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
-  throw InvalidSettingError.expected("dialect", `one of ${Object.keys(DIALECTS).join(", ")}`, name);
+  throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name);
 }
 
 /** Fields that the models of one provider write for themselves. The client of another provider may still send them. */

@@ -127,10 +127,9 @@ export interface StateField {
   readonly name: string;
 }
 
-export const isOf =
-  (...types: readonly unknown[]) =>
-  ({ type }: Fields): boolean =>
-    types.includes(type);
+export function isOf(...types: readonly unknown[]): (block: Fields) => boolean {
+  return ({ type }) => types.includes(type);
+}
 
 export interface Dialect {
   readonly rules: Rules;

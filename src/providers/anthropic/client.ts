@@ -145,19 +145,11 @@ function withInputInBlock(
 }
 
 /** Keywords that Anthropic refuses. */
-const BOUNDS = [
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
-  "minLength",
-  "maxLength",
-  "maxItems",
-];
+const BOUNDS =
+  /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems)$/;
 
 function usesBounds(schema: Json): boolean {
-  return schemasIn(schema).some((part) => BOUNDS.some((keyword) => keyword in part));
+  return schemasIn(schema).some((part) => Object.keys(part).some((keyword) => BOUNDS.test(keyword)));
 }
 
 function markSystem(message: BaseMessage): BaseMessage {

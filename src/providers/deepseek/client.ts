@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
-import { isChatModel, viewOf } from "../models/model-view.js";
+import { isChatModel, sendingAs, viewOf } from "../models/model-view.js";
 import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
 
@@ -64,7 +64,6 @@ function sendReasoning(model: BaseChatModel, identity: ModelIdentity): BaseChatM
 const DEMANDING_MODELS = /\bkimi/i;
 
 type IsSent = (messages: readonly BaseMessage[]) => boolean;
-type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 
 /** @param missing What a response without reasoning gets. Undefined: nothing. */
 function withReasoning(model: BaseChatModel, isSent: IsSent, missing: string | undefined): BaseChatModel {
@@ -77,15 +76,7 @@ function withReasoning(model: BaseChatModel, isSent: IsSent, missing: string | u
   const carried = (messages: BaseMessage[]) =>
     isSent(messages) ? messages.map((message) => carryReasoning(message, missing)) : messages;
   return viewOf(model, {
-    _generate(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._generate.call(this, carried(messages), ...rest);
-    },
-    _streamResponseChunks(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamResponseChunks.call(this, carried(messages), ...rest);
-    },
-    _streamChatModelEvents(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamChatModelEvents.call(this, carried(messages), ...rest);
-    },
+    ...sendingAs(carried, model),
     completionWithRetry(this: BaseChatModel, request: Request, ...rest: readonly unknown[]): unknown {
       const messages = request.messages.map(unpackReasoning);
       return Reflect.apply(complete, this, [{ ...request, messages }, ...rest]);

@@ -241,8 +241,7 @@ function statusOf(error: unknown): number | undefined {
 
 /** Whether a client threw because the response has no content, and another request may have some. */
 export function isEmptyAnswer(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  return PROVIDERS.some(({ isEmptyAnswer: isEmpty }) => isEmpty?.(error));
+  return PROVIDERS.some((provider) => provider.isEmptyAnswer?.(Object(error)));
 }
 
 /** The name of an error. The OpenAI client leaves `name` as "Error"; the name is in the class. */

@@ -5,12 +5,11 @@ import type { AIMessage, AIMessageChunk, BaseMessage, MessageContent } from "@la
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
-import { viewOf } from "../models/model-view.js";
+import { sendingAs, viewOf } from "../models/model-view.js";
 import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
-type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 type Block = Exclude<MessageContent, string>[number];
 
 export const gemini: Provider = {
@@ -94,17 +93,7 @@ function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): Ba
   const isDemanded = DEMANDING_MODELS.test(modelId);
   const carried = (messages: BaseMessage[]) =>
     messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
-  return viewOf(model, {
-    _generate(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._generate.call(this, carried(messages), ...rest);
-    },
-    _streamResponseChunks(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamResponseChunks.call(this, carried(messages), ...rest);
-    },
-    _streamChatModelEvents(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamChatModelEvents.call(this, carried(messages), ...rest);
-    },
-  });
+  return viewOf(model, sendingAs(carried, model));
 }
 
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {

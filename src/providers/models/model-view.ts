@@ -1,6 +1,7 @@
 /** Views of chat models and their clients: some members are replaced, all others are read from the object itself. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage } from "@langchain/core/messages";
 
 /**
  * Methods run on the view, so they see the replaced members. The object itself does not change. Do not use it for
@@ -12,6 +13,16 @@ export function viewOf<T extends object>(target: T, members: object): T {
     Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
   }
   return view;
+}
+
+/** Members of a view that sends each history in another form. */
+export function sendingAs(form: (messages: BaseMessage[]) => BaseMessage[], model: BaseChatModel): object {
+  const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
+  const inForm = (name: (typeof methods)[number]) =>
+    function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
+      return Reflect.apply(model[name], this, [form(messages), ...rest]);
+    };
+  return Object.fromEntries(methods.map((name) => [name, inForm(name)]));
 }
 
 /** The models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
