@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AgentEvent } from "../src/index.js";
-import { MODEL_PROVIDERS } from "../src/providers/models/create-model.js";
+import { MODEL_SOURCES } from "../src/providers/models/create-model.js";
 import { typeErrorsOf } from "./support/type-errors.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
@@ -124,10 +124,11 @@ describe("docs/serving.md", () => {
 });
 
 describe("docs/providers.md", () => {
-  it.each(Object.entries(MODEL_PROVIDERS))("has a row for the provider %s", (name, provider) => {
+  it.each(Object.entries(MODEL_SOURCES))("has a row for the provider %s", (name, provider) => {
     const page = read("docs/providers.md");
     const row = page.match(new RegExp(`^\\| \`${name}:…?\` .*$`, "m"))?.[0];
-    for (const variable of [...provider.keys, provider.baseURL ?? name]) expect(row).toContain(variable);
+    for (const variable of [...(provider.keys ?? []), provider.baseURL ?? name])
+      expect(row).toContain(variable);
     if (provider.install !== undefined) expect(page).toContain(`\`${provider.install}\``);
   });
 });

@@ -6,7 +6,7 @@ import { measureInput } from "../history/plan-summary.js";
 import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
 import { reasoningOf } from "../providers/deepseek/dialect.js";
-import { DIALECTS, type DialectName, dialectNamed } from "../providers/dialects.js";
+import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
 import { addToList } from "../shared/values.js";
@@ -437,23 +437,10 @@ function wordsFor(words: WordsAt, rules: readonly RuleName[], places: readonly n
   return known?.message ?? null;
 }
 
-/** Dialects that share the name of their maker with another one are told apart by nothing in a message. */
-const CANDIDATES: readonly DialectName[] = [
-  "openai",
-  "anthropic",
-  "gemini",
-  "mistral",
-  "deepseek",
-  "dashscope",
-];
-
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */
 export function dialectIn(messages: readonly BaseMessage[]): DialectName | undefined {
-  const responses = messages.filter(isAIMessage).toReversed();
-  for (const response of responses) {
-    const { provider } = readMaker(response);
-    if (provider === undefined) continue;
-    return CANDIDATES.find((name) => DIALECTS[name].makers.some((maker) => maker === provider));
-  }
-  return undefined;
+  const makers = messages.filter(isAIMessage).map((response) => readMaker(response).provider);
+  const latest = makers.findLast((maker) => maker !== undefined);
+  // Dialects that share a maker are told apart by nothing in a message. The first of them is meant.
+  return DIALECT_NAMES.find((name) => dialectNamed(name).makers.some((maker) => maker === latest));
 }

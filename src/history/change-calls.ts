@@ -94,7 +94,7 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
     id,
     name,
     args: isWritable(args) ? { ...args } : {},
-    // `ChatGoogle` reads Gemini's signature of a call here.
+    // `ChatGoogle` reads the signature of a call here.
     ...(typeof thoughtSignature === "string" && { thoughtSignature }),
   };
 }

@@ -1,62 +1,21 @@
 import { isRecord } from "../shared/values.js";
 import type { DialectName } from "./dialects.js";
+import type { ModelIdentity } from "./provider.js";
+import { PROVIDERS } from "./providers.js";
 
-/** Dialects by the `_llmType` of LangChain's clients. */
-const DIALECTS_OF_CLIENTS: Readonly<Record<string, DialectName>> = {
-  offline: "openai",
-  deepseek: "deepseek",
-  alibaba_tongyi: "dashscope-native",
-  anthropic: "anthropic",
-  googlegenerativeai: "gemini",
-  google: "gemini",
-  mistral_ai: "mistral",
-};
-
-/** Clients with OpenAI's protocol, which is used with many hosts. */
-const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set([
-  "openai",
-  "azure_openai",
-  "openrouter",
-  "groq",
-  "xai",
-  "fireworks",
-  "togetherai",
-  "novita",
+/** By the `_llmType` of LangChain's clients. */
+const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
+  ["offline", "openai"],
+  ...PROVIDERS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
-/** Hosts whose rules are known. */
-const DIALECTS_OF_HOSTS: readonly (readonly [host: RegExp, dialect: DialectName])[] = [
-  // OpenAI's regions, such as `eu.api.openai.com`.
-  [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
-  [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
-  [/^api\.deepseek\.com$/, "deepseek"],
-  [/^api\.anthropic\.com$/, "anthropic-openai"],
-  [/^generativelanguage\.googleapis\.com$/, "gemini-openai"],
-  [/^(api|codestral)\.mistral\.ai$/, "mistral-openai"],
-];
-
-/**
- * Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
- * the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
- * models have no rules of their own.
- */
-const DIALECTS_OF_MODELS: readonly (readonly [name: RegExp, dialect: DialectName])[] = [
-  [/\bclaude\b/i, "anthropic-openai"],
-  [/\bgemini\b/i, "gemini-openai"],
-  [/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"],
-  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
-  [/^(?!.*distill).*\bdeepseek/i, "deepseek"],
-  [/^openai\/(?!gpt-oss)/i, "openai"],
-];
+/** Clients with OpenAI's protocol, which is used with many hosts. */
+const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
+  PROVIDERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
+);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = new WeakMap<object, DialectName>();
-
-export interface ModelIdentity {
-  readonly dialect: DialectName;
-  /** The name of the model; undefined if it has none. */
-  readonly modelId: string | undefined;
-}
 
 /**
  * The dialect of a chat model: the provider family whose rules its messages must keep. For an unknown host with OpenAI's
@@ -77,8 +36,7 @@ export function dialectOf(model: object): DialectName {
   if (made !== undefined) return made;
   const type: unknown = call(client, "_llmType");
   if (OPENAI_CLIENTS.has(type)) return dialectOfOpenAIClient(client, type);
-  const isKnown = typeof type === "string" && Object.hasOwn(DIALECTS_OF_CLIENTS, type);
-  return (isKnown ? DIALECTS_OF_CLIENTS[type] : undefined) ?? "strict";
+  return DIALECTS_OF_CLIENTS.get(type) ?? "strict";
 }
 
 export function identityOf(model: object): ModelIdentity {
@@ -102,8 +60,12 @@ function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
   if (type === "azure_openai" || (type === "openai" && host === undefined)) return "openai";
   const name = nameOf(client) ?? "";
-  const ofHost = DIALECTS_OF_HOSTS.find(([known]) => known.test(host ?? ""));
-  return (ofHost ?? DIALECTS_OF_MODELS.find(([known]) => known.test(name)))?.[1] ?? "openai-compatible";
+  const ofHost = PROVIDERS.find(({ hosts }) => hosts?.[0].test(host ?? ""))?.hosts;
+  // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
+  // the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
+  // models have no rules of their own.
+  const ofModel = PROVIDERS.findLast(({ hostedModels }) => hostedModels?.[0].test(name))?.hostedModels;
+  return (ofHost ?? ofModel)?.[1] ?? "openai-compatible";
 }
 
 /** A model with bound options is a wrapper. */

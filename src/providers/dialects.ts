@@ -1,10 +1,10 @@
 import { InvalidSettingError } from "../errors.js";
-import { anthropic } from "./anthropic/dialect.js";
-import { anthropicOpenAI, geminiOpenAI, mistralOpenAI, openaiCompatible } from "./compatible/dialect.js";
+import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
+import { openaiCompatible } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
 import { deepseek } from "./deepseek/dialect.js";
-import { gemini } from "./gemini/dialect.js";
-import { mistral } from "./mistral/dialect.js";
+import { gemini, geminiOpenAI } from "./gemini/dialect.js";
+import { mistral, mistralOpenAI } from "./mistral/dialect.js";
 import { openai, openaiResponses } from "./openai/dialect.js";
 import type { Dialect, StateField } from "./rule.js";
 import { strict } from "./strict/dialect.js";
@@ -29,6 +29,8 @@ export const DIALECTS = {
 /** The message rules of one provider family, by name. Every provider accepts a history in the `"strict"` dialect. */
 export type DialectName = keyof typeof DIALECTS;
 
+export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
+
 /**
  * The entry of a dialect, in its general form.
  *
@@ -36,11 +38,13 @@ export type DialectName = keyof typeof DIALECTS;
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
-  throw InvalidSettingError.expected("dialect", `one of ${Object.keys(DIALECTS).join(", ")}`, name);
+  throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name);
 }
 
 /** Fields that the models of one provider write for themselves. The client of another provider may still send them. */
 export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
 
 /** Blocks that the models of one provider write for themselves, of all dialects together. */
-export const STATE_BLOCKS: ReadonlySet<string> = new Set([...anthropic.stateBlocks, ...gemini.stateBlocks]);
+export const STATE_BLOCKS: ReadonlySet<string> = new Set(
+  Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
+);

@@ -1,6 +1,7 @@
 /** Rules that a provider applies to a history, and how well we know them. */
 
 import type { AIMessage } from "@langchain/core/messages";
+import type { Fields, MediaForm } from "./media.js";
 
 /** Each rule, with the histories that break it. */
 export const RULES = {
@@ -117,6 +118,7 @@ export const COMMON = {
   ignoredBlocks: [],
   stateBlocks: [],
   stateFields: [],
+  media: { takes: () => false, write: () => undefined } as MediaForm,
 } as const;
 
 /** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
@@ -125,8 +127,9 @@ export interface StateField {
   readonly name: string;
 }
 
-/** How a provider takes a user's pictures, sounds and files. `"none"`: not at all. */
-export type MediaFormName = "image-url" | "openai" | "openai-responses" | "anthropic" | "gemini" | "none";
+export function isOf(...types: readonly unknown[]): (block: Fields) => boolean {
+  return ({ type }) => types.includes(type);
+}
 
 export interface Dialect {
   readonly rules: Rules;
@@ -144,7 +147,9 @@ export interface Dialect {
   /** Types of messages whose content can be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
   /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */
-  readonly media: MediaFormName;
+  readonly media: MediaForm;
+  /** The message without what only models of this dialect can read on its calls and blocks. Undefined: they write none. */
+  readonly withoutSignatures?: (message: AIMessage) => AIMessage;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
 }

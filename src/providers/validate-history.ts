@@ -9,7 +9,6 @@ import { parseJson, toJson } from "../shared/json.js";
 import { addToList, isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
-import { MEDIA_FORMS } from "./media.js";
 import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
 import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
 
@@ -140,7 +139,7 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
 }
 
 function isTaken(block: unknown, { media }: Dialect): boolean {
-  return isRecord(block) && (block["type"] === "text" || MEDIA_FORMS[media].takes(block));
+  return isRecord(block) && (block["type"] === "text" || media.takes(block));
 }
 
 function checkBlanks({ content, calls, index, role }: SentMessage, report: ReportFault): void {

@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../errors.js";
-import { identityOf, innermost, type ModelIdentity } from "../providers/dialect-of.js";
+import { identityOf, innermost } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
 import { isModelError, NO_REASON, providerTextOf } from "../providers/failure/model-failure.js";
 import {
@@ -24,6 +24,7 @@ import {
   parseModelName,
   readsEnvironment,
 } from "../providers/models/create-model.js";
+import type { ModelIdentity } from "../providers/provider.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { hintAtClass } from "../shared/check-settings.js";
 import { isError } from "../shared/is-error.js";

@@ -10,6 +10,7 @@ import { planRepair, threadOfList } from "../../src/doctor.js";
 import { repairHistory } from "../../src/history.js";
 import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { COMMON } from "../../src/providers/rule.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
@@ -62,7 +63,8 @@ describe.each(PROVIDERS)("%s", (provider) => {
         const input = toModelInput(buildForeign(foreign), { dialect: "strict" });
         // Images are excluded. Most hosts accept them, and a host without images is known by its client.
         fc.pre(
-          DIALECTS[provider].media !== "none" || input.every(({ content }) => typeof content === "string"),
+          DIALECTS[provider].media !== COMMON.media ||
+            input.every(({ content }) => typeof content === "string"),
         );
         expect(await streamedText(provider, input)).toBe(ANSWER);
       }),

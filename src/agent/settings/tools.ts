@@ -4,12 +4,13 @@ import type { BindToolsInput } from "@langchain/core/language_models/chat_models
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { InvalidSettingError, InvalidToolError } from "../../errors.js";
+import { DIALECTS } from "../../providers/dialects.js";
 import { isProviderTool, type ProviderTool } from "../../providers/models/tools.js";
 import { hintAtClass, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 
-/** A tool name that every provider accepts, according to the error messages of OpenAI and Gemini. */
-const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
+/** A tool name that every provider accepts. */
+const TOOL_NAME = DIALECTS.strict.toolName;
 /** The most tools that OpenAI accepts in one request. */
 const MOST_TOOLS = 128;
 

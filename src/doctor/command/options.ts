@@ -1,7 +1,7 @@
 /** The options of the command line, and its help. */
 
 import { parseArgs } from "node:util";
-import { DIALECTS, type DialectName } from "../../providers/dialects.js";
+import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { didYouMean, listWithOr, nearestOf } from "../../shared/text.js";
 import type { TargetPlace } from "../targets/open-target.js";
 import { safeAddress, UsageError } from "../targets/target.js";
@@ -105,8 +105,6 @@ const TARGET: readonly CommandName[] = ["doctor", "repair", "undo", "size"];
 /** Only a database tells what it stores. */
 const SERVED: readonly CommandName[] = ["doctor", "repair", "undo"];
 const JUDGING: readonly CommandName[] = ["doctor", "repair"];
-
-const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
 
 const OPTIONS = {
   url: {

@@ -14,12 +14,8 @@ import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
-import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { isRecord } from "../../shared/values.js";
-import { keepServerTools } from "../anthropic/client.js";
-import { sendToDashScope } from "../dashscope/client.js";
-import { sendReasoning } from "../deepseek/client.js";
+import { identityOf } from "../dialect-of.js";
 import {
   isAbortError,
   isConnectError,
@@ -29,9 +25,8 @@ import {
   withModelErrors,
 } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
-import { catchGeminiResponse, sendToGoogle } from "../gemini/client.js";
-import { unstreamedMistral } from "../mistral/client.js";
 import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
+import { PROVIDERS } from "../providers.js";
 import { ClientStream, type FailedAttempt, isAIChunk, tellRetries } from "./client-stream.js";
 import {
   BROKEN_REASONS,
@@ -72,7 +67,10 @@ export async function guardModel(
 
 /** @param made The model as it was made. The provider of a view cannot be recognised. */
 function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
-  const asked = keepServerTools(sendToGoogle(catchGeminiResponse(sendReasoning(sendToDashScope(model)))));
+  const asked = PROVIDERS.reduce(
+    (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
+    model,
+  );
   const chunks = (
     messages: BaseMessage[],
     options: BaseChatModel["ParsedCallOptions"],
@@ -332,7 +330,8 @@ function baseOf(model: BaseChatModel): BaseChatModel | undefined {
  * and OpenAI's client downloads a tokenizer to count tokens. A client can contain other clients with the same field.
  */
 function unstreamed(model: BaseChatModel): BaseChatModel {
-  if (model._llmType() === "mistral_ai") return unstreamedMistral(model);
+  const own = PROVIDERS.map((provider) => provider.unstreamed?.(model)).find((view) => view !== undefined);
+  if (own !== undefined) return own;
   if (Reflect.get(model, "streaming") !== true) return model;
   const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
@@ -342,20 +341,7 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
 export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
   let whole: AIMessageChunk | undefined;
   for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
-  return whole && withoutUnnamedCalls(whole);
-}
-
-/**
- * In LangChain's `v1` form, `ChatGoogle` writes each call also as a block without an id. When such a message is read from a
- * checkpoint, LangChain takes each of these blocks for one more call.
- */
-function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
-  const { content, tool_calls } = message;
-  if (!Array.isArray(content) || !tool_calls?.length) return message;
-  const named = content.filter(
-    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
-  );
-  return named.length === content.length ? message : copyMessage(message, { content: named });
+  return whole && PROVIDERS.reduce((message, { mendAnswer }) => mendAnswer?.(message) ?? message, whole);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { isRecord } from "../../shared/values.js";
+import { PROVIDERS } from "../providers.js";
 
 /** Why a response cannot be used. Each text follows "The model's response". */
 export const BROKEN_REASONS = {
@@ -183,7 +184,7 @@ export function finishHabitOf(model: object): FinishHabit {
  * Sorts the finish reasons of all providers into the few kinds that matter here.
  */
 
-type FinishKind =
+export type FinishKind =
   /** The model finished its response. */
   | "done"
   /** The model stopped so that its tool calls can run. */
@@ -195,59 +196,16 @@ type FinishKind =
   /** The provider stopped in the middle of the response. */
   | "interrupted";
 
-/**
- * In lower case. An unknown reason counts as `done`, so that a new word does not turn good responses into broken
- * ones.
- */
+/** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(
-  Object.entries({
-    calls: [
-      "tool_calls",
-      "tool_call",
-      "tool_use",
-      "function_call",
-      "malformed_function_call",
-      "unexpected_tool_call",
-    ],
-    limit: [
-      "length",
-      "max_tokens",
-      "max_output_tokens",
-      "model_length",
-      "model_context_window_exceeded",
-      "error_limit",
-      "incomplete",
-    ],
-    withheld: [
-      "content_filter",
-      "content_filtered",
-      "guardrail_intervened",
-      "safety",
-      "recitation",
-      "prohibited_content",
-      "blocklist",
-      "spii",
-      "refusal",
-      "sensitive",
-    ],
-    interrupted: [
-      "insufficient_system_resource",
-      "network_error",
-      "error",
-      "failed",
-      "cancelled",
-      "in_progress",
-    ],
-  } as const satisfies Partial<Record<FinishKind, readonly string[]>>).flatMap(([kind, words]) =>
-    words.map((word): [string, FinishKind] => [word, kind as FinishKind]),
+  PROVIDERS.flatMap(({ finishReasons = {} }) =>
+    Object.entries(finishReasons).flatMap(([kind, words]) =>
+      words.map((word): [string, FinishKind] => [word, kind as FinishKind]),
+    ),
   ),
 );
 
-/**
- * OpenAI, DeepSeek, Tongyi, Mistral, Groq: `finish_reason`. Gemini: `finishReason`. Anthropic: `stop_reason`.
- * Bedrock: `stopReason`, in a stream within `messageStop`. Ollama: `done_reason`.
- */
-const FIELDS = ["finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason"];
+const FIELDS = PROVIDERS.flatMap(({ finishFields = [] }) => finishFields);
 /** Statuses of the Responses API. Other clients may use the field for something else. */
 const STATUSES: ReadonlySet<unknown> = new Set([
   "completed",

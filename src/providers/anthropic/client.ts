@@ -1,13 +1,71 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessageChunk } from "@langchain/core/messages";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { copyMessage } from "../../history/message.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../models/model-view.js";
+import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
+import type { PromptCacheMarks } from "../models/tools.js";
+import { byLangChain, type Provider } from "../provider.js";
 
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 type Block = Readonly<Record<string, unknown>>;
+
+/** https://docs.claude.com/en/docs/build-with-claude/prompt-caching */
+const MARK = { cache_control: { type: "ephemeral" } } as const;
+
+const CACHE_MARKS: PromptCacheMarks = {
+  tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
+  messages: (messages) =>
+    messages.map((message) => (message.type === "system" ? markSystem(message) : message)),
+  parameters: MARK,
+};
+
+export const anthropic: Provider = {
+  models: {
+    anthropic: byLangChain("anthropic", {
+      package: "@langchain/anthropic",
+      keys: ["ANTHROPIC_API_KEY"],
+      baseURL: "ANTHROPIC_BASE_URL",
+      baseURLField: "anthropicApiUrl",
+      dialect: "anthropic",
+    }),
+  },
+  modelNames: [/^claude/i, "anthropic"],
+  clients: { anthropic: "anthropic" },
+  hosts: [/^api\.anthropic\.com$/, "anthropic-openai"],
+  hostedModels: [/\bclaude\b/i, "anthropic-openai"],
+  finishReasons: {
+    calls: ["tool_use"],
+    limit: ["max_tokens", "model_context_window_exceeded"],
+    withheld: ["refusal"],
+  },
+  finishFields: ["stop_reason"],
+  formats: {
+    anthropic: {
+      options: ({ jsonSchema }) => ({
+        outputConfig: { format: { type: "json_schema", schema: closed(jsonSchema) } },
+      }),
+      isKept: ({ jsonSchema }) => isStrict(jsonSchema) && !usesBounds(jsonSchema),
+    },
+  },
+  tools: {
+    maker: "Anthropic",
+    dialects: ["anthropic"],
+    // The types end with a date.
+    isOwn: ({ type }) => typeof type === "string" && /_\d{8}$|^mcp_toolset$/.test(type),
+  },
+  promptCache: { anthropic: CACHE_MARKS },
+  mendClient: keepServerTools,
+  overflow: [
+    // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
+    "prompt is too long(?:: <input> tokens > <limit> maximum)?",
+    // "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or
+    // `max_tokens` and try again" (docker/docker-agent#569)
+    "input length and `?max_tokens`? exceed context limit: <input> \\+ <output> > <limit>",
+  ],
+};
 
 /**
  * A view of Anthropic's client that streams the calls and results of tools that Anthropic runs. Returns any other model
@@ -17,7 +75,7 @@ type Block = Readonly<Record<string, unknown>>;
  * they are an invalid call of a tool without a name, and the block itself has no input when it is sent back. The client
  * leaves out the blocks whose type it does not know: most results, and the calls of MCP servers.
  */
-export function keepServerTools(model: BaseChatModel): BaseChatModel {
+function keepServerTools(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");
   if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
   return viewOf(model, {
@@ -84,4 +142,29 @@ function withInputInBlock(
   const plain = copyMessage(message, { ...none, content: content as AIMessageChunk["content"] });
   const { text, generationInfo } = chunk;
   return new ChatGenerationChunk({ text, message: plain, ...(generationInfo && { generationInfo }) });
+}
+
+/** Keywords that Anthropic refuses. */
+const BOUNDS =
+  /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems)$/;
+
+function usesBounds(schema: Json): boolean {
+  return schemasIn(schema).some((part) => Object.keys(part).some((keyword) => BOUNDS.test(keyword)));
+}
+
+function markSystem(message: BaseMessage): BaseMessage {
+  const blocks: Record<string, unknown>[] =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : [...message.content];
+  const last = blocks.at(-1);
+  if (last === undefined) return message;
+  const content = [...blocks.slice(0, -1), { ...MARK, ...last }];
+  return new SystemMessage({ content: content as SystemMessage["content"] });
+}
+
+/** The form in which OpenAI's clients take tools has no place for a mark. */
+function markTool(tool: BindToolsInput): BindToolsInput {
+  if ("input_schema" in tool) return { ...MARK, ...tool };
+  if (!("schema" in tool)) return tool;
+  const extras: unknown = Reflect.get(tool, "extras");
+  return viewOf(tool, { extras: { ...MARK, ...(isRecord(extras) && extras) } });
 }

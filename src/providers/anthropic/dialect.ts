@@ -1,6 +1,9 @@
 /** The rules of Anthropic's Messages API. */
 
-import { COMMON, confirmed, type Dialect, PLAIN_NAME } from "../rule.js";
+import { isRecord } from "../../shared/values.js";
+import { overOpenAI } from "../compatible/dialect.js";
+import type { Fields, MediaForm, Source } from "../media.js";
+import { COMMON, confirmed, type Dialect, isOf, PLAIN_NAME } from "../rule.js";
 
 /**
  * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out the
@@ -24,6 +27,38 @@ const EMPTY =
   "messages.{index}: all messages must have non-empty content except for the optional final assistant message";
 const MISSING =
   "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
+
+const media: MediaForm = {
+  // The client leaves out images that the provider's own form names by id, and sends images in LangChain's older
+  // form twice.
+  takes: (block) =>
+    isOf("image_url", "search_result", "container_upload")(block) ||
+    (isOf("document")(block) && isRecord(block["source"])) ||
+    (isOf("image")(block) && (isStandard(block) || hasOpenSource(block))),
+  write: (written) => {
+    const { kind, data, id, mimeType, name: title } = written;
+    if (kind === "image")
+      return id === undefined ? { type: "image", source: sourceOf(written) } : { type: "image", fileId: id };
+    // Apart from text, it reads only PDF files.
+    const isRead = data === undefined || mimeType === "application/pdf";
+    if (kind !== "file" || !isRead) return undefined;
+    return { type: "document", source: sourceOf(written), ...(title && { title }) };
+  },
+  isInResults: true,
+};
+
+function isStandard(block: Fields): boolean {
+  return !("source_type" in block) && ["data", "url", "fileId"].some((field) => block[field] !== undefined);
+}
+
+function hasOpenSource({ source }: Fields): boolean {
+  return isRecord(source) && (source["type"] === "base64" || source["type"] === "url");
+}
+
+function sourceOf({ data, url, id, mimeType }: Source): object {
+  if (id !== undefined) return { type: "file", file_id: id };
+  return data === undefined ? { type: "url", url } : { type: "base64", media_type: mimeType, data };
+}
 
 export const anthropic = {
   ...COMMON,
@@ -112,6 +147,8 @@ export const anthropic = {
   ignoredBlocks: "all",
   stateBlocks: STATE_BLOCKS,
   blocksIn: ["human", "ai", "tool"],
-  media: "anthropic",
+  media,
   makers: ["anthropic"],
 } as const satisfies Dialect;
+
+export const anthropicOpenAI = overOpenAI(anthropic);

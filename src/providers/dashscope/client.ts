@@ -10,9 +10,44 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
 import { importOptional } from "../../shared/import-optional.js";
-import { type ModelFields, viewOf } from "../models/model-view.js";
+import { viewOf } from "../models/model-view.js";
+import { createOpenAIModel } from "../openai/client.js";
+import type { ModelFields, Provider } from "../provider.js";
 
-export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+const COMPATIBLE_URL = "https://dashscope.aliyuncs.com/compatible-mode/v1";
+
+export const dashscope: Provider = {
+  models: {
+    /** Qwen over the native protocol. */
+    tongyi: {
+      // The peers of this package contradict each other, so npm refuses it without the setting. With only
+      // `--legacy-peer-deps`, npm would refuse every later install.
+      install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
+      keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
+      baseURL: "DASHSCOPE_API_URL",
+      dialect: "dashscope-native",
+      create: createTongyiModel,
+    },
+    /** Qwen over the OpenAI-compatible endpoint. */
+    qwen: {
+      install: "npm install @langchain/openai",
+      keys: ["DASHSCOPE_API_KEY", "ALIBABA_API_KEY"],
+      baseURL: "DASHSCOPE_BASE_URL",
+      dialect: "dashscope",
+      create: (fields) => createOpenAIModel({ ...fields, baseURL: fields.baseURL ?? COMPATIBLE_URL }),
+    },
+  },
+  modelNames: [/^qw/i, "qwen"],
+  clients: { alibaba_tongyi: "dashscope-native" },
+  hosts: [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
+  mendClient: sendToDashScope,
+  // The native client has no such option.
+  formats: { "dashscope-native": { options: () => ({}) } },
+  // Status 400: "Range of input length should be [1, 30720]" (QwenLM/Qwen-Agent#615)
+  overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
+};
+
+async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatAlibabaTongyi } = await importOptional<
     typeof import("@langchain/community/chat_models/alibaba_tongyi")
   >("@langchain/community/chat_models/alibaba_tongyi");
@@ -25,7 +60,7 @@ export async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFie
 }
 
 /** A view of a user's own client with the same methods. Returns any other model unchanged. */
-export function sendToDashScope(model: BaseChatModel): BaseChatModel {
+function sendToDashScope(model: BaseChatModel): BaseChatModel {
   return isTongyiClient(model) && !Object.hasOwn(model, "createTongyiStream")
     ? viewOf(model, sendingMethods(model))
     : model;

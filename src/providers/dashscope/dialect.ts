@@ -1,6 +1,6 @@
 /** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
-import { CHAT_CLIENT } from "../openai/dialect.js";
+import { CHAT_CLIENT, IMAGE_URL } from "../openai/dialect.js";
 import { confirmed, type Dialect, inferred } from "../rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
@@ -45,9 +45,13 @@ export const dashscope = {
     ),
   },
   blocksIn: ["human"],
-  media: "image-url",
+  media: IMAGE_URL,
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 
 /** DashScope's native protocol. `ChatAlibabaTongyi` throws for content that is not a string. */
-export const dashscopeNative = { ...dashscope, blocksIn: [], media: "none" } as const satisfies Dialect;
+export const dashscopeNative = {
+  ...dashscope,
+  blocksIn: [],
+  media: CHAT_CLIENT.media,
+} as const satisfies Dialect;

@@ -3,16 +3,37 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
-import { identityOf } from "../dialect-of.js";
-import { isChatModel, type ModelFields, viewOf } from "../models/model-view.js";
+import { isChatModel, sendingAs, viewOf } from "../models/model-view.js";
+import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
+
+export const deepseek: Provider = {
+  models: {
+    deepseek: {
+      install: "npm install @langchain/deepseek",
+      keys: ["DEEPSEEK_API_KEY"],
+      baseURL: "DEEPSEEK_BASE_URL",
+      dialect: "deepseek",
+      create: createDeepSeekModel,
+    },
+  },
+  modelNames: [/^deepseek/i, "deepseek"],
+  clients: { deepseek: "deepseek" },
+  hosts: [/^api\.deepseek\.com$/, "deepseek"],
+  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
+  hostedModels: [/^(?!.*distill).*\bdeepseek/i, "deepseek"],
+  finishReasons: { interrupted: ["insufficient_system_resource"] },
+  mendClient: sendReasoning,
+};
 
 /** `ChatDeepSeek` that sends the reasoning of earlier responses back, even when it is used without an agent. */
 export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatDeepSeek } = await importOptional<typeof import("@langchain/deepseek")>("@langchain/deepseek");
-  return sendReasoning(
-    new ChatDeepSeek({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) }),
-  );
+  const client = new ChatDeepSeek({
+    ...fields,
+    ...(baseURL !== undefined && { configuration: { baseURL } }),
+  });
+  return sendReasoning(client, { dialect: "deepseek", modelId: fields.model });
 }
 
 /*
@@ -30,8 +51,8 @@ export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): 
  * reject it (https://github.com/janhq/jan/issues/8136). An unknown host gets the field if its model is Kimi's by
  * name, or wrote reasoning in this thread. Then each response has the field, possibly empty.
  */
-export function sendReasoning(model: BaseChatModel): BaseChatModel {
-  const { dialect, modelId = "" } = identityOf(model);
+function sendReasoning(model: BaseChatModel, identity: ModelIdentity): BaseChatModel {
+  const { dialect, modelId = "" } = identity;
   const isUnknown = dialect === "openai-compatible" && model._llmType() === "openai";
   if (dialect !== "deepseek" && !isUnknown) return model;
   const isDemanded = dialect === "deepseek" || DEMANDING_MODELS.test(modelId);
@@ -43,7 +64,6 @@ export function sendReasoning(model: BaseChatModel): BaseChatModel {
 const DEMANDING_MODELS = /\bkimi/i;
 
 type IsSent = (messages: readonly BaseMessage[]) => boolean;
-type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 
 /** @param missing What a response without reasoning gets. Undefined: nothing. */
 function withReasoning(model: BaseChatModel, isSent: IsSent, missing: string | undefined): BaseChatModel {
@@ -56,15 +76,7 @@ function withReasoning(model: BaseChatModel, isSent: IsSent, missing: string | u
   const carried = (messages: BaseMessage[]) =>
     isSent(messages) ? messages.map((message) => carryReasoning(message, missing)) : messages;
   return viewOf(model, {
-    _generate(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._generate.call(this, carried(messages), ...rest);
-    },
-    _streamResponseChunks(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamResponseChunks.call(this, carried(messages), ...rest);
-    },
-    _streamChatModelEvents(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamChatModelEvents.call(this, carried(messages), ...rest);
-    },
+    ...sendingAs(carried, model),
     completionWithRetry(this: BaseChatModel, request: Request, ...rest: readonly unknown[]): unknown {
       const messages = request.messages.map(unpackReasoning);
       return Reflect.apply(complete, this, [{ ...request, messages }, ...rest]);

@@ -38,7 +38,6 @@ export const deepseek = {
     ),
   },
   blocksIn: [],
-  media: "none",
   // OpenAI's client names itself, whichever host has answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;

@@ -9,8 +9,9 @@ import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
+import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
-import { readOverflow } from "./overflow.js";
+import { causesOf, LONGEST_CHAIN, readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
@@ -126,15 +127,13 @@ export const RETRY_FIELDS = { maxRetries: 4, onFailedAttempt } as const satisfie
 
 /** Refusals that can pass after a moment. Any other status from 400 to 499 would be the same for the same request. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Gemini's text for how long to wait. Gemini calls every exhausted minute an exceeded quota. */
-const RETRY_IN_SECONDS = /\bretry in (\d+(?:\.\d+)?)s/i;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
  * Contract of `AsyncCaller`: returns for a request that is sent again, throws for any other.
  *
- * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, such as all of Gemini's, whose client keeps
- * no headers. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
+ * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, which some clients do
+ * not pass on. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
  * retried here, because the stream guard asks the model again.
  */
 function onFailedAttempt(error: unknown): void {
@@ -155,7 +154,8 @@ function onFailedAttempt(error: unknown): void {
 function namedWait(error: unknown): number | "never" | undefined {
   const limit = classifyRateLimitError(error);
   if (limit?.reason === "insufficient_quota") return "never";
-  const [, seconds] = RETRY_IN_SECONDS.exec(String(Reflect.get(Object(error), "message"))) ?? [];
+  const message = String(Reflect.get(Object(error), "message"));
+  const seconds = PROVIDERS.map(({ retryIn }) => retryIn?.exec(message)?.[1]).find(Boolean);
   const waitMs = seconds === undefined ? limit?.retryAfterMs : Number(seconds) * 1000;
   if (waitMs === undefined) return limit?.action === "stop" ? "never" : undefined;
   return waitMs <= LONGEST_WAIT_MS ? waitMs : "never";
@@ -173,9 +173,11 @@ const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
 ]);
-/** The last one is Google's error for a stream that ends within an event. */
-const MESSAGES =
-  /^(terminated|premature close|socket hang up|other side closed|network error|\[GoogleGenerativeAI Error\]: Failed to parse stream)$/i;
+const CUT_STREAMS = PROVIDERS.flatMap(({ cutStream = [] }) => cutStream);
+const MESSAGES = new RegExp(
+  `^(${["terminated|premature close|socket hang up|other side closed|network error", ...CUT_STREAMS].join("|")})$`,
+  "i",
+);
 /** The request got no response at all. The client has already retried it often enough. */
 const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
   "APIConnectionError",
@@ -196,28 +198,30 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
 /** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
 export function isTransportError(error: unknown): boolean {
   return causesOf(error).some(
-    ({ name, code, message }) =>
-      TRANSPORT_CODES.has(code) ||
-      MESSAGES.test(String(message)) ||
-      name === "SyntaxError" ||
-      CONNECT_ERRORS.has(name),
+    (cause) =>
+      TRANSPORT_CODES.has(cause["code"]) ||
+      MESSAGES.test(String(cause["message"])) ||
+      nameOf(cause) === "SyntaxError" ||
+      CONNECT_ERRORS.has(nameOf(cause)),
   );
 }
 
 export function isConnectError(error: unknown): boolean {
-  return causesOf(error).some(({ name }) => CONNECT_ERRORS.has(name));
+  return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
 }
 
 /** Whether no server was reached at the model's address. */
 function isUnreachable(error: unknown): boolean {
   return (
     !isRefusal(error) &&
-    causesOf(error).some(({ name, code }) => UNREACHABLE_CODES.has(code) || CONNECT_ERRORS.has(name))
+    causesOf(error).some((cause) => UNREACHABLE_CODES.has(cause["code"]) || CONNECT_ERRORS.has(nameOf(cause)))
   );
 }
 
+const ABORTS: ReadonlySet<unknown> = new Set(["AbortError", "APIUserAbortError"]);
+
 export function isAbortError(error: unknown): boolean {
-  return causesOf(error).some(({ name }) => name === "AbortError" || name === "APIUserAbortError");
+  return causesOf(error).some((cause) => ABORTS.has(nameOf(cause)));
 }
 
 /** Whether a provider refused the request. Its client has already retried every refusal that can be retried. */
@@ -227,47 +231,22 @@ export function isRefusal(error: unknown): boolean {
 
 /** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
 function statusOf(error: unknown): number | undefined {
-  return causesOf(error)
-    .map(({ status }) => status)
-    .find((status) => typeof status === "number" && status >= 400);
-}
-
-/**
- * Whether a client threw because the response has no content. Gemini's client does so, for example for a malformed
- * tool call. False if the prompt was blocked, because a new request would be blocked too.
- */
-export function isEmptyAnswer(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
   return (
-    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined
+    causesOf(error)
+      // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
+      .map(({ status, statusCode, response }) => status ?? statusCode ?? Object(response).status)
+      .find((status) => typeof status === "number" && status >= 400)
   );
 }
 
-interface Facts {
-  readonly name: unknown;
-  readonly code: unknown;
-  readonly message: unknown;
-  readonly status: number | undefined;
+/** Whether a client threw because the response has no content, and another request may have some. */
+export function isEmptyAnswer(error: unknown): boolean {
+  return PROVIDERS.some((provider) => provider.isEmptyAnswer?.(Object(error)));
 }
 
-const LONGEST_CHAIN = 5;
-
-function causesOf(error: unknown, depth = 0): Facts[] {
-  if (typeof error !== "object" || error === null || depth === LONGEST_CHAIN) return [];
-  const read = (field: string): unknown => Reflect.get(error, field);
-  // The OpenAI client leaves `name` as "Error"; the name is in the class.
-  const name = read("name") === "Error" ? error.constructor?.name : read("name");
-  // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
-  const status = read("status") ?? read("statusCode") ?? Reflect.get(Object(read("response")), "status");
-  return [
-    {
-      name,
-      code: read("code"),
-      message: read("message"),
-      status: typeof status === "number" ? status : undefined,
-    },
-    ...causesOf(read("cause"), depth + 1),
-  ];
+/** The name of an error. The OpenAI client leaves `name` as "Error"; the name is in the class. */
+function nameOf(error: Readonly<Record<string, unknown>>): unknown {
+  return error["name"] === "Error" ? error.constructor?.name : error["name"];
 }
 
 /*

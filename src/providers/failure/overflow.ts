@@ -2,6 +2,7 @@
 
 import { isRecord } from "../../shared/values.js";
 import { innermost } from "../dialect-of.js";
+import { PROVIDERS } from "../providers.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */
 export interface Overflow {
@@ -11,68 +12,10 @@ export interface Overflow {
   readonly sent: number | undefined;
 }
 
-/**
- * Each provider's words. `limit`: the window. `input`: the tokens of the messages. `total`: these and the reserved
- * output. `output`: the reserved output, which takes its room from the input.
- */
-const WORDS: readonly RegExp[] = [
-  // OpenAI, status 400, `context_length_exceeded`: "This model's maximum context length is 4097 tokens. However, your
-  // messages resulted in 4619 tokens." (ChatGPTNextWeb/NextChat#625)
-  // The same words with "you requested 131134 tokens (122942 in the messages, 8192 in the completion)": DeepSeek
-  // (evalstate/fast-agent#621), vLLM (vllm#20409). OpenRouter: "you requested about 243013 tokens (238917 of text
-  // input, 4096 in the output)" (continuedev/continue#10690).
-  words(
-    `maximum context length is <limit> tokens[.,;]? *(?:however)?,? *(?:your messages resulted in|you requested(?: about)?) <total> tokens(?:[^)]*?<output> (?:in|for) the (?:completion|output))?`,
-  ),
-  // OpenAI: "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 477469 tokens."
-  // (archi-physics/archi#497)
-  words("exceed the configured limit of <limit> tokens. Your messages resulted in <input> tokens"),
-  // OpenAI's Responses API: "Your input exceeds the context window of this model." (the-open-agent/openagent#2344)
-  words("exceeds the context window"),
-  // OpenAI, `string_above_max_length`: "Invalid 'messages[1].content': string too long. Expected a string with maximum
-  // length 1048576, but got a string with length 1056035 instead." The numbers are characters of one message.
-  words("Invalid '(?:messages|input)[^']*(?:content|output|text|arguments)[^']*': string too long"),
-  // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 4096
-  // tokens and your request has 2104 input tokens (2000 > 4096 - 2104)."
-  words("maximum context length is <limit> tokens and your request has <input> input tokens \\(<output> >"),
-  // vLLM: "You passed 7681 input tokens and requested 512 output tokens. However, the model's context length is only
-  // 8192 tokens, resulting in a maximum input length of 7680 tokens."
-  words(
-    "passed <input> input tokens and requested <output> output tokens.*?context length is only <limit> tokens",
-  ),
-  words("maximum context length is <limit> tokens"),
-  // Anthropic, status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
-  words("prompt is too long(?:: <input> tokens > <limit> maximum)?"),
-  // Anthropic: "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or
-  // `max_tokens` and try again" (docker/docker-agent#569)
-  words("input length and `?max_tokens`? exceed context limit: <input> \\+ <output> > <limit>"),
-  // Gemini, status 400: "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
-  // (google-gemini/gemini-cli#6678)
-  words("input token count \\(<input>\\) exceeds the maximum number of tokens allowed \\(<limit>\\)"),
-  // Vertex AI: "Unable to submit request because the input token count is 32825 but model only supports up to 32768."
-  words("input token count is <input> but model only supports up to <limit>"),
-  // DashScope, status 400: "Range of input length should be [1, 30720]" (QwenLM/Qwen-Agent#615)
-  words("Range of input length should be \\[\\d+, ?<limit>\\]"),
-  // Mistral, status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
-  words("Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"),
-  // xAI: "This model's maximum prompt length is 131072 but the request contains 537812 tokens."
-  words("maximum prompt length is <limit> but the request contains <input> tokens"),
-  // Groq, `context_length_exceeded`: "Please reduce the length of the messages or completion."
-  words("reduce the length of the (?:input )?(?:messages|prompt)"),
-  // llama.cpp, `exceed_context_size_error`: "request (23908 tokens) exceeds the available context size (16384 tokens)"
-  words("request \\(<input> tokens\\) exceeds the available context size \\(<limit> tokens\\)"),
-  words("exceeds the available context size"),
-  // LM Studio: "The number of tokens to keep from the initial prompt is greater than the context length"
-  words("greater than the context length"),
-  // Ollama: "prompt too long; exceeded max context length by 4096 tokens"
-  words("prompt too long; exceeded (?:max )?context length"),
-  // Bedrock: "Input is too long for requested model."
-  words("input is too long for requested model"),
-  // Kimi: "Your request exceeded model token limit: 262144 (requested: 300000)"
-  words("exceeded model token limit: <limit> \\(requested: <total>\\)"),
-  // MiniMax: "invalid params, context window exceeds limit"
-  words("context window exceeds limit"),
-];
+/** The words of all providers, in which `<name>` is a number. */
+const WORDS: readonly RegExp[] = PROVIDERS.flatMap(({ overflow = [] }) => overflow).map(
+  (words) => new RegExp(words.replaceAll(/<(limit|input|total|output)>/g, "(?<$1>[\\d,]+)"), "is"),
+);
 
 /** Names and codes that say it without words. `ContextOverflowError` is LangChain's. */
 const NAMES: ReadonlySet<unknown> = new Set([
@@ -89,7 +32,8 @@ const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 408, 4
 /** A rate limit on tokens passes with time. Groq sends it with status 413. */
 const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/i;
 
-const LONGEST_CHAIN = 5;
+/** Of an error and its causes, how many are read. */
+export const LONGEST_CHAIN = 5;
 
 /**
  * Reads a model's error and its causes. Undefined if a shorter input would not help: for any other error, for a rate
@@ -97,7 +41,8 @@ const LONGEST_CHAIN = 5;
  */
 export function readOverflow(error: unknown): Overflow | undefined {
   const chain = causesOf(error);
-  if (chain.some(({ status }) => OTHER_STATUSES.has(status))) return undefined;
+  const statuses = chain.map(({ status, statusCode }) => status ?? statusCode);
+  if (statuses.some((status) => OTHER_STATUSES.has(status))) return undefined;
   const texts = chain.map(({ message }) => (typeof message === "string" ? message : ""));
   if (texts.some((text) => RATE_LIMIT.test(text))) return undefined;
   for (const pattern of WORDS) {
@@ -106,11 +51,10 @@ export function readOverflow(error: unknown): Overflow | undefined {
       if (match !== null) return numbersOf(match.groups ?? {});
     }
   }
-  const isNamed = chain.some(
-    ({ name, code, type, lc_error_code, status }) =>
-      [name, code, type, lc_error_code].some((value) => NAMES.has(value)) || status === TOO_LARGE,
+  const isNamed = chain.some(({ name, code, type, lc_error_code }) =>
+    [name, code, type, lc_error_code].some((value) => NAMES.has(value)),
   );
-  return isNamed ? { limit: undefined, sent: undefined } : undefined;
+  return isNamed || statuses.includes(TOO_LARGE) ? { limit: undefined, sent: undefined } : undefined;
 }
 
 function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overflow | undefined {
@@ -124,26 +68,10 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
 }
 
-function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
+/** The error and its causes. */
+export function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
   if (!isRecord(error) || depth === LONGEST_CHAIN) return [];
-  const read = (name: string): unknown => Reflect.get(error, name);
-  const status = read("status") ?? read("statusCode");
-  const { name, message, code, type, lc_error_code } = {
-    name: read("name"),
-    message: read("message"),
-    code: read("code"),
-    type: read("type"),
-    lc_error_code: read("lc_error_code"),
-  };
-  return [{ name, message, code, type, lc_error_code, status }, ...causesOf(read("cause"), depth + 1)];
-}
-
-/** `<name>` is a number. */
-function words(text: string): RegExp {
-  return new RegExp(
-    text.replaceAll(/<(limit|input|total|output)>/g, (_, name: string) => `(?<${name}>[\\d,]+)`),
-    "is",
-  );
+  return [error, ...causesOf(error["cause"], depth + 1)];
 }
 
 /*

@@ -1,16 +1,14 @@
 /** Removes keys from texts. Providers repeat keys in their errors. */
 
 import { nativeClassOf } from "../../shared/values.js";
+import { PROVIDERS } from "../providers.js";
 
 const REDACTED = "[redacted]";
 
 /** Patterns of keys. They apply wherever a key comes from. */
 const LOOKS_SECRET: readonly RegExp[] = [
   /(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{16,}/gi,
-  // OpenAI, Anthropic, DeepSeek, DashScope; Groq; xAI; Google.
-  /\b(?:sk|gsk|xai)-[\w*-]{6,}/g,
-  /\bgsk_\w{6,}/g,
-  /\bAIza[\w-]{6,}/g,
+  new RegExp(`\\b(?:${PROVIDERS.flatMap(({ secrets = [] }) => secrets).join("|")})`, "g"),
   /(?<=[?&](?:api[-_]?key|key|token|access_token|sig|signature)=)[^&\s"']+/gi,
   /(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g,
 ];

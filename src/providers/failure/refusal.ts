@@ -3,7 +3,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
-import { DIALECTS, type DialectName } from "../dialects.js";
+import { DIALECT_NAMES, DIALECTS, type DialectName } from "../dialects.js";
 import type { Dialect } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 
@@ -47,9 +47,7 @@ export function explainRefusal({ status, text, messages, dialect }: Refusal): Br
   const own = rulesOf(dialect);
   const ofUnknownHosts = dialect === "strict" ? own : rulesOf("strict");
   const [possible] = own.length > 0 ? own : ofUnknownHosts;
-  const ofProviders = (Object.keys(DIALECTS) as DialectName[])
-    .filter((name) => name !== dialect && name !== "strict")
-    .flatMap(rulesOf);
+  const ofProviders = DIALECT_NAMES.filter((name) => name !== dialect && name !== "strict").flatMap(rulesOf);
   const answered = comparable(text);
   const ofDialect = dialect === "strict" ? [] : own;
   const inItsWords = [...ofDialect, ...ofProviders, ...ofUnknownHosts].find(({ message }) =>

@@ -1,16 +1,81 @@
-/** `ChatGoogle` and `ChatGoogleGenerativeAI`, with what they get wrong put right. */
+/** `ChatGoogle` and `ChatGoogleGenerativeAI`, and what they get wrong put right. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
-import { identityOf } from "../dialect-of.js";
-import { viewOf } from "../models/model-view.js";
+import { sendingAs, viewOf } from "../models/model-view.js";
+import { mapSchemas } from "../models/response-format.js";
+import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
-type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 type Block = Exclude<MessageContent, string>[number];
+
+export const gemini: Provider = {
+  models: {
+    google: byLangChain("google", {
+      package: "@langchain/google",
+      keys: ["GOOGLE_API_KEY"],
+      baseURL: "GOOGLE_BASE_URL",
+      baseURLField: "endpoint",
+      dialect: "gemini",
+    }),
+    "google-genai": byLangChain("google-genai", {
+      package: "@langchain/google-genai",
+      keys: ["GOOGLE_API_KEY"],
+      baseURL: "GOOGLE_BASE_URL",
+      baseURLField: "baseUrl",
+      dialect: "gemini",
+    }),
+    // The client finds its credentials and its host itself.
+    "google-vertexai": byLangChain("google-vertexai", {
+      package: "@langchain/google-vertexai",
+      dialect: "gemini",
+    }),
+  },
+  modelNames: [/^(gemini|gemma)/i, "google-genai"],
+  clients: { googlegenerativeai: "gemini", google: "gemini" },
+  hosts: [/^generativelanguage\.googleapis\.com$/, "gemini-openai"],
+  hostedModels: [/\bgemini\b/i, "gemini-openai"],
+  finishReasons: {
+    calls: ["malformed_function_call", "unexpected_tool_call"],
+    limit: ["max_tokens"],
+    withheld: ["safety", "recitation", "prohibited_content", "blocklist", "spii"],
+  },
+  finishFields: ["finishReason"],
+  overflow: [
+    // Status 400: "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
+    // (google-gemini/gemini-cli#6678)
+    "input token count \\(<input>\\) exceeds the maximum number of tokens allowed \\(<limit>\\)",
+    // Vertex AI: "Unable to submit request because the input token count is 32825 but model only supports up to 32768."
+    "input token count is <input> but model only supports up to <limit>",
+  ],
+  secrets: ["AIza[\\w-]{6,}"],
+  formats: {
+    gemini: {
+      // Gemini refuses these keywords.
+      options: ({ jsonSchema }) => ({
+        responseSchema: mapSchemas(
+          jsonSchema,
+          ({ additionalProperties: _more, $schema: _draft, ...rest }) => rest,
+        ),
+      }),
+      // "Function calling with a response mime type: 'application/json' is unsupported"
+      isKept: (_, hasTools) => !hasTools,
+    },
+  },
+  // Such a tool is named in its only key.
+  tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
+  mendClient: (model, identity) => sendToGoogle(catchResponse(model), identity),
+  mendAnswer: withoutUnnamedCalls,
+  // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
+  retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
+  cutStream: "\\[GoogleGenerativeAI Error\\]: Failed to parse stream",
+  // For example for a malformed tool call. If the prompt was blocked, a new request would be blocked too.
+  isEmptyAnswer: (error) =>
+    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined,
+};
 
 /** Google documents it for calls that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const SENTINEL = "skip_thought_signature_validator";
@@ -23,22 +88,12 @@ const DEMANDING_MODELS = /gemini-(?:[3-9]|\d\d)/;
  * The client sends only the calls that are in the content, in Google's form. A call of another model is only in
  * `tool_calls`, so its result would be sent alone.
  */
-export function sendToGoogle(model: BaseChatModel): BaseChatModel {
+function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
-  const isDemanded = DEMANDING_MODELS.test(identityOf(model).modelId ?? "");
+  const isDemanded = DEMANDING_MODELS.test(modelId);
   const carried = (messages: BaseMessage[]) =>
     messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
-  return viewOf(model, {
-    _generate(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._generate.call(this, carried(messages), ...rest);
-    },
-    _streamResponseChunks(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamResponseChunks.call(this, carried(messages), ...rest);
-    },
-    _streamChatModelEvents(this: BaseChatModel, ...[messages, ...rest]: Ask) {
-      return model._streamChatModelEvents.call(this, carried(messages), ...rest);
-    },
-  });
+  return viewOf(model, sendingAs(carried, model));
 }
 
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
@@ -80,7 +135,7 @@ function isCallBlock(block: unknown): boolean {
  * Google's package returns the stream together with a promise of the complete response. The client drops the promise.
  * When the stream breaks, nobody handles the promise's rejection.
  */
-export function catchGeminiResponse(model: BaseChatModel): BaseChatModel {
+function catchResponse(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "googlegenerativeai") return model;
   const client: unknown = Reflect.get(model, "client");
   if (typeof client !== "object" || client === null) return model;
@@ -96,4 +151,17 @@ export function catchGeminiResponse(model: BaseChatModel): BaseChatModel {
 
 interface Generated {
   readonly response: Promise<unknown>;
+}
+
+/**
+ * In LangChain's `v1` form, `ChatGoogle` writes each call also as a block without an id. When such a message is read from a
+ * checkpoint, LangChain takes each of these blocks for one more call.
+ */
+function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
+  const { content, tool_calls } = message;
+  if (!Array.isArray(content) || !tool_calls?.length) return message;
+  const named = content.filter(
+    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
+  );
+  return named.length === content.length ? message : copyMessage(message, { content: named });
 }

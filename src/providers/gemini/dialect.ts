@@ -3,7 +3,9 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
-import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME } from "../rule.js";
+import { overOpenAI } from "../compatible/dialect.js";
+import type { MediaForm } from "../media.js";
+import { COMMON, confirmed, type Dialect, inferred, isOf, PLAIN_NAME } from "../rule.js";
 
 /*
  * Thought signatures, as `ChatGoogle` stores them: on the entries of `tool_calls`, on blocks of the content, and for a
@@ -21,7 +23,7 @@ export function signatureOf(value: unknown): string | undefined {
 }
 
 /** The message without signatures, and without the thoughts that Gemini's client stores as text. */
-export function withoutSignatures(message: AIMessage): AIMessage {
+function withoutSignatures(message: AIMessage): AIMessage {
   const { content, tool_calls = [] } = message;
   const blocks = Array.isArray(content) ? content : [];
   const isThought = (block: unknown) => isRecord(block) && block["thought"] === true;
@@ -44,6 +46,25 @@ const UNEQUAL =
 const MISPLACED =
   "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
 const EMPTY = "contents.parts must not be empty";
+
+const media: MediaForm = {
+  read: (block) => {
+    const part = block["type"] === "media" ? block : (block["inlineData"] ?? block["fileData"]);
+    if (!isRecord(part)) return undefined;
+    const { mimeType, data, fileUri } = part;
+    const [, kind = "file"] =
+      /^(image|audio|video)(?:\/|$)/.exec(typeof mimeType === "string" ? mimeType : "") ?? [];
+    return { type: kind, mimeType, data, url: fileUri };
+  },
+  takes: (block) =>
+    isOf("media")(block) || (isOf("image_url")(block) && /^data:/.test(String(urlOf(block["image_url"])))),
+  write: ({ data, url, id, mimeType = "image/png" }) => {
+    if (id !== undefined) return undefined;
+    return { type: "media", mimeType, ...(data === undefined ? { fileUri: url } : { data }) };
+  },
+};
+
+const urlOf = (image: unknown) => (isRecord(image) ? image["url"] : image);
 
 export const gemini = {
   ...COMMON,
@@ -100,6 +121,10 @@ export const gemini = {
     { place: "additional_kwargs", name: ORIGINAL_TEXT },
   ],
   blocksIn: ["human", "ai"],
-  media: "gemini",
+  media,
+  withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;
+
+// The endpoint takes ids of any form.
+export const geminiOpenAI = overOpenAI({ ...gemini, callId: /./s });

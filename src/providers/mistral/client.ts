@@ -1,14 +1,44 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AsyncCaller } from "@langchain/core/utils/async_caller";
+import { importOptional } from "../../shared/import-optional.js";
+import { viewOf } from "../models/model-view.js";
+import { closed, isStrict } from "../models/response-format.js";
+import type { ModelFields, Provider } from "../provider.js";
+
+export const mistral: Provider = {
+  models: {
+    mistralai: {
+      install: "npm install @langchain/mistralai",
+      keys: ["MISTRAL_API_KEY"],
+      baseURL: "MISTRAL_BASE_URL",
+      dialect: "mistral",
+      create: createMistralModel,
+    },
+  },
+  modelNames: [/^(mistral|ministral|codestral|magistral)/i, "mistralai"],
+  clients: { mistral_ai: "mistral" },
+  hosts: [/^(api|codestral)\.mistral\.ai$/, "mistral-openai"],
+  hostedModels: [/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"],
+  finishReasons: { limit: ["model_length"], interrupted: ["error"] },
+  // The client passes its option to Mistral's SDK, which has names in camel case.
+  formats: {
+    mistral: {
+      options: ({ name, description, jsonSchema, strict = isStrict(jsonSchema) }) => {
+        const schema = { name, description, schemaDefinition: closed(jsonSchema), strict };
+        return { response_format: { type: "json_schema", jsonSchema: schema } };
+      },
+    },
+  },
+  unstreamed: (model) => (model._llmType() === "mistral_ai" ? unstreamed(model) : undefined),
+  // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
+  overflow: ["Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"],
+};
+
 /**
  * `ChatMistralAI` that retries as its fields say. The client makes a new `AsyncCaller` with default retries for each
  * request. That caller is told not to retry, and the model's own caller is used.
  */
-
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AsyncCaller } from "@langchain/core/utils/async_caller";
-import { importOptional } from "../../shared/import-optional.js";
-import { type ModelFields, viewOf } from "../models/model-view.js";
-
-export async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatMistralAI } =
     await importOptional<typeof import("@langchain/mistralai")>("@langchain/mistralai");
 
@@ -31,7 +61,7 @@ export async function createMistralModel({ baseURL, ...fields }: ModelFields): P
  * package has a second fault. If a body is not valid JSON because a part is missing, the package rejects a promise
  * that nobody handles, and this ends the process. So the body is read before the package gets it.
  */
-export function unstreamedMistral(model: BaseChatModel): BaseChatModel {
+function unstreamed(model: BaseChatModel): BaseChatModel {
   const onlyOnce = new AsyncCaller({ maxRetries: 0 });
   const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
   return viewOf(model, {

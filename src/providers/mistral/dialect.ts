@@ -1,5 +1,7 @@
 /** The rules of Mistral's own validator. vLLM uses the same validator for Mistral's models. */
 
+import { overOpenAI } from "../compatible/dialect.js";
+import { IMAGE_URL } from "../openai/dialect.js";
 import { COMMON, confirmed, type Dialect, fromSource, inferred } from "../rule.js";
 
 /** The texts in `fromSource` were read there. */
@@ -46,6 +48,8 @@ export const mistral = {
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,
   blocksIn: ["human"],
-  media: "image-url",
+  media: IMAGE_URL,
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;
+
+export const mistralOpenAI = overOpenAI(mistral);

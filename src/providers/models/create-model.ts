@@ -1,21 +1,18 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
-import { importOptional } from "../../shared/import-optional.js";
 import { nearestOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { createTongyiModel } from "../dashscope/client.js";
-import { createDeepSeekModel } from "../deepseek/client.js";
 import { rememberDialect } from "../dialect-of.js";
-import type { DialectName } from "../dialects.js";
 import { RETRY_FIELDS, toPlainError } from "../failure/model-failure.js";
 import { createRedact } from "../failure/redact.js";
-import { createMistralModel } from "../mistral/client.js";
-import type { ModelFields } from "./model-view.js";
+import type { ModelSource } from "../provider.js";
+import { PROVIDERS } from "../providers.js";
 
 interface ModelName {
   readonly provider: string;
   readonly model: string;
+  readonly source: ModelSource;
 }
 
 /** The options of `createModel`. */
@@ -28,10 +25,11 @@ export interface CreateModelOptions {
 export function parseModelName(name: string): ModelName {
   const [provider = "", ...rest] = name.split(":");
   const model = rest.join(":");
-  const isKnown = Object.hasOwn(MODEL_PROVIDERS, provider);
-  if (isKnown && rest.length > 0 && (model !== "" || provider === "offline")) return { provider, model };
-  const meant = nearestModelName(name, Object.keys(MODEL_PROVIDERS));
-  const known = `with one of the providers ${Object.keys(MODEL_PROVIDERS).join(", ")}`;
+  const source = Object.hasOwn(MODEL_SOURCES, provider) ? MODEL_SOURCES[provider] : undefined;
+  if (source !== undefined && rest.length > 0 && (model !== "" || provider === "offline"))
+    return { provider, model, source };
+  const meant = nearestModelName(name, Object.keys(MODEL_SOURCES));
+  const known = `with one of the providers ${Object.keys(MODEL_SOURCES).join(", ")}`;
   const [expected, question] =
     meant === undefined
       ? [`as \`provider:model\` ${known}`, ""]
@@ -41,14 +39,7 @@ export function parseModelName(name: string): ModelName {
 
 /** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */
 export function checkModelKey(name: string, { environment }: CreateModelOptions = {}): void {
-  readKey(name, providerOf(name), readerOf(environment));
-}
-
-function providerOf(name: string): ModelProvider {
-  const { provider } = parseModelName(name);
-  const entry = MODEL_PROVIDERS[provider];
-  if (entry === undefined) throw new InvalidModelError(name, `There is no provider \`${provider}\`.`);
-  return entry;
+  readKey(name, parseModelName(name).source, readerOf(environment));
 }
 
 type Read = (variable: string) => string | undefined;
@@ -77,28 +68,27 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  * ```
  */
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
-  const { model } = parseModelName(name);
-  const entry = providerOf(name);
+  const { model, source } = parseModelName(name);
   const read = readerOf(options.environment);
-  const apiKey = readKey(name, entry, read);
-  const baseURL = entry.baseURL === undefined ? undefined : read(entry.baseURL);
+  const apiKey = readKey(name, source, read);
+  const baseURL = source.baseURL === undefined ? undefined : read(source.baseURL);
   if (baseURL !== undefined && !URL.canParse(baseURL)) {
     throw new InvalidModelError(
       name,
-      `Expected \`${entry.baseURL}\` to be a URL, for the model \`${name}\`.`,
+      `Expected \`${source.baseURL}\` to be a URL, for the model \`${name}\`.`,
     );
   }
   try {
-    const made = await entry.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
-    return entry.dialect === undefined ? made : rememberDialect(made, entry.dialect);
+    const made = await source.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
+    return source.dialect === undefined ? made : rememberDialect(made, source.dialect);
   } catch (error) {
     const cause = toPlainError(error, createRedact({ apiKey }));
-    const advice = adviceFor(cause, entry);
+    const advice = adviceFor(cause, source);
     throw new InvalidModelError(name, `The model \`${name}\` could not be made: ${advice}`, { cause });
   }
 }
 
-function readKey(name: string, { keys, install }: ModelProvider, read: Read): string {
+function readKey(name: string, { keys = [], install }: ModelSource, read: Read): string {
   for (const variable of keys) {
     const key = read(variable);
     if (key !== undefined) return key;
@@ -112,161 +102,26 @@ function readKey(name: string, { keys, install }: ModelProvider, read: Read): st
   );
 }
 
-function adviceFor(error: Error, entry: ModelProvider): string {
+function adviceFor(error: Error, source: ModelSource): string {
   const isMissing =
     ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") ||
     /^Unable to import|Cannot find (package|module)/.test(error.message);
-  return isMissing ? `install the package: ${entry.install}` : error.message;
+  return isMissing ? `install the package: ${source.install}` : error.message;
 }
 
-/*
- * How the models of each provider are made. Provider packages are optional peers, loaded when a model is made.
- */
-
-interface ModelProvider {
-  /** The command that installs the client. Undefined for a built-in client. */
-  readonly install: string | undefined;
-  /**
-   * Variables that may hold the key, the usual one first. Empty if no key is needed, or if the client finds its own.
-   */
-  readonly keys: readonly string[];
-  /** The variable that replaces the provider's own address. */
-  readonly baseURL: string | undefined;
-  /** The dialect of the model. Undefined to derive it from the client and the host. */
-  readonly dialect: DialectName | undefined;
-  /** Contract: makes a model, or rejects with the error of the provider's package. */
-  readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
-}
-
-const DASHSCOPE_COMPATIBLE = "https://dashscope.aliyuncs.com/compatible-mode/v1";
-
-export const MODEL_PROVIDERS: Readonly<Record<string, ModelProvider>> = {
-  offline: {
-    install: undefined,
-    keys: [],
-    baseURL: undefined,
-    dialect: undefined,
-    create: async () => {
-      // Most users of the library never use the offline model.
-      const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");
-      return new OfflineChatModel();
+/** How the models of each name are made, by its first part. */
+export const MODEL_SOURCES: Readonly<Record<string, ModelSource>> = Object.assign(
+  {
+    offline: {
+      create: async () => {
+        // Most users of the library never use the offline model.
+        const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");
+        return new OfflineChatModel();
+      },
     },
-  },
-  /** OpenAI, and every endpoint with its protocol. */
-  openai: {
-    install: "npm install @langchain/openai",
-    keys: ["OPENAI_API_KEY"],
-    baseURL: "OPENAI_BASE_URL",
-    dialect: undefined,
-    create: createOpenAIModel,
-  },
-  deepseek: {
-    install: "npm install @langchain/deepseek",
-    keys: ["DEEPSEEK_API_KEY"],
-    baseURL: "DEEPSEEK_BASE_URL",
-    dialect: "deepseek",
-    create: createDeepSeekModel,
-  },
-  /** Qwen over DashScope's native protocol. */
-  tongyi: {
-    // The peers of this package contradict each other, so npm refuses it without the setting. With only
-    // `--legacy-peer-deps`, npm would refuse every later install.
-    install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
-    keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
-    baseURL: "DASHSCOPE_API_URL",
-    dialect: "dashscope-native",
-    create: createTongyiModel,
-  },
-  /** Qwen over DashScope's OpenAI-compatible endpoint. */
-  qwen: {
-    install: "npm install @langchain/openai",
-    keys: ["DASHSCOPE_API_KEY", "ALIBABA_API_KEY"],
-    baseURL: "DASHSCOPE_BASE_URL",
-    dialect: "dashscope",
-    create: (fields) => createOpenAIModel({ ...fields, baseURL: fields.baseURL ?? DASHSCOPE_COMPATIBLE }),
-  },
-  anthropic: byLangChain("anthropic", {
-    package: "@langchain/anthropic",
-    keys: ["ANTHROPIC_API_KEY"],
-    baseURL: "ANTHROPIC_BASE_URL",
-    baseURLField: "anthropicApiUrl",
-    dialect: "anthropic",
-  }),
-  google: byLangChain("google", {
-    package: "@langchain/google",
-    keys: ["GOOGLE_API_KEY"],
-    baseURL: "GOOGLE_BASE_URL",
-    baseURLField: "endpoint",
-    dialect: "gemini",
-  }),
-  "google-genai": byLangChain("google-genai", {
-    package: "@langchain/google-genai",
-    keys: ["GOOGLE_API_KEY"],
-    baseURL: "GOOGLE_BASE_URL",
-    baseURLField: "baseUrl",
-    dialect: "gemini",
-  }),
-  mistralai: {
-    install: "npm install @langchain/mistralai",
-    keys: ["MISTRAL_API_KEY"],
-    baseURL: "MISTRAL_BASE_URL",
-    dialect: "mistral",
-    create: createMistralModel,
-  },
-  groq: byLangChain("groq", {
-    package: "@langchain/groq",
-    keys: ["GROQ_API_KEY"],
-    dialect: "openai-compatible",
-  }),
-  xai: byLangChain("xai", {
-    package: "@langchain/xai",
-    keys: ["XAI_API_KEY"],
-    dialect: "openai-compatible",
-  }),
-  // These clients find their credentials and hosts themselves.
-  ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
-  bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
-  "google-vertexai": byLangChain("google-vertexai", {
-    package: "@langchain/google-vertexai",
-    dialect: "gemini",
-  }),
-};
-
-async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
-  const { ChatOpenAI } = await importOptional<typeof import("@langchain/openai")>("@langchain/openai");
-  return new ChatOpenAI({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
-}
-
-interface LangChainProvider {
-  readonly package: string;
-  readonly keys?: readonly string[];
-  readonly baseURL?: string;
-  /** The name of the base URL in the fields of the provider's class. */
-  readonly baseURLField?: string;
-  readonly dialect?: DialectName;
-}
-
-/** A provider that LangChain's own `initChatModel` knows. */
-function byLangChain(name: string, provider: LangChainProvider): ModelProvider {
-  const { keys = [], baseURL: variable, baseURLField, dialect } = provider;
-  return {
-    install: `npm install langchain ${provider.package}`,
-    keys,
-    baseURL: variable,
-    dialect: dialect ?? "strict",
-    create: async ({ model, apiKey, baseURL, ...retries }) => {
-      const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
-        "langchain/chat_models/universal",
-      );
-      return initChatModel(model, {
-        ...retries,
-        modelProvider: name,
-        ...(apiKey !== "" && { apiKey }),
-        ...(baseURL !== undefined && baseURLField !== undefined && { [baseURLField]: baseURL }),
-      });
-    },
-  };
-}
+  } satisfies Record<string, ModelSource>,
+  ...PROVIDERS.map(({ models }) => models),
+);
 
 /** Contract: resolves to the model of a name, or rejects with a clear error. */
 export type CreateModel = (name: string) => Promise<BaseChatModel>;
@@ -313,17 +168,6 @@ export function readsEnvironment(make: CreateModel): boolean {
   return make === createModel || ENVIRONMENT_READERS.has(make);
 }
 
-/** Providers by the first letters of their models' names. */
-const MAKERS: readonly (readonly [beginning: RegExp, provider: string])[] = [
-  [/^(gpt|chatgpt|o\d)/i, "openai"],
-  [/^claude/i, "anthropic"],
-  [/^(gemini|gemma)/i, "google-genai"],
-  [/^deepseek/i, "deepseek"],
-  [/^(mistral|ministral|codestral|magistral)/i, "mistralai"],
-  [/^qw/i, "qwen"],
-  [/^grok/i, "xai"],
-];
-
 /** The name that was probably meant, as `provider:model`. Undefined if no guess is possible. */
 function nearestModelName(given: string, providers: readonly string[]): string | undefined {
   const separator = given.indexOf(":");
@@ -339,7 +183,7 @@ function nearestModelName(given: string, providers: readonly string[]): string |
 }
 
 function makerOf(name: string): string | undefined {
-  return MAKERS.find(([beginning]) => beginning.test(name))?.[1];
+  return PROVIDERS.map(({ modelNames }) => modelNames).find((names) => names?.[0].test(name))?.[1];
 }
 
 /*

@@ -1,7 +1,7 @@
 /** Views of chat models and their clients: some members are replaced, all others are read from the object itself. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
+import type { BaseMessage } from "@langchain/core/messages";
 
 /**
  * Methods run on the view, so they see the replaced members. The object itself does not change. Do not use it for
@@ -13,6 +13,16 @@ export function viewOf<T extends object>(target: T, members: object): T {
     Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
   }
   return view;
+}
+
+/** Members of a view that sends each history in another form. */
+export function sendingAs(form: (messages: BaseMessage[]) => BaseMessage[], model: BaseChatModel): object {
+  const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
+  const inForm = (name: (typeof methods)[number]) =>
+    function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
+      return Reflect.apply(model[name], this, [form(messages), ...rest]);
+    };
+  return Object.fromEntries(methods.map((name) => [name, inForm(name)]));
 }
 
 /** The models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
@@ -52,12 +62,4 @@ export function withParameters(model: BaseChatModel, parameters: Parameters): Ba
 /** Excludes methods and the fields that every Runnable uses itself. */
 function isSetting(model: BaseChatModel, name: string): boolean {
   return name in model && !/^(_|lc_)/.test(name) && typeof Reflect.get(model, name) !== "function";
-}
-
-/** The fields of a client, and which failed requests it sends again. */
-export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
-  readonly model: string;
-  /** The first of the provider's keys that is set. `""` for a provider that needs no key. */
-  readonly apiKey: string;
-  readonly baseURL: string | undefined;
 }

@@ -1,19 +1,24 @@
 /**
- * The tools of a request: how they are bound, those that a provider runs itself, and the marks of its prompt cache.
+ * What a request has besides its messages: tools, how they are bound, those that a provider runs itself, the format of the
+ * response, and the marks of the prompt cache.
  */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidToolError } from "../../errors.js";
 import { isPlainObject, isRecord } from "../../shared/values.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
-import type { DialectName } from "../dialects.js";
-import { MODEL_PROVIDERS, parseModelName } from "./create-model.js";
+import { type DialectName, dialectNamed } from "../dialects.js";
+import { openaiFormat } from "../openai/client.js";
+import type { Provider } from "../provider.js";
+import { PROVIDERS } from "../providers.js";
+import { parseModelName } from "./create-model.js";
 import { viewOf } from "./model-view.js";
+import type { WantedFormat } from "./response-format.js";
 
 /**
  * The definition of a tool that the provider runs, in the provider's own form: `{ type: "web_search_preview" }` for
- * OpenAI, `{ type: "web_search_20250305", name: "web_search" }` for Anthropic, `{ googleSearch: {} }` for Gemini.
+ * OpenAI, `{ type: "web_search_20250305", name: "web_search" }` for Anthropic, `{ googleSearch: {} }` for Google.
  */
 export type ProviderTool = { readonly [field: string]: unknown };
 
@@ -24,50 +29,25 @@ export function isProviderTool(value: unknown): value is ProviderTool {
   if (!isPlainObject(value) || typeof value["invoke"] === "function") return false;
   const { type, name } = value;
   if (typeof type === "string") return !CALLER_TYPES.has(type);
-  // Gemini names the tool in its only key.
+  // Some providers name the tool in its only key.
   const fields = Object.values(value);
   return type === undefined && name === undefined && fields.length === 1 && fields.every(isPlainObject);
 }
 
-type Maker = "OpenAI" | "Anthropic" | "Google";
-
-const DIALECTS: Readonly<Record<Maker, readonly DialectName[]>> = {
-  OpenAI: ["openai", "openai-responses"],
-  Anthropic: ["anthropic"],
-  Google: ["gemini"],
-};
-
-/** Anthropic's types end with a date. OpenAI has dates with hyphens. */
-const ANTHROPIC_TYPE = /_\d{8}$|^mcp_toolset$/;
-const OPENAI_TYPE =
-  /^(web_search|file_search|code_interpreter|computer|image_generation|mcp|local_shell|shell|apply_patch)(?!_?\w*_\d{8}$)/;
-
-/** The provider whose tool it is. Undefined if that is not known. */
-function makerOf({ type }: ProviderTool): Maker | undefined {
-  if (typeof type !== "string") return "Google";
-  if (ANTHROPIC_TYPE.test(type)) return "Anthropic";
-  return OPENAI_TYPE.test(type) ? "OpenAI" : undefined;
-}
-
-/** Dialects of hosts that may pass a tool on to any provider. */
-const UNKNOWN: ReadonlySet<DialectName> = new Set<DialectName>([
-  "strict",
-  "openai-compatible",
-  "anthropic-openai",
-  "gemini-openai",
-  "mistral-openai",
-]);
+/** Later rooms are asked first: some of their tools look like those of OpenAI. */
+const MAKERS = PROVIDERS.toReversed().flatMap(({ tools = [] }) => tools);
 
 /** @throws InvalidToolError for a tool of another provider. A provider that is not known takes every tool. */
 function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
-  if (UNKNOWN.has(dialect)) return;
+  // A host that may pass a tool on to any provider.
+  if (dialectNamed(dialect).makers.length === 0) return;
   for (const tool of tools) {
-    const maker = makerOf(tool);
-    if (maker === undefined || DIALECTS[maker].includes(dialect)) continue;
+    const own = MAKERS.find(({ isOwn }) => isOwn(tool));
+    if (own === undefined || own.dialects.includes(dialect)) continue;
     const name = String(tool["type"] ?? Object.keys(tool)[0]);
     throw new InvalidToolError(
       name,
-      `\`${name}\` is a tool that ${maker} runs, and ${model} has the dialect \`${dialect}\`. Remove the tool, or choose another model.`,
+      `\`${name}\` is a tool that ${own.maker} runs, and ${model} has the dialect \`${dialect}\`. Remove the tool, or choose another model.`,
     );
   }
 }
@@ -86,8 +66,8 @@ export function checkProviderTools(
       if (!isOffline(model)) assertTaken(tools, dialectOf(model), "the model");
       continue;
     }
-    const { provider } = parseModelName(model);
-    const dialect = provider === "openai" ? "openai" : MODEL_PROVIDERS[provider]?.dialect;
+    const { provider, source } = parseModelName(model);
+    const dialect = provider === "openai" ? "openai" : source.dialect;
     if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
   }
 }
@@ -163,50 +143,49 @@ function isBinding<Model extends object>(model: Model): model is Model & Binding
 }
 
 /*
- * Marks what a provider keeps of a request in its prompt cache. Other providers than Anthropic cache by themselves. See
- * https://docs.claude.com/en/docs/build-with-claude/prompt-caching.
+ * Marks what a provider keeps of a request in its prompt cache. Most providers cache by themselves.
  */
 
 /** Whether requests are marked for a provider that caches only what is marked. */
 export type PromptCache = "auto" | "off";
 
-const MARK = { cache_control: { type: "ephemeral" } } as const;
-
 /** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
-interface PromptCacheMarks {
+export interface PromptCacheMarks {
   readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
   readonly messages: (messages: BaseMessage[]) => BaseMessage[];
   /** The client puts this mark behind the last message when it makes the request. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-const ANTHROPIC: PromptCacheMarks = {
-  tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
-  messages: (messages) =>
-    messages.map((message) => (message.type === "system" ? markSystem(message) : message)),
-  parameters: MARK,
-};
-
 const NONE: PromptCacheMarks = { tools: (tools) => tools, messages: (messages) => messages, parameters: {} };
 
 /** The marks that the model's provider reads. */
 export function promptCacheMarks(model: BaseChatModel, wanted: PromptCache): PromptCacheMarks {
-  return wanted === "auto" && dialectOf(model) === "anthropic" ? ANTHROPIC : NONE;
+  const marks = PROVIDERS.map(({ promptCache }) => promptCache?.[dialectOf(model)]).find(Boolean);
+  return (wanted === "auto" && marks) || NONE;
 }
 
-function markSystem(message: BaseMessage): BaseMessage {
-  const blocks: Record<string, unknown>[] =
-    typeof message.content === "string" ? [{ type: "text", text: message.content }] : [...message.content];
-  const last = blocks.at(-1);
-  if (last === undefined) return message;
-  const content = [...blocks.slice(0, -1), { ...MARK, ...last }];
-  return new SystemMessage({ content: content as SystemMessage["content"] });
+/*
+ * Asks for a response in a JSON schema.
+ */
+
+const FORMATS: NonNullable<Provider["formats"]> = Object.assign(
+  {},
+  ...PROVIDERS.map(({ formats }) => formats),
+);
+
+/** The call options for one client. A client ignores the options of others, so an unknown one gets all of them. */
+export function formatOptions(model: object, wanted: WantedFormat): Readonly<Record<string, unknown>> {
+  const dialect = dialectOf(model);
+  if (dialect !== "strict") return (FORMATS[dialect] ?? openaiFormat).options(wanted);
+  // Of two forms of one option, that of OpenAI is sent.
+  const all = Object.values(FORMATS).toReversed();
+  return Object.assign({}, ...all.map(({ options }) => options(wanted)));
 }
 
-/** The form in which OpenAI's clients take tools has no place for a mark. */
-function markTool(tool: BindToolsInput): BindToolsInput {
-  if ("input_schema" in tool) return { ...MARK, ...tool };
-  if (!("schema" in tool)) return tool;
-  const extras: unknown = Reflect.get(tool, "extras");
-  return viewOf(tool, { extras: { ...MARK, ...(isRecord(extras) && extras) } });
+/** Whether the provider makes the model's responses match the schema, by the profile of LangChain's client. */
+export function canFormat(model: BaseChatModel, wanted: WantedFormat, hasTools: boolean): boolean {
+  const profile: unknown = Reflect.get(innermost(model), "profile");
+  if (!isRecord(profile) || profile["structuredOutput"] !== true) return false;
+  return FORMATS[dialectOf(model)]?.isKept?.(wanted, hasTools) === true;
 }

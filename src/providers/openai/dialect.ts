@@ -4,7 +4,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { isResult } from "../../history/result.js";
 import { isRecord } from "../../shared/values.js";
-import { COMMON, confirmed, type Dialect, inferred, PLAIN_NAME, type Rules } from "../rule.js";
+import type { Fields, MediaForm } from "../media.js";
+import { COMMON, confirmed, type Dialect, inferred, isOf, PLAIN_NAME, type Rules } from "../rule.js";
 
 /** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
 export const CHAT_CLIENT = {
@@ -60,12 +61,63 @@ const chatRules = {
   ...inferred("repeated-call-id", "arguments", "role", "foreign-block"),
 } as const satisfies Rules;
 
+/** Chat Completions, and most hosts with that protocol: images only. */
+export const IMAGE_URL: MediaForm = {
+  takes: (block) => isOf("image_url")(block) && isRecord(block["image_url"]),
+  write: ({ kind, url }) =>
+    kind === "image" && url !== undefined ? { type: "image_url", image_url: { url } } : undefined,
+};
+
+const chatMedia: MediaForm = {
+  read: readBlock,
+  takes: (block) =>
+    IMAGE_URL.takes(block) || isOf("input_audio")(block) || (isOf("file")(block) && isRecord(block["file"])),
+  write: (media) => {
+    const { kind, data, url, id, mimeType = "", name: filename = "file" } = media;
+    const format = kind === "audio" && data !== undefined ? audioFormat(mimeType) : undefined;
+    if (format !== undefined) return { type: "input_audio", input_audio: { data, format } };
+    if (kind !== "file") return IMAGE_URL.write(media);
+    if (id !== undefined) return { type: "file", file: { file_id: id } };
+    return data === undefined ? undefined : { type: "file", file: { filename, file_data: url } };
+  },
+};
+
+const responsesMedia: MediaForm = {
+  takes: isOf("image_url", "input_text", "input_image", "input_file", "mcp_approval_response"),
+  write: (media) => {
+    const { kind, data, url, id, name: filename = "file" } = media;
+    if (kind === "image" && id !== undefined) return { type: "input_image", file_id: id, detail: "auto" };
+    if (kind !== "file") return IMAGE_URL.write(media);
+    if (id !== undefined) return { type: "input_file", file_id: id };
+    return data === undefined
+      ? { type: "input_file", file_url: url }
+      : { type: "input_file", filename, file_data: url };
+  },
+};
+
+/** A bare URL, `file_data`, and the blocks of the Responses API. */
+function readBlock(block: Fields): Fields | undefined {
+  const { type, image_url, file } = block;
+  if ((type === "image_url" || type === "input_image") && typeof image_url === "string")
+    return { type: "image", url: image_url };
+  if (type === "input_image") return { type: "image", fileId: block["file_id"] };
+  const written = type === "input_file" ? block : type === "file" && isRecord(file) ? file : undefined;
+  if (written === undefined) return undefined;
+  const { file_data, file_url, file_id } = written;
+  return { type: "file", url: file_data ?? file_url, fileId: file_id };
+}
+
+function audioFormat(mimeType: string): "wav" | "mp3" | undefined {
+  if (/^audio\/(x-|vnd\.)?wave?$/.test(mimeType)) return "wav";
+  return mimeType === "audio/mpeg" || mimeType === "audio/mp3" ? "mp3" : undefined;
+}
+
 export const openai = {
   ...CHAT_CLIENT,
   rules: chatRules,
   // A list in a tool result can hold only texts, so a single text says the same.
   blocksIn: ["human", "ai"],
-  media: "openai",
+  media: chatMedia,
   makers: ["openai"],
 } as const satisfies Dialect;
 
@@ -110,7 +162,7 @@ export const openaiResponses = {
     { place: "response_metadata", name: "output" },
   ],
   blocksIn: ["human", "ai", "tool"],
-  media: "openai-responses",
+  media: responsesMedia,
   makers: ["openai"],
 } as const satisfies Dialect;
 

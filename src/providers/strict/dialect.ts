@@ -11,7 +11,7 @@ import { anthropic } from "../anthropic/dialect.js";
 import { deepseek } from "../deepseek/dialect.js";
 import { gemini } from "../gemini/dialect.js";
 import { mistral } from "../mistral/dialect.js";
-import { openai, openaiResponses } from "../openai/dialect.js";
+import { IMAGE_URL, openai, openaiResponses } from "../openai/dialect.js";
 import { COMMON, confirmed, type Dialect, inferred, taken } from "../rule.js";
 
 export const strict = {
@@ -56,6 +56,6 @@ export const strict = {
   // Without a known provider, state that only one provider can read must not be sent.
   stateFields: [...openaiResponses.stateFields, ...gemini.stateFields],
   blocksIn: ["human"],
-  media: "image-url",
+  media: IMAGE_URL,
   makers: [],
 } as const satisfies Dialect;

@@ -34,7 +34,7 @@ export const whyListCalls: StepReason = ({ before, after }) => {
  * call.
  *
  * A model may call a tool that does not exist, with spaces or dots in the name, and the history keeps this call.
- * Gemini matches results to calls by name.
+ * Some providers match results to calls by name.
  */
 
 const LONGEST_NAME = 64;

@@ -8,7 +8,7 @@ import { NO_OUTPUT } from "../../../history/result.js";
 import { serverItemsText } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
-import { type Block, MEDIA_FORMS, type MediaForm, readMedia } from "../../media.js";
+import { type Block, type MediaForm, readMedia } from "../../media.js";
 import { type Dialect, mayHaveWritten, type Rules, type StateField } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step, StepReason } from "../step.js";
@@ -59,7 +59,7 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   if (!isRecord(block)) return false;
   if (block["type"] === "text") return textOf(block)?.trim() !== "";
   if (type === "system") return false;
-  if (type !== "ai") return MEDIA_FORMS[dialect.media].takes(block);
+  if (type !== "ai") return dialect.media.takes(block);
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
@@ -95,10 +95,8 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
  */
 
 export const carryMedia: Step = ({ dialect }) => {
-  const form: MediaForm = MEDIA_FORMS[dialect.media];
-  // Among tool results, only Anthropic accepts images in the same form.
-  const isCarrier = ({ type }: BaseMessage) =>
-    type === "human" || (type === "tool" && dialect.media === "anthropic");
+  const form = dialect.media;
+  const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
   return (message) => {
     const { content } = message;
     if (!isCarrier(message) || !Array.isArray(content)) return message;
@@ -185,7 +183,7 @@ export function withoutFields(message: AIMessage, fields: readonly StateField[])
  *
  * DeepSeek's thinking mode demands the reasoning of earlier responses. It accepts empty reasoning where it is lost,
  * or where another model wrote the message. Without thinking it ignores the field. A host that only has OpenAI's protocol
- * gets what its model wrote. Its client decides whether the field is sent: see `clients/send-reasoning.ts`.
+ * gets what its model wrote. Its client decides whether the field is sent: see `deepseek/client.ts`.
  */
 
 export const passReasoning: Step = (target) => {

@@ -4,8 +4,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage, withTextFor } from "../../../history/message.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
-import { STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
-import { withoutSignatures } from "../../gemini/dialect.js";
+import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
 import {
   callIdsOfOutput,
   functionItemIds,
@@ -14,7 +13,7 @@ import {
   storedOutput,
   trailingReasoning,
 } from "../../openai/dialect.js";
-import { mayHaveWritten, readMaker, type Target } from "../../rule.js";
+import { type Dialect, mayHaveWritten, readMaker, type Target } from "../../rule.js";
 import { addNoted, type Step, type StepReason } from "../step.js";
 import { withoutFields } from "./content.js";
 
@@ -34,10 +33,15 @@ export const keepOwnState: Step = (target) => (message) => {
   return withOwnState(plain, isOwn(message, target), target);
 };
 
+const SIGNATURES = Object.values<Dialect>(DIALECTS).flatMap((dialect) => dialect.withoutSignatures ?? []);
+
 /** Also in LangChain's `v1` form: the client keeps them on the calls. */
 function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
-  const isOwn = target.dialect.makers.some((maker) => maker === "google") && mayHaveWritten(message, target);
-  return isOwn ? message : withoutSignatures(message);
+  const { withoutSignatures: own } = target.dialect;
+  return SIGNATURES.reduce(
+    (rest, without) => (without === own && mayHaveWritten(message, target) ? rest : without(rest)),
+    message,
+  );
 }
 
 const STATE_NAMES: ReadonlySet<string> = new Set(STATE_FIELDS.map(({ name }) => name));

@@ -19,8 +19,8 @@ import { mapMessages } from "../step.js";
 /*
  * Merges adjacent messages of the same role.
  *
- * Bedrock and many chat templates demand that user and assistant alternate. Gemini rejects a tool call after an
- * assistant text.
+ * Bedrock and many chat templates demand that user and assistant alternate. Some providers reject a tool call after
+ * an assistant text.
  */
 
 /** Whether a message becomes one with the message before it. */

@@ -1,0 +1,124 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk } from "@langchain/core/messages";
+import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
+import { importOptional } from "../shared/import-optional.js";
+import type { FinishKind } from "./answer/verdict.js";
+import type { DialectName } from "./dialects.js";
+import type { WantedFormat } from "./models/response-format.js";
+import type { PromptCacheMarks, ProviderTool } from "./models/tools.js";
+
+/**
+ * What is known of a provider and of its LangChain clients, besides its dialects. The client's package is loaded when a
+ * model is made.
+ */
+export interface Provider {
+  /** How `createModel` makes its models, by the first part of their names. */
+  readonly models?: Readonly<Record<string, ModelSource>>;
+  /** The first letters of its models' names, and the entry of `models` that was probably meant. */
+  readonly modelNames?: readonly [beginning: RegExp, source: string];
+  /** The dialects of its clients, by their `_llmType`. */
+  readonly clients?: Readonly<Record<string, DialectName>>;
+  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
+  readonly clientsOfAnyHost?: readonly string[];
+  /** Its own hosts with OpenAI's protocol. */
+  readonly hosts?: readonly [host: RegExp, dialect: DialectName];
+  /** The names of its models at other hosts with OpenAI's protocol. */
+  readonly hostedModels?: readonly [name: RegExp, dialect: DialectName];
+  /** In lower case. Reasons that nobody lists count as `done`. */
+  readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
+  /** Where its clients write the finish reason. */
+  readonly finishFields?: readonly string[];
+  /**
+   * Its words for a request that is too long, as patterns. `<limit>`: the window. `<input>`: the tokens of the messages.
+   * `<total>`: these and the reserved output. `<output>`: the reserved output, which takes its room from the input.
+   */
+  readonly overflow?: readonly string[];
+  /** Patterns of its keys, each from a word boundary on. */
+  readonly secrets?: readonly string[];
+  /** Its text for how long to wait. The first group has the seconds. */
+  readonly retryIn?: RegExp;
+  /** The whole message of its client for a stream that was cut, as a pattern. */
+  readonly cutStream?: string;
+  /** How each of its dialects asks for a response in a JSON schema. Others use the form of OpenAI. */
+  readonly formats?: Readonly<Partial<Record<DialectName, Format>>>;
+  /** The tools that it runs itself. */
+  readonly tools?: {
+    readonly maker: string;
+    readonly dialects: readonly DialectName[];
+    readonly isOwn: (tool: ProviderTool) => boolean;
+  };
+  /** For a dialect whose prompt cache keeps only what is marked. */
+  readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
+  /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
+  readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
+  /** Contract: returns a view of one of its clients that does not stream, and undefined for any other model. */
+  readonly unstreamed?: (model: BaseChatModel) => BaseChatModel | undefined;
+  /** Contract: returns the whole message of a stream as it can be stored, and unchanged if nothing is wrong. */
+  readonly mendAnswer?: (message: AIMessageChunk) => AIMessageChunk;
+  /** Whether its client threw because the response has no content, and another request may have some. */
+  readonly isEmptyAnswer?: (error: object) => boolean;
+}
+
+interface Format {
+  /** Call options of the client. */
+  readonly options: (wanted: WantedFormat) => Readonly<Record<string, unknown>>;
+  /** Whether the provider makes the responses match the schema. Undefined: never. */
+  readonly isKept?: (wanted: WantedFormat, hasTools: boolean) => boolean;
+}
+
+export interface ModelIdentity {
+  readonly dialect: DialectName;
+  /** The name of the model; undefined if it has none. */
+  readonly modelId: string | undefined;
+}
+
+/** How the models of one name are made. */
+export interface ModelSource {
+  /** The command that installs the client. Undefined for a built-in client. */
+  readonly install?: string;
+  /** Variables that may hold the key, the usual one first. Undefined if none is needed, or if the client finds its own. */
+  readonly keys?: readonly string[];
+  /** The variable that replaces the provider's own address. */
+  readonly baseURL?: string;
+  /** The dialect of the model. Undefined to derive it from the client and the host. */
+  readonly dialect?: DialectName;
+  /** Contract: makes a model, or rejects with the error of the provider's package. */
+  readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
+}
+
+/** The fields of a client, and which failed requests it sends again. */
+export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
+  readonly model: string;
+  /** The first of the provider's keys that is set. `""` for a provider that needs no key. */
+  readonly apiKey: string;
+  readonly baseURL: string | undefined;
+}
+
+interface LangChainSource extends Pick<ModelSource, "keys" | "baseURL" | "dialect"> {
+  readonly package: string;
+  /** The name of the base URL in the fields of the provider's class. */
+  readonly baseURLField?: string;
+}
+
+/** Models that LangChain's own `initChatModel` makes. */
+export function byLangChain(
+  name: string,
+  { package: client, baseURLField, ...source }: LangChainSource,
+): ModelSource {
+  return {
+    dialect: "strict",
+    ...source,
+    install: `npm install langchain ${client}`,
+    create: async ({ model, apiKey, baseURL, ...retries }) => {
+      const { initChatModel } = await importOptional<typeof import("langchain/chat_models/universal")>(
+        "langchain/chat_models/universal",
+      );
+      return initChatModel(model, {
+        ...retries,
+        modelProvider: name,
+        ...(apiKey !== "" && { apiKey }),
+        ...(baseURL !== undefined && baseURLField !== undefined && { [baseURLField]: baseURL }),
+      });
+    },
+  };
+}
