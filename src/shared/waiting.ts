@@ -10,15 +10,44 @@ export async function untilAborted<Result>(work: Promise<Result>, signal: AbortS
   const aborted = new Promise<never>((_, reject) => {
     const fail = () => reject(signal.reason);
     if (signal.aborted) fail();
-    else signal.addEventListener("abort", fail, { once: true });
-    stopListening = () => signal.removeEventListener("abort", fail);
+    else stopListening = onAbort(signal, fail);
   });
   try {
     return await Promise.race([work, aborted]);
   } finally {
-    // A listener keeps a joined signal alive, with everything that it closes over.
     stopListening();
   }
+}
+
+const listening = new WeakMap<AbortSignal, { readonly calls: Set<() => void>; readonly stop: () => void }>();
+
+/**
+ * Calls back once when the signal aborts, and returns how to stop that. All waits of a run share one listener: Node warns
+ * of a leak if a signal has eleven, and that many calls and writes can be under way.
+ */
+function onAbort(signal: AbortSignal, call: () => void): () => void {
+  const { calls, stop } = listening.get(signal) ?? listen(signal);
+  calls.add(call);
+  return () => {
+    calls.delete(call);
+    // A listener keeps a joined signal alive, with everything that it closes over.
+    if (calls.size === 0) stop();
+  };
+}
+
+function listen(signal: AbortSignal) {
+  const calls = new Set<() => void>();
+  const callAll = (): void => {
+    for (const call of calls) call();
+  };
+  const stop = (): void => {
+    signal.removeEventListener("abort", callAll);
+    if (listening.get(signal)?.calls === calls) listening.delete(signal);
+  };
+  const listener = { calls, stop };
+  listening.set(signal, listener);
+  signal.addEventListener("abort", callAll, { once: true });
+  return listener;
 }
 
 interface Deadline {
@@ -99,14 +128,12 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
       }, time);
     };
     const hurry = (): void => start(LONGEST_WAIT_AFTER_ABORT);
+    const stopListening = signal && !signal.aborted ? onAbort(signal, hurry) : () => {};
     const end = (): void => {
       clearTimeout(timer);
-      // A listener keeps a joined signal alive, with everything that it closes over.
-      signal?.removeEventListener("abort", hurry);
+      stopListening();
     };
-    signal?.addEventListener("abort", hurry, { once: true });
-    if (signal?.aborted) hurry();
-    else start(LONGEST_WAIT);
+    start(signal?.aborted ? LONGEST_WAIT_AFTER_ABORT : LONGEST_WAIT);
     work.then(resolve, reject).finally(end);
   });
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answered } from "../../src/shared/waiting.js";
 
@@ -35,6 +36,17 @@ describe("A wait for a database", () => {
     await vi.advanceTimersByTimeAsync(5_100);
     expect(await waiting).toBe("given up");
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("shares one listener with the other waits of its run, and leaves none", async () => {
+    const { signal } = new AbortController();
+    const waiting = Array.from({ length: 20 }, async (_, index) =>
+      answered(new Promise((resolve) => setTimeout(resolve, index)), { what: "The store", signal }),
+    );
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(20);
+    await Promise.all(waiting);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   it("takes an answer that was there while other work held the process up", async () => {
