@@ -9,15 +9,20 @@
  * `test/langgraph/bounded.test.ts` and `test/graph/runs/failing-database.test.ts` are about a store that never answers.
  */
 
+import { spawnSync } from "node:child_process";
 import { Console } from "node:console";
-import { writeSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import { connect as connectTo, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { afterAll, describe, expect, it } from "vitest";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { openPostgresServer } from "../../scripts/with-postgres.js";
 import { createAgentGraph } from "../../src/index.js";
@@ -162,7 +167,7 @@ function noteConfirmed(client: Client, { inCheckpoints, besideCheckpoints }: Con
         // The rows of writes have a checkpoint, and those of values a version.
         for (const [found] of Buffer.from((bytes as Uint8Array) ?? [])
           .toString()
-          .matchAll(/(?:result|call) of \w+/g))
+          .matchAll(TEXTS))
           if (row.length === 8) besideCheckpoints.push([found, String(row[2])]);
           else inCheckpoints.add(found);
       }
@@ -170,6 +175,9 @@ function noteConfirmed(client: Client, { inCheckpoints, besideCheckpoints }: Con
     });
   };
 }
+
+/** What the agents below say and get. */
+const TEXTS = /(?:result|call) of \w+/g;
 
 let schemas = 0;
 
@@ -201,7 +209,11 @@ async function openSaver(direct: string, through: string) {
 }
 
 /** An agent that calls two tools, twice, in each turn that begins with `go`. */
-function createAgent(saver: PostgresSaver, messagesChannel: (typeof CHANNELS)[number], random: () => number) {
+function createAgent(
+  saver: BaseCheckpointSaver,
+  messagesChannel: (typeof CHANNELS)[number],
+  random: () => number,
+) {
   const finished = new Set<string>();
   const model = new FunctionModel(({ messages }) => {
     const start = messages.findLastIndex(({ type }) => type === "human");
@@ -230,7 +242,8 @@ interface Row {
   fault: string;
   durability: Durability;
   channel: string;
-  /** Runs during which the database failed, and how many of them ended with an error. */
+  /** Faults that began during a turn, the runs of their turns, and how many of these ended with an error. */
+  faults: number;
   runs: number;
   failed: number;
   tools: number;
@@ -248,6 +261,41 @@ interface Row {
   longestAbort: number;
 }
 
+/** Counts the results that the database has confirmed, and those that the threads do not have. */
+async function count(row: Row, { graph, threads, finished, confirmed, saver }: Counted): Promise<void> {
+  for (const thread of threads) {
+    const { values } = await graph.getState(inThread(thread));
+    const shown = new Set(pairedMessagesOf(values).map(({ text }) => text));
+    const saved = new Set<string>();
+    for await (const { checkpoint } of saver.list(inThread(thread))) saved.add(checkpoint.id);
+    const isConfirmed = (text: string, isReached: (checkpointId: string) => boolean) =>
+      confirmed.inCheckpoints.has(text) ||
+      confirmed.besideCheckpoints.some(([found, at]) => found === text && isReached(at));
+    for (const id of finished) {
+      if (!id.startsWith(`${thread}_`)) continue;
+      row.tools += 1;
+      const result = `result of ${id}`;
+      if (!isConfirmed(result, () => true)) continue;
+      row.confirmed += 1;
+      if (shown.has(result)) continue;
+      if (!isConfirmed(result, (at) => saved.has(at))) row.noCheckpoint += 1;
+      else if (!isConfirmed(`call of ${id}`, (at) => saved.has(at))) row.noCall += 1;
+      else row.lost += 1;
+    }
+  }
+}
+
+interface Counted extends Pick<ReturnType<typeof createAgent>, "graph" | "finished"> {
+  readonly threads: readonly string[];
+  readonly confirmed: Confirmed;
+  readonly saver: BaseCheckpointSaver;
+}
+
+const emptyRow = ({ fault, durability, channel }: Pick<Row, "fault" | "durability" | "channel">): Row => ({
+  ...{ fault, durability, channel, faults: 0, runs: 0, failed: 0, tools: 0, confirmed: 0 },
+  ...{ noCheckpoint: 0, noCall: 0, lost: 0, again: 0, longest: 0, longestAbort: 0 },
+});
+
 const rows: Row[] = [];
 
 /** Turns during which a fault begins and ends, and what the threads have then. */
@@ -263,10 +311,7 @@ async function play(
   const { saver, reader, pool, confirmed } = await openSaver(database, proxy.url);
   const { graph, model, finished } = createAgent(saver, channel, random);
   const threads = Array.from({ length: THREADS }, (_, index) => `t${index}`);
-  const row: Row = {
-    ...{ fault, durability, channel, runs: 0, failed: 0, tools: 0, confirmed: 0 },
-    ...{ noCheckpoint: 0, noCall: 0, lost: 0, again: 0, longest: 0, longestAbort: 0 },
-  };
+  const row = emptyRow(kind);
   const say = (text: string, thread: string, options: object = {}) =>
     graph.invoke(user(text), { ...inThread(thread), durability, ...options });
   /** Resolves with the error of a run, and fails if the run never ends. */
@@ -292,10 +337,15 @@ async function play(
   };
   try {
     await Promise.all(threads.map((thread) => say(`go ${thread}_sound`, thread)));
-    const packets = proxy.passed();
+    const before = proxy.passed();
+    await Promise.all(threads.map((thread) => say(`go ${thread}_measured`, thread)));
+    const packets = proxy.passed() - before;
     for (let round = 0; round < ROUNDS; round += 1) {
       const moment = 1 + Math.floor(random() * packets);
-      const begun = proxy.arm(moment, () => begin(proxy));
+      const begun = proxy.arm(moment, () => {
+        row.faults += 1;
+        begin(proxy);
+      });
       const runs = threads.map(async (thread, index) => {
         const run = new AbortController();
         let aborted: number | undefined;
@@ -327,27 +377,7 @@ async function play(
         }),
       );
     }
-    const saved = new Set<string>();
-    for (const thread of threads) {
-      const shown = new Set(
-        pairedMessagesOf((await graph.getState(inThread(thread))).values).map(({ text }) => text),
-      );
-      for await (const { checkpoint } of reader.list(inThread(thread))) saved.add(checkpoint.id);
-      const isOf = (id: string) => id.startsWith(`${thread}_`);
-      for (const id of [...finished].filter(isOf)) {
-        row.tools += 1;
-        const isConfirmed = (text: string, isReached: (checkpointId: string) => boolean) =>
-          confirmed.inCheckpoints.has(text) ||
-          confirmed.besideCheckpoints.some(([found, at]) => found === text && isReached(at));
-        const result = `result of ${id}`;
-        if (!isConfirmed(result, () => true)) continue;
-        row.confirmed += 1;
-        if (shown.has(result)) continue;
-        if (!isConfirmed(result, (at) => saved.has(at))) row.noCheckpoint += 1;
-        else if (!isConfirmed(`call of ${id}`, (at) => saved.has(at))) row.noCall += 1;
-        else row.lost += 1;
-      }
-    }
+    await count(row, { graph, threads, finished, confirmed, saver: reader });
     rows.push(row);
     expect(model.refused).toEqual([]);
     return row;
@@ -367,8 +397,41 @@ const CASES = CHANNELS.flatMap((channel) =>
 );
 
 function expectSound(row: Row): void {
+  expect(row.faults, JSON.stringify(row)).toBeGreaterThan(0);
   expect(row.lost, JSON.stringify(row)).toBe(0);
   if (row.durability === "sync") expect(row.noCheckpoint + row.noCall, JSON.stringify(row)).toBe(0);
+}
+
+/** Each way to fill the disk of a SQLite database, but for some random part, and to free it again. */
+const DISKS = {
+  "a limit of pages": ({ saver, random, pages }: Disk) => {
+    const size = Number(saver.db.pragma("page_count", { simple: true }));
+    saver.db.pragma(`max_page_count = ${size + Math.floor(random() * pages)}`);
+    return () => void saver.db.pragma("max_page_count = 1000000");
+  },
+  "a small disk": ({ folder, random, pages }: Disk) => {
+    const { bavail, bsize } = statfsSync(folder);
+    const left = Math.floor(random() * pages * 4_096);
+    writeFileSync(join(folder, "filler"), Buffer.alloc(Math.max(0, bavail * bsize - left)));
+    return () => rmSync(join(folder, "filler"));
+  },
+};
+
+interface Disk {
+  readonly saver: SqliteSaver;
+  readonly folder: string;
+  readonly random: () => number;
+  /** The most that is left. */
+  readonly pages: number;
+}
+
+/** What a SQLite database has is what it has confirmed. */
+function readConfirmed({ db }: SqliteSaver, { inCheckpoints, besideCheckpoints }: Confirmed): void {
+  const read = (sql: string) => db.prepare(sql).all() as { id: string; value: Buffer | string }[];
+  for (const { value } of read("SELECT checkpoint_id AS id, checkpoint AS value FROM checkpoints"))
+    for (const [text] of value.toString().matchAll(TEXTS)) inCheckpoints.add(text);
+  for (const { id, value } of read("SELECT checkpoint_id AS id, value FROM writes"))
+    for (const [text] of value.toString().matchAll(TEXTS)) besideCheckpoints.push([text, id]);
 }
 
 const isSkipped = process.env["SLOW_TESTS"] !== "1" || DATABASE_URL === undefined;
@@ -425,4 +488,46 @@ describe.skipIf(isSkipped)("Needs SLOW_TESTS=1 and DATABASE_URL:", () => {
     },
     LONGEST_TEST_MS,
   );
+
+  describe.each(["a limit of pages", "a small disk"] as const)("with SQLite on %s that is full,", (fault) => {
+    it.for(CASES)("nothing that was confirmed is lost ($durability, $channel)", async (kind, { skip }) => {
+      const { durability, channel, seed } = kind;
+      const folder = mkdtempSync(join(tmpdir(), "tether-full-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      if (fault === "a small disk") {
+        const mounting = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]);
+        skip(mounting.status !== 0, "Only root can mount a small disk.");
+        onTestFinished(() => void spawnSync("umount", [folder]));
+      }
+      const saver = SqliteSaver.fromConnString(join(folder, "threads.sqlite"));
+      onTestFinished(() => void saver.db.close());
+      const random = randomFrom(SEED * 1_000 + seed);
+      const { graph, model, finished } = createAgent(saver, channel, random);
+      const confirmed: Confirmed = { inCheckpoints: new Set(), besideCheckpoints: [] };
+      const row = emptyRow({ fault, durability, channel });
+      const threads = ["t0", "t1"];
+      const say = (text: string, thread: string) =>
+        graph.invoke(user(text), { ...inThread(thread), durability });
+      await Promise.all(threads.map((thread) => say(`go ${thread}_sound`, thread)));
+      for (let round = 0; round < ROUNDS * 2; round += 1) {
+        row.faults += 1;
+        const free = DISKS[fault]({ saver, folder, random, pages: durability === "exit" ? 5 : 25 });
+        for (const ended of await Promise.allSettled(
+          threads.map((thread) => say(`go ${thread}_${round}`, thread)),
+        )) {
+          row.runs += 1;
+          if (ended.status === "fulfilled") continue;
+          row.failed += 1;
+          expect(String(ended.reason)).toContain("full");
+        }
+        readConfirmed(saver, confirmed);
+        free();
+        await Promise.all(threads.map((thread) => say("next", thread)));
+      }
+      await count(row, { graph, threads, finished, confirmed, saver });
+      rows.push(row);
+      expect(model.refused).toEqual([]);
+      expectSound(row);
+    });
+  });
 });
