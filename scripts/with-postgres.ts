@@ -15,7 +15,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
 const FOLDER = join(REPOSITORY, "node_modules", ".cache", "tether-postgres");
@@ -50,33 +50,44 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-const [command, ...given] = process.argv.slice(2);
-if (command === undefined) throw new Error("Expected a command: npm run with-postgres -- COMMAND");
-const { default: EmbeddedPostgres } = await import(pathToFileURL(await install()).href);
-const parent = await mkdtemp(join(tmpdir(), "tether-postgres-"));
-// Another user than root owns the database.
-await chmod(parent, 0o755);
-const port = await freePort();
-const server: Server = new EmbeddedPostgres({
-  databaseDir: join(parent, "data"),
-  port,
-  user: USER,
-  password: PASSWORD,
-  createPostgresUser: process.getuid?.() === 0,
-  persistent: false,
-  // The server itself never crashes here, and its data is deleted. Waiting for the disk only takes time.
-  postgresFlags: ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"],
-  onLog: () => {},
-  onError: () => {},
-});
-await server.initialise();
-await server.start();
-try {
-  const DATABASE_URL = `postgresql://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`;
-  const child = spawn(command, given, { stdio: "inherit", env: { ...process.env, DATABASE_URL } });
-  const [code] = await once(child, "exit");
-  process.exitCode = typeof code === "number" ? code : 1;
-} finally {
-  await server.stop();
-  await rm(parent, { recursive: true, force: true });
+/** Starts an empty server. It can be stopped and started again until it is closed. */
+export async function openPostgresServer(flags: readonly string[] = []) {
+  const { default: EmbeddedPostgres } = await import(pathToFileURL(await install()).href);
+  const parent = await mkdtemp(join(tmpdir(), "tether-postgres-"));
+  // Another user than root owns the database.
+  await chmod(parent, 0o755);
+  const port = await freePort();
+  const server: Server = new EmbeddedPostgres({
+    databaseDir: join(parent, "data"),
+    port,
+    user: USER,
+    password: PASSWORD,
+    createPostgresUser: process.getuid?.() === 0,
+    persistent: true,
+    // The machine itself never crashes here, and the data is deleted. Waiting for the disk only takes time.
+    postgresFlags: ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  const close = async (): Promise<void> => {
+    await server.stop();
+    await rm(parent, { recursive: true, force: true });
+  };
+  const url = `postgresql://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  return { url, start: () => server.start(), stop: () => server.stop(), close };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [command, ...given] = process.argv.slice(2);
+  if (command === undefined) throw new Error("Expected a command: npm run with-postgres -- COMMAND");
+  const { url, close } = await openPostgresServer(["-c", "synchronous_commit=off"]);
+  try {
+    const child = spawn(command, given, { stdio: "inherit", env: { ...process.env, DATABASE_URL: url } });
+    const [code] = await once(child, "exit");
+    process.exitCode = typeof code === "number" ? code : 1;
+  } finally {
+    await close();
+  }
 }

@@ -226,6 +226,10 @@ interface PostgresClient {
   release(destroy?: boolean): void;
 }
 
+interface PostgresPool extends Pick<PostgresClient, "query"> {
+  connect(): Promise<PostgresClient>;
+}
+
 function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefined {
   const pool: unknown = Reflect.get(target, "pool");
   const options: unknown = Reflect.get(target, "options");
@@ -240,40 +244,78 @@ function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefine
     const { add, statements } = recordStatements();
     const recording = { query: async (...given: Statement) => add(given), release: () => {} };
     await write(Object.create(target, { pool: { value: { connect: async () => recording } } }));
-    let isGivenUp = false;
-    let giveBack = () => {};
+    const { connect, giveUp } = closing(pool);
     const transaction = async (): Promise<boolean> => {
-      const client = await pool.connect();
-      if (isGivenUp) {
-        client.release();
-        return false;
-      }
-      // A client that is closed cannot commit later, and leaves its place in the pool to others.
-      giveBack = () => client.release(true);
+      const client = await connect();
       try {
         await client.query(`BEGIN; ${LIMITS}; SELECT pg_advisory_xact_lock(${lockKey(schema, threadId)})`);
         const isLatest = (await read(client)) === id;
         if (isLatest) for (const [text, values] of statements) await client.query(text, values);
         await client.query(isLatest ? "COMMIT" : "ROLLBACK");
-        giveBack = () => client.release();
         return isLatest;
       } catch (error) {
-        await client.query("ROLLBACK").then(
-          () => (giveBack = () => client.release()),
-          () => {},
-        );
+        await client.query("ROLLBACK").catch(() => {});
         throw error;
       } finally {
-        if (!isGivenUp) giveBack();
+        client.release();
       }
-    };
-    const giveUp = () => {
-      isGivenUp = true;
-      giveBack();
     };
     return answered(transaction(), { what: "The checkpointer", signal, giveUp });
   };
   return { is: async (id) => (await read(pool)) === id, writeAfter };
+}
+
+/**
+ * Clients of a pool that nobody waits for any more are closed: they cannot commit later, and leave their places in the
+ * pool to others. The same for a client that could not roll back, as its connection does not answer.
+ */
+function closing(pool: PostgresPool) {
+  let isGivenUp = false;
+  const closers = new Set<() => void>();
+  const connect = async (): Promise<PostgresClient> => {
+    const client = await pool.connect();
+    let isBroken = false;
+    const release = (): void => {
+      if (closers.delete(close)) client.release(isBroken);
+    };
+    const close = (): void => {
+      isBroken = true;
+      release();
+    };
+    closers.add(close);
+    if (isGivenUp) {
+      release();
+      throw new Error("Nobody waits for this client any more.");
+    }
+    const query: PostgresClient["query"] = async (text, values) => {
+      try {
+        return await client.query(text, values);
+      } catch (error) {
+        if (text === "ROLLBACK") isBroken = true;
+        throw error;
+      }
+    };
+    return { query, release };
+  };
+  const giveUp = (): void => {
+    isGivenUp = true;
+    for (const close of closers) close();
+  };
+  return { connect, giveUp };
+}
+
+/**
+ * A view of a checkpointer for one of its writes. If the write is given up, its connection is closed. Only
+ * `PostgresSaver` has such connections.
+ */
+export function abandonable(saver: BaseCheckpointSaver): {
+  readonly saver: BaseCheckpointSaver;
+  readonly giveUp?: () => void;
+} {
+  const pool: unknown = Reflect.get(saver, "pool");
+  if (!isPool(pool) || !writesItself(saver, "_dumpBlobs")) return { saver };
+  const { connect, giveUp } = closing(pool);
+  return { saver: Object.create(saver, { pool: { value: { connect } } }), giveUp };
 }
 
 /** The two 32-bit halves of a hash are one number of 64 bits, which PostgreSQL takes as the key of a lock. */
@@ -372,9 +414,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function isPool(
-  value: unknown,
-): value is Pick<PostgresClient, "query"> & { connect(): Promise<PostgresClient> } {
+function isPool(value: unknown): value is PostgresPool {
   return isObject(value) && hasMethod(value, "connect") && hasMethod(value, "query");
 }
 

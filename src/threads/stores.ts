@@ -5,6 +5,7 @@ import { InvalidSettingError } from "../errors.js";
 import { safely, toJson } from "../shared/json.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
+import { abandonable } from "./guard-head.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
 /** Texts that are labels as they are. `langgraph` must not begin a namespace. */
@@ -143,8 +144,14 @@ export function boundedSaver(
   const wait = { what: "The checkpointer", signal };
   return replaceMethods(saver, {
     getTuple: (...given) => answered(saver.getTuple(...given), wait),
-    put: (...given) => answered(saver.put(...given), wait),
-    putWrites: (...given) => answered(saver.putWrites(...given), wait),
+    put: (...given) => {
+      const { saver: own, ...closing } = abandonable(saver);
+      return answered(own.put(...given), { ...wait, ...closing });
+    },
+    putWrites: (...given) => {
+      const { saver: own, ...closing } = abandonable(saver);
+      return answered(own.putWrites(...given), { ...wait, ...closing });
+    },
   });
 }
 

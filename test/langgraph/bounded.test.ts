@@ -1,4 +1,5 @@
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { boundedSaver, boundedStore } from "../../src/threads/stores.js";
 
@@ -28,5 +29,19 @@ it.each(["getTuple", "put", "putWrites"] as const satisfies (keyof BaseCheckpoin
   async (method) => {
     const saver = boundedSaver(silent(new MemorySaver()), undefined);
     await expectGivenUp(Reflect.apply(saver[method], saver, [{}]), "The checkpointer");
+  },
+);
+
+it.each(["put", "putWrites"] as const)(
+  "`%s` that is given up closes its connection, so that it cannot commit later and blocks no pool",
+  async (method) => {
+    const release = vi.fn();
+    const client = { query: vi.fn(() => new Promise(() => {})), release };
+    const pool = { connect: async () => client, query: client.query };
+    const saver = boundedSaver(new PostgresSaver(pool as never), undefined);
+    const config = { configurable: { thread_id: "1", checkpoint_ns: "", checkpoint_id: "a" } };
+    await expectGivenUp(Reflect.apply(saver[method], saver, [config, [], {}, {}]), "The checkpointer");
+    expect(client.query.mock.calls).toEqual([["BEGIN", undefined]]);
+    expect(release.mock.calls).toEqual([[true]]);
   },
 );

@@ -4,7 +4,9 @@ import { type BaseCheckpointSaver, type BaseStore, InMemoryStore, MemorySaver } 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
+import { FunctionModel } from "../../support/function-model.js";
 import { createProbe } from "../../support/probe-tools.js";
+import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
 
@@ -76,6 +78,34 @@ it.each(channels)("An input that its run had not read is in the thread (%s)", as
     line.startsWith("human"),
   );
   expect(humans).toEqual(["human: hello", "human: not read", "human: again"]);
+});
+
+it("Many writes that wait for a slow database warn of no leak", async () => {
+  const saver = new MemorySaver();
+  let answer = () => {};
+  const answers = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let waiting = 0;
+  const slow = replaceMethods(saver, {
+    putWrites: async (...given) => {
+      waiting += 1;
+      await answers;
+      return saver.putWrites(...given);
+    },
+  });
+  const warn = vi.spyOn(process, "emitWarning");
+  const { fast } = createProbe();
+  const model = new FunctionModel(({ messages }) =>
+    messages.length > 20 ? "done" : calls(["fast"], ["fast"]),
+  );
+  const graph = createAgentGraph({ model, tools: [fast], checkpointer: slow });
+  const run = graph.invoke(user("go"), { ...config, signal: new AbortController().signal });
+  await expect.poll(() => waiting).toBeGreaterThan(20);
+  answer();
+  await run;
+  expect(warn).not.toHaveBeenCalled();
+  warn.mockRestore();
 });
 
 /** Each operation of a database that can be silent. */

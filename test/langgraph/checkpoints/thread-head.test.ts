@@ -97,7 +97,7 @@ it("A PostgresSaver has the fields that a conditional write needs", async () => 
     "INSERT INTO",
     "COMMIT",
   ]);
-  expect(release).toHaveBeenCalledExactlyOnceWith();
+  expect(release).toHaveBeenCalledExactlyOnceWith(false);
 });
 
 /** Fields of other classes that look like those of LangGraph's savers. */
