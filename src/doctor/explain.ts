@@ -1,11 +1,12 @@
 /** Says why a provider refuses a list of messages, offline. */
 
 import { InvalidMessageError } from "../errors.js";
-import { callsOf } from "../history/call.js";
+import { indexesById } from "../history/call.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { type DialectName, dialectNamed } from "../providers/dialects.js";
 import { type Grade, RULES, type RuleName } from "../providers/rule.js";
-import { type Violation, violationsAt } from "../providers/validate-history.js";
+import { toSentMessages, type Violation, violationsAt } from "../providers/validate-history.js";
+import { addToList } from "../shared/values.js";
 import { readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf } from "./findings.js";
@@ -19,6 +20,7 @@ export interface Reason {
   readonly meaning: string;
   readonly index: number;
   readonly messageId: string | null;
+  /** The calls that the reason is about: of a message with several calls, only those. */
   readonly callIds: readonly string[];
   /** The provider's error, in its own words; null if nobody knows them. */
   readonly providerSays: string | null;
@@ -98,17 +100,16 @@ export function explain(
     dialect,
     (place) => messages[place]?.index ?? length,
   );
+  const idsOf = idsOfFaults(messages, dialect);
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
     ({ rule, index, message, grade }): Reason => {
-      const about = at.get(index);
-      const ids =
-        about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
+      const ids = idsOf(rule, index);
       return {
         code: PAIRING_CODES[rule] ?? codeOf(rule),
         rule,
         meaning: RULES[rule],
         index,
-        messageId: about?.id ?? null,
+        messageId: at.get(index)?.id ?? null,
         callIds: rule in PAIRING_CODES ? ids : [],
         providerSays: grade === "inferred" ? null : message,
         grade,
@@ -162,6 +163,56 @@ function violationsOfBody(
       grade: form?.grade ?? "inferred",
     })),
   ];
+}
+
+/**
+ * Returns the ids that the next fault of a rule at an index is about. Faults of one rule at one index are asked for in the
+ * order in which they are reported. All ids are read once, since a message with many calls can have as many faults.
+ */
+function idsOfFaults(
+  placed: RequestBody["messages"],
+  dialect: DialectName,
+): (rule: RuleName, index: number) => readonly string[] {
+  const named = new Map<string, (readonly string[])[]>();
+  const name = (rule: RuleName, place: number, ids: readonly string[]) =>
+    addToList(named, `${rule} ${placed[place]?.index}`, ids);
+  const sent = toSentMessages(
+    placed.map(({ message }) => message),
+    dialectNamed(dialect),
+  );
+  const used = new Set<string>();
+  let head: (typeof sent)[number] | undefined;
+  let waiting = new Map<string, number[]>();
+  let answered = new Map<string, number>();
+  const close = () => {
+    const left = new Set([...waiting.values()].flat());
+    const ids = head?.calls.flatMap(({ id }, place) => (left.has(place) ? id : [])) ?? [];
+    if (head !== undefined && ids.length > 0) name("missing-result", head.index, ids);
+  };
+  for (const one of sent) {
+    const { message, index, calls } = one;
+    if (isResult(message)) {
+      const id = callIdOf(message);
+      const former = answered.get(id);
+      const place = waiting.get(id)?.pop();
+      if (place !== undefined) name("result-order", index, [id]);
+      else if (head !== undefined && former !== undefined) name("duplicate-result", former, [id]);
+      else name("orphan-result", index, [id]);
+      if (former === undefined) answered.set(id, index);
+      continue;
+    }
+    close();
+    head = one;
+    waiting = indexesById(calls);
+    answered = new Map();
+    for (const { id } of calls) {
+      if (used.has(id)) name("repeated-call-id", index, [id]);
+      used.add(id);
+    }
+  }
+  close();
+  for (const list of named.values()) list.reverse();
+  return (rule, index) => named.get(`${rule} ${index}`)?.pop() ?? [];
 }
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {

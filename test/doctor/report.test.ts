@@ -168,6 +168,48 @@ describe("an explanation", () => {
     },
   );
 
+  it("names only the calls that a reason is about", () => {
+    const list = [
+      human("u"),
+      calling("a", "c1", "c2", "c3"),
+      result("c2"),
+      human("v"),
+      calling("b", "c2", "c4", "c5", "c5"),
+      ...["c2", "c4", "c5", "c5"].map(result),
+    ];
+    const named = explain(list, { dialect: "anthropic" }).reasons.map(({ rule, callIds }) => [rule, callIds]);
+    expect(named).toEqual([
+      ["missing-result", ["c1", "c3"]],
+      ["repeated-call-id", ["c2"]],
+      ["repeated-call-id", ["c5"]],
+    ]);
+  });
+
+  it.each(["tool_calls", "additional_kwargs"])(
+    "reads each of many calls in %s a few times, and names each a few times",
+    (place) => {
+      let reads = 0;
+      const calls = Array.from({ length: 300 }, (_, index) => ({
+        get id() {
+          reads += 1;
+          return `repeated-${index % 2}`;
+        },
+        type: "function",
+        function: { name: "look", arguments: "{}" },
+        name: "look",
+        args: {},
+      }));
+      const asking = new AIMessage("");
+      if (place === "tool_calls") asking.tool_calls = calls as never;
+      else asking.additional_kwargs["tool_calls"] = calls as never;
+      const { reasons, text } = explain([human("u"), asking, human("v")]);
+      expect(reasons.filter(({ rule }) => rule === "repeated-call-id")).toHaveLength(298);
+      expect(reads).toBeLessThan(300 * 20);
+      expect(text.match(/Calls: .*|repeated-\d/g)?.length).toBeLessThan(300 * 10);
+      expect(reasons.flatMap(({ callIds }) => callIds).length).toBeLessThan(300 * 3);
+    },
+  );
+
   it("reads plain objects, and says that a sound list is accepted", () => {
     const plain = [{ role: "user", content: "Hello!" }, { type: "nothing" }];
     expect(explain(plain, { dialect: "openai" }).reasons).toMatchObject([

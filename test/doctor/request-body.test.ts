@@ -290,6 +290,15 @@ it("a list without its body is read too, if its form is clear", () => {
   }
 });
 
+it("each result of an entry is named in the reason that is about it", () => {
+  const list = [user(), claude(use("a")), user([returned("a"), text("And:"), returned("b"), returned("c")])];
+  const { reasons } = explain(FORMS["Anthropic"]?.bodyOf(list) ?? {});
+  expect(reasons.map(({ rule, callIds }) => `${rule} ${callIds}`)).toEqual([
+    "orphan-result b",
+    "orphan-result c",
+  ]);
+});
+
 describe("the command", () => {
   const ran = async (value: unknown, ...args: string[]) => {
     const folder = makeFolder();
