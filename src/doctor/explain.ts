@@ -20,7 +20,6 @@ export interface Reason {
   readonly meaning: string;
   readonly index: number;
   readonly messageId: string | null;
-  /** The calls that the reason is about: of a message with several calls, only those. */
   readonly callIds: readonly string[];
   /** The provider's error, in its own words; null if nobody knows them. */
   readonly providerSays: string | null;

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   diagnoseThread,
@@ -183,6 +184,28 @@ describe("an explanation", () => {
       ["repeated-call-id", ["c2"]],
       ["repeated-call-id", ["c5"]],
     ]);
+  });
+
+  it("names calls for each fault of pairing, the same as the provider's words", () => {
+    const ids = fc.constantFrom("c1", "c2", "c3");
+    const message = fc.oneof(
+      fc.constant(human("u")),
+      ids.map(result),
+      fc.array(ids, { minLength: 1, maxLength: 4 }).map((calls) => calling("a", ...calls)),
+    );
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 9 }), (list) => {
+        const { reasons } = explain(list, { dialect: "openai" });
+        for (const { code, rule, callIds, providerSays } of reasons) {
+          expect(callIds.length > 0).toBe(code.startsWith("pairing/"));
+          if (rule === "missing-result") expect(providerSays).toContain(callIds.join(", "));
+        }
+        const repeated = explain(list, { dialect: "strict" }).reasons.filter(
+          ({ rule }) => rule === "repeated-call-id",
+        );
+        for (const { callIds, providerSays } of repeated) expect(providerSays).toMatch(`id: ${callIds}`);
+      }),
+    );
   });
 
   it.each(["tool_calls", "additional_kwargs"])(

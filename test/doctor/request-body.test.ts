@@ -466,6 +466,8 @@ it("an error is quoted only if it is the one that the provider gives", () => {
   expect(
     wordsFor({ model: "gpt-5", input: [{ type: "custom_tool_call", call_id: "a" }, user()] }),
   ).toContainEqual(["missing-result", "No tool output found for custom tool call a."]);
+  const orphan = { type: "custom_tool_call_output", call_id: "a", output: "1" };
+  expect(wordsFor({ model: "gpt-5", input: [user(), orphan] })).toEqual([["orphan-result", null]]);
   expect(explain({ model: "gpt-5", messages: [user(), tool("")] }).text).toContain("Calls: (no id).");
 });
 
