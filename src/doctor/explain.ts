@@ -1,11 +1,12 @@
 /** Says why a provider refuses a list of messages, offline. */
 
 import { InvalidMessageError } from "../errors.js";
-import { callsOf } from "../history/call.js";
+import { indexesById } from "../history/call.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { type DialectName, dialectNamed } from "../providers/dialects.js";
-import { type Grade, RULES, type RuleName } from "../providers/rule.js";
-import { type Violation, violationsAt } from "../providers/validate-history.js";
+import { type Dialect, type Grade, RULES, type RuleName } from "../providers/rule.js";
+import { toSentMessages, type Violation, violationsAt } from "../providers/validate-history.js";
+import { addToList } from "../shared/values.js";
 import { readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf } from "./findings.js";
@@ -98,19 +99,18 @@ export function explain(
     dialect,
     (place) => messages[place]?.index ?? length,
   );
+  const idsOf = idsOfFaults(messages, dialect);
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
     ({ rule, index, message, grade }): Reason => {
-      const about = at.get(index);
-      const ids =
-        about === undefined ? [] : isResult(about) ? [callIdOf(about)] : callsOf(about).map(({ id }) => id);
+      const ids = idsOf(rule, index);
       return {
         code: PAIRING_CODES[rule] ?? codeOf(rule),
         rule,
         meaning: RULES[rule],
         index,
-        messageId: about?.id ?? null,
+        messageId: at.get(index)?.id ?? null,
         callIds: rule in PAIRING_CODES ? ids : [],
-        providerSays: grade === "inferred" ? null : message,
+        providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
         grade,
         mend: MENDS[rule] ?? AT_REQUEST,
       };
@@ -141,27 +141,101 @@ function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" 
   return { messages, foreign: foreign.map(({ index }) => index), length: given.length };
 }
 
-/** A body is what the provider has got, so a rule that nobody has seen applied is no reason. */
+/** The words of a rule, as the provider has them for this call. Null if nobody knows those. */
+function wordsFor(
+  rule: RuleName,
+  words: string,
+  callId: string | undefined,
+  body: RequestBody | undefined,
+): string | null {
+  if (callId === undefined) return words;
+  // An id can break the rule in another way than by its length.
+  const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];
+  if (rule === "call-id" && callId.length <= Number(maximum)) return null;
+  if (!(rule in PAIRING_CODES) || !body?.customCalls.has(callId)) return words;
+  // Quoted in diegosouzapw/OmniRoute/issues/8946.
+  return rule === "missing-result" ? words.replace("function call", "custom tool call") : null;
+}
+
+/** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
 function violationsOfBody(
-  { withoutContent, beginsWithUser }: RequestBody,
+  { faults, beginsWithUser, length }: RequestBody,
   violations: readonly Violation[],
   dialect: DialectName,
 ): Violation[] {
+  const isApplied = ({ rule, grade }: Violation): boolean =>
+    grade !== "inferred" ||
+    rule === "duplicate-result" ||
+    rule === "role" ||
+    (rule === "empty-history" && length === 0);
   const applied = violations.filter(
-    ({ rule, grade }) =>
-      (grade !== "inferred" || rule === "duplicate-result") && !(rule === "first-user" && beginsWithUser),
+    (violation) => isApplied(violation) && !(violation.rule === "first-user" && beginsWithUser),
   );
-  const form = dialectNamed(dialect).rules["content-form"];
-  const empty = form === undefined ? [] : withoutContent;
-  return [
-    ...applied,
-    ...empty.map((index) => ({
-      rule: "content-form" as const,
-      index,
-      message: form?.text ?? "",
-      grade: form?.grade ?? "inferred",
-    })),
-  ];
+  const { rules }: Dialect = dialectNamed(dialect);
+  const known = new Set(applied.map(({ rule, index }) => `${rule} ${index}`));
+  const others = faults.flatMap(({ rule, index, name = "", isQuoted }): Violation[] => {
+    const entry = rules[rule];
+    if (entry === undefined || known.has(`${rule} ${index}`)) return [];
+    const message = entry.text.replace("{index}", String(index)).replace("{name}", () => name);
+    return [{ rule, index, message, grade: isQuoted ? entry.grade : "inferred" }];
+  });
+  return [...applied, ...others];
+}
+
+/**
+ * Returns the ids that the next fault of a rule at an index is about. Faults of one rule at one index are asked for in the
+ * order in which they are reported. All ids are read once, since a message with many calls can have as many faults.
+ */
+function idsOfFaults(
+  placed: RequestBody["messages"],
+  dialect: DialectName,
+): (rule: RuleName, index: number) => readonly string[] {
+  const named = new Map<string, (readonly string[])[]>();
+  const name = (rule: RuleName, place: number, ids: readonly string[]) =>
+    addToList(named, `${rule} ${placed[place]?.index}`, ids);
+  const sent = toSentMessages(
+    placed.map(({ message }) => message),
+    dialectNamed(dialect),
+  );
+  const { callId } = dialectNamed(dialect);
+  const checkId = (id: string, place: number) => {
+    if (!callId.test(id)) name("call-id", place, [id]);
+  };
+  const used = new Set<string>();
+  let head: (typeof sent)[number] | undefined;
+  let waiting = new Map<string, number[]>();
+  let answered = new Map<string, number>();
+  const close = () => {
+    const left = new Set([...waiting.values()].flat());
+    const ids = head?.calls.flatMap(({ id }, place) => (left.has(place) ? id : [])) ?? [];
+    if (head !== undefined && ids.length > 0) name("missing-result", head.index, ids);
+  };
+  for (const one of sent) {
+    const { message, index, calls, role } = one;
+    if (role === "tool") {
+      const id = isResult(message) ? callIdOf(message) : "";
+      checkId(id, index);
+      const former = answered.get(id);
+      const place = waiting.get(id)?.pop();
+      if (place !== undefined) name("result-order", index, [id]);
+      else if (head !== undefined && former !== undefined) name("duplicate-result", former, [id]);
+      else name("orphan-result", index, [id]);
+      if (former === undefined) answered.set(id, index);
+      continue;
+    }
+    close();
+    head = one;
+    waiting = indexesById(calls);
+    answered = new Map();
+    for (const { id } of calls) {
+      checkId(id, index);
+      if (used.has(id)) name("repeated-call-id", index, [id]);
+      used.add(id);
+    }
+  }
+  close();
+  for (const list of named.values()) list.reverse();
+  return (rule, index) => named.get(`${rule} ${index}`)?.pop() ?? [];
 }
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {
@@ -171,7 +245,7 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
       `${name}[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
-      `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.join(", ")}.`}`,
+      `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.map((id) => id || "(no id)").join(", ")}.`}`,
       providerSays === null
         ? "  No report quotes the provider's error for this."
         : `  The provider answers${grade === "confirmed" ? "" : `, according to its ${grade === "source" ? "source" : "documentation"}`}: ${providerSays}`,

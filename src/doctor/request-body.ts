@@ -36,8 +36,18 @@ export interface RequestBody {
   readonly foreign: readonly number[];
   /** Whether the first entry is one of the user, who sends results too. */
   readonly beginsWithUser: boolean;
-  /** The indexes of entries whose content is null, where the provider demands a text. */
-  readonly withoutContent: readonly number[];
+  /** Faults of the form of entries that no message of LangChain can have. */
+  readonly faults: readonly FormFault[];
+  /** The ids of calls whose input is a text. The API names them differently in its errors. */
+  readonly customCalls: ReadonlySet<unknown>;
+}
+
+interface FormFault {
+  readonly rule: "content-form" | "arguments" | "role";
+  readonly index: number;
+  readonly name?: string;
+  /** Whether it is the fault that the provider's error for the rule is about. */
+  readonly isQuoted: boolean;
 }
 
 /**
@@ -52,7 +62,8 @@ export function readRequestBody(value: unknown): RequestBody | undefined {
   const entries = typeof given === "string" && "model" in body ? [{ role: "user", content: given }] : given;
   if (!Array.isArray(entries)) return undefined;
   const fields = recordsIn(entries);
-  if (fields.length === 0) return undefined;
+  if (fields.length === 0 && !(entries.length === 0 && ("contents" in body || isNamed(body))))
+    return undefined;
   const request = (dialect: DialectName, name: RequestBody["name"], messages: readonly PlacedMessage[]) => ({
     dialect,
     name,
@@ -60,38 +71,48 @@ export function readRequestBody(value: unknown): RequestBody | undefined {
     length: entries.length,
     messages,
     foreign: [...entries.keys()].filter((index) => !isRecord(entries[index])),
-    beginsWithUser: Object(entries[0]).role === "user",
-    withoutContent: [],
+    beginsWithUser: Object(entries.find((entry) => Object(entry).role !== "system")).role === "user",
+    faults: [],
+    customCalls: new Set(),
   });
-  if (fields.every(({ parts }) => Array.isArray(parts)))
+  if (fields.length === 0 ? "contents" in body : fields.every(({ parts }) => Array.isArray(parts)))
     return request("gemini", "contents", readContents(entries));
   if (("input" in body && "model" in body) || fields.some(isItem)) {
     assertComplete(body);
-    return request("openai-responses", "input", readItems(entries));
+    const custom = fields.filter(({ type }) => String(type).startsWith(CUSTOM_CALL));
+    return {
+      ...request("openai-responses", "input", readItems(entries)),
+      customCalls: new Set(custom.map(({ call_id }) => call_id)),
+    };
   }
   if (!fields.every(isEntry)) return undefined;
-  if (isForAnthropic(body, fields)) return request("anthropic", "messages", readAnthropic(entries));
+  if (isForAnthropic(body, fields))
+    return { ...request("anthropic", "messages", readAnthropic(entries)), faults: anthropicFaults(entries) };
   const isChat = typeof body["model"] === "string" || fields.some(hasFunctions);
   return isChat
-    ? { ...request("openai", "messages", readChat(entries)), withoutContent: nullsIn(entries) }
+    ? { ...request("openai", "messages", readChat(entries)), faults: chatFaults(entries) }
     : undefined;
 }
 
-const RESULT_ITEM = "function_call_output";
-const isItem = ({ type }: Fields): boolean => type === "function_call" || type === RESULT_ITEM;
+const isNamed = (body: Fields): boolean => typeof body["model"] === "string" || "anthropic_version" in body;
+const CUSTOM_CALL = "custom_tool_call";
+const isCallItem = ({ type }: Fields): boolean => type === "function_call" || type === CUSTOM_CALL;
+const isResultItem = ({ type }: Fields): boolean =>
+  type === "function_call_output" || type === `${CUSTOM_CALL}_output`;
+const isItem = (item: Fields): boolean => isCallItem(item) || isResultItem(item);
 const isEntry = ({ role, type, lc }: Fields): boolean =>
   typeof role === "string" && type === undefined && lc === undefined;
 const hasFunctions = ({ tool_calls }: Fields): boolean =>
   recordsIn(tool_calls).some((call) => isRecord(call["function"]));
 
 function isForAnthropic(body: Fields, entries: readonly Fields[]): boolean {
-  if (!entries.every(({ role }) => role === "user" || role === "assistant")) return false;
   const types = entries.flatMap(({ content }) => recordsIn(content).map(({ type }) => type));
+  if (types.includes("tool_use") || types.includes("tool_result") || "anthropic_version" in body) return true;
+  // Anthropic also has an endpoint for chat completions, with more roles.
   return (
-    types.includes("tool_use") ||
-    types.includes("tool_result") ||
-    "anthropic_version" in body ||
-    (/^claude/.test(String(body["model"])) && !entries.some(hasFunctions))
+    /^claude/.test(String(body["model"])) &&
+    entries.every(({ role }) => role === "user" || role === "assistant") &&
+    !entries.some(hasFunctions)
   );
 }
 
@@ -142,21 +163,24 @@ function result(callId: unknown, content: unknown): ToolMessage {
 
 /** OpenAI's chat completions, and all hosts with that protocol. */
 function readChat(entries: readonly unknown[]): PlacedMessage[] {
-  return placed(entries, (entry) => {
+  return placed(entries, (entry, index) => {
     const { role, content, name, tool_call_id } = entry;
     if (role === "tool") return [result(tool_call_id, content)];
+    // The older form of a result has no id, and answers the message before it.
+    if (role === "function" && isRecord(Object(entries[index - 1]).function_call))
+      return [speaker("user", [standIn(role)])];
     return [role === "assistant" ? chatResponse(entry) : speaker(role, content, name)];
   });
 }
 
-function chatResponse({ content, tool_calls, reasoning_content }: Fields): AIMessage {
+function chatResponse({ content, tool_calls, function_call, reasoning_content }: Fields): AIMessage {
   const calls = recordsIn(tool_calls).map((call) => {
     const body = Object(call["function"]);
     return { id: call["id"], name: body.name, args: parseJson(String(body.arguments)), type: "tool_call" };
   });
   const isListed = calls.length > 0 && calls.every(({ args }) => isRecord(args));
   const message = new AIMessage({
-    content: plainText(content),
+    content: plainText(content) || (isRecord(function_call) ? "(function_call)" : ""),
     ...(isListed && { tool_calls: calls as never }),
     ...(reasoning_content !== undefined && { additional_kwargs: { reasoning_content } }),
   });
@@ -165,10 +189,17 @@ function chatResponse({ content, tool_calls, reasoning_content }: Fields): AIMes
   return message;
 }
 
-function nullsIn(entries: readonly unknown[]): number[] {
+function chatFaults(entries: readonly unknown[]): FormFault[] {
   return entries.flatMap((entry, index) => {
-    const { content, role, tool_calls } = Object(entry);
-    return content === null && !(role === "assistant" && tool_calls) ? [index] : [];
+    if (!isRecord(entry)) return [];
+    const { content, role, tool_calls, function_call, refusal, audio } = entry;
+    const saysOther = role === "assistant" && (tool_calls || function_call || refusal || audio);
+    const isEmpty = (content === undefined || content === null) && !saysOther;
+    const hasObject = recordsIn(tool_calls).some((call) => isRecord(Object(call["function"]).arguments));
+    return [
+      ...(isEmpty ? [{ rule: "content-form", index, isQuoted: content === null } as const] : []),
+      ...(hasObject ? [{ rule: "arguments", index, isQuoted: false } as const] : []),
+    ];
   });
 }
 
@@ -176,11 +207,12 @@ function nullsIn(entries: readonly unknown[]): number[] {
 function readAnthropic(entries: readonly unknown[]): PlacedMessage[] {
   return placed(entries, ({ role, content }) => {
     if (role === "assistant") return [anthropicResponse(content)];
-    if (!Array.isArray(content) || content.length === 0) return [speaker(role, content)];
+    const author = role === "system" ? role : "user";
+    if (!Array.isArray(content) || content.length === 0) return [speaker(author, content)];
     const messages: BaseMessage[] = [];
     let texts: Fields[] = [];
     const flush = () => {
-      if (texts.length > 0) messages.push(speaker(role, texts));
+      if (texts.length > 0) messages.push(speaker(author, texts));
       texts = [];
     };
     for (const block of recordsIn(content)) {
@@ -196,6 +228,15 @@ function readAnthropic(entries: readonly unknown[]): PlacedMessage[] {
     }
     flush();
     return messages;
+  });
+}
+
+/** A client sends a system message at the front beside the list, so the rules of messages do not refuse it. */
+function anthropicFaults(entries: readonly unknown[]): FormFault[] {
+  return entries.flatMap((entry, index) => {
+    const { role } = Object(entry);
+    const isKnown = role === "user" || role === "assistant" || (role === "system" && index > 0);
+    return isKnown || !isRecord(entry) ? [] : [{ rule: "role", index, name: String(role), isQuoted: true }];
   });
 }
 
@@ -218,7 +259,7 @@ function readContents(entries: readonly unknown[]): PlacedMessage[] {
   return placed(entries, ({ role, parts }, index) => {
     const all = recordsIn(parts);
     if (role === "model") {
-      const tool_calls = all.flatMap(({ functionCall }, place) => {
+      const tool_calls = all.flatMap(({ function_call, functionCall = function_call }, place) => {
         if (!isRecord(functionCall)) return [];
         const { id = `call_${index}_${place}`, name, args = {} } = functionCall;
         return [{ id: String(id), name: String(name), args, type: "tool_call" as const }];
@@ -226,7 +267,7 @@ function readContents(entries: readonly unknown[]): PlacedMessage[] {
       open = [...tool_calls];
       return [new AIMessage({ content: textParts(all), tool_calls: tool_calls as never })];
     }
-    const results = all.flatMap(({ functionResponse }, place) => {
+    const results = all.flatMap(({ function_response, functionResponse = function_response }, place) => {
       if (!isRecord(functionResponse)) return [];
       const { id, name } = functionResponse;
       const call = open.find((one) => one.id === id) ?? open.find((one) => one.name === name) ?? open[0];
@@ -239,9 +280,12 @@ function readContents(entries: readonly unknown[]): PlacedMessage[] {
   });
 }
 
+/** The API reads names in both cases. */
+const PAIRED_PARTS = ["functionCall", "functionResponse", "function_call", "function_response"];
+
 function textParts(parts: readonly Fields[]) {
   const texts = parts
-    .filter((part) => !("functionCall" in part || "functionResponse" in part))
+    .filter((part) => !PAIRED_PARTS.some((name) => name in part))
     .map((part) =>
       typeof part["text"] === "string" ? { type: "text", text: part["text"] } : standIn(Object.keys(part)[0]),
     );
@@ -263,8 +307,11 @@ function readItems(entries: readonly unknown[]): PlacedMessage[] {
       .filter(({ role }) => role === "assistant")
       .map((item) => plainText(item["content"]))
       .join("");
-    messages.push({ message: new AIMessage({ content, response_metadata: { output: run } }), index: start });
-    for (const call of run.filter(({ type }) => type === "function_call")) {
+    const output = run.map((item) =>
+      item["type"] === CUSTOM_CALL ? { ...item, type: "function_call", input: {} } : item,
+    );
+    messages.push({ message: new AIMessage({ content, response_metadata: { output } }), index: start });
+    for (const call of run.filter(isCallItem)) {
       const at = entries.findIndex(
         (entry, index) => index >= end && !placedItems.has(index) && isResultOf(entry, call["call_id"]),
       );
@@ -284,7 +331,7 @@ function readItems(entries: readonly unknown[]): PlacedMessage[] {
     }
     flush(index);
     if (isSaid) messages.push({ message: speaker(role, content), index });
-    else if (type === RESULT_ITEM && !placedItems.has(index))
+    else if (isResultItem({ type }) && !placedItems.has(index))
       messages.push({ message: result(call_id, output), index });
   }
   flush(entries.length);
@@ -292,7 +339,7 @@ function readItems(entries: readonly unknown[]): PlacedMessage[] {
 }
 
 const isResultOf = (entry: unknown, callId: unknown): boolean =>
-  Object(entry).type === RESULT_ITEM && Object(entry).call_id === callId;
+  isResultItem(Object(entry)) && Object(entry).call_id === callId;
 
 function placed(
   entries: readonly unknown[],

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   diagnoseThread,
@@ -165,6 +166,70 @@ describe("an explanation", () => {
       expect(text).not.toContain("secret");
       const mended = explain(repairHistory(broken).messages, { dialect });
       expect(mended.reasons.map(({ rule }) => rule)).not.toContain("missing-result");
+    },
+  );
+
+  it("names only the calls that a reason is about", () => {
+    const list = [
+      human("u"),
+      calling("a", "c1", "c2", "c3"),
+      result("c2"),
+      human("v"),
+      calling("b", "c2", "c4", "c5", "c5"),
+      ...["c2", "c4", "c5", "c5"].map(result),
+    ];
+    const named = explain(list, { dialect: "anthropic" }).reasons.map(({ rule, callIds }) => [rule, callIds]);
+    expect(named).toEqual([
+      ["missing-result", ["c1", "c3"]],
+      ["repeated-call-id", ["c2"]],
+      ["repeated-call-id", ["c5"]],
+    ]);
+  });
+
+  it("names calls for each fault of pairing, the same as the provider's words", () => {
+    const ids = fc.constantFrom("c1", "c2", "c3");
+    const message = fc.oneof(
+      fc.constant(human("u")),
+      ids.map(result),
+      fc.array(ids, { minLength: 1, maxLength: 4 }).map((calls) => calling("a", ...calls)),
+    );
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 9 }), (list) => {
+        const { reasons } = explain(list, { dialect: "openai" });
+        for (const { code, rule, callIds, providerSays } of reasons) {
+          expect(callIds.length > 0).toBe(code.startsWith("pairing/"));
+          if (rule === "missing-result") expect(providerSays).toContain(callIds.join(", "));
+        }
+        const repeated = explain(list, { dialect: "strict" }).reasons.filter(
+          ({ rule }) => rule === "repeated-call-id",
+        );
+        for (const { callIds, providerSays } of repeated) expect(providerSays).toMatch(`id: ${callIds}`);
+      }),
+    );
+  });
+
+  it.each(["tool_calls", "additional_kwargs"])(
+    "reads each of many calls in %s a few times, and names each a few times",
+    (place) => {
+      let reads = 0;
+      const calls = Array.from({ length: 300 }, (_, index) => ({
+        get id() {
+          reads += 1;
+          return `repeated-${index % 2}`;
+        },
+        type: "function",
+        function: { name: "look", arguments: "{}" },
+        name: "look",
+        args: {},
+      }));
+      const asking = new AIMessage("");
+      if (place === "tool_calls") asking.tool_calls = calls as never;
+      else asking.additional_kwargs["tool_calls"] = calls as never;
+      const { reasons, text } = explain([human("u"), asking, human("v")]);
+      expect(reasons.filter(({ rule }) => rule === "repeated-call-id")).toHaveLength(298);
+      expect(reads).toBeLessThan(300 * 20);
+      expect(text.match(/Calls: .*|repeated-\d/g)?.length).toBeLessThan(300 * 10);
+      expect(reasons.flatMap(({ callIds }) => callIds).length).toBeLessThan(300 * 3);
     },
   );
 

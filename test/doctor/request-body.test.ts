@@ -290,6 +290,187 @@ it("a list without its body is read too, if its form is clear", () => {
   }
 });
 
+it("each result of an entry is named in the reason that is about it", () => {
+  const list = [user(), claude(use("a")), user([returned("a"), text("And:"), returned("b"), returned("c")])];
+  const { reasons } = explain(FORMS["Anthropic"]?.bodyOf(list) ?? {});
+  expect(reasons.map(({ rule, callIds }) => `${rule} ${callIds}`)).toEqual([
+    "orphan-result b",
+    "orphan-result c",
+  ]);
+});
+
+/** Bodies with another form than those that the host of our wire tests judges. */
+const OTHERS: readonly {
+  readonly title: string;
+  readonly body: object;
+  /** The dialect, and the place and the rule of each reason. */
+  readonly reasons: readonly string[];
+}[] = [
+  {
+    title: "Anthropic, with a system message in the list",
+    body: {
+      model: "claude-opus-4-5",
+      messages: [{ role: "system", content: "Be brief." }, user(), claude(use("a")), user()],
+    },
+    reasons: ["anthropic", "0 role", "2 missing-result"],
+  },
+  {
+    title: "Anthropic, with results under the role of chat completions",
+    body: {
+      model: "claude-opus-4-5",
+      messages: [user(), claude(use("a")), { role: "tool", content: [returned("a")] }],
+    },
+    reasons: ["anthropic", "2 role"],
+  },
+  {
+    title: "chat completions with a system message for Claude",
+    body: { model: "claude-opus-4-5", messages: [{ role: "system", content: "Be brief." }, user()] },
+    reasons: ["openai"],
+  },
+  {
+    title: "Gemini in snake case, without a result",
+    body: { contents: [asked(), model({ function_call: { name: "look", args: {} } }), asked()] },
+    reasons: ["gemini", "1 missing-result"],
+  },
+  {
+    title: "Gemini in snake case, with its result",
+    body: {
+      contents: [
+        asked(),
+        model({ function_call: { name: "look", args: {} } }),
+        asked({ function_response: { name: "look", response: {} } }),
+      ],
+    },
+    reasons: ["gemini"],
+  },
+  {
+    title: "Responses, with a custom call without a result",
+    body: {
+      model: "gpt-5",
+      input: [user(), { type: "custom_tool_call", call_id: "a", name: "look", input: "x" }, user()],
+    },
+    reasons: ["openai-responses", "1 missing-result"],
+  },
+  {
+    title: "Responses, with a result without a custom call",
+    body: { model: "gpt-5", input: [user(), { type: "custom_tool_call_output", call_id: "a", output: "1" }] },
+    reasons: ["openai-responses", "1 orphan-result"],
+  },
+  {
+    title: "Responses, with a custom call and its result",
+    body: {
+      model: "gpt-5",
+      input: [
+        user(),
+        { type: "custom_tool_call", call_id: "a", name: "look", input: "x" },
+        { type: "custom_tool_call_output", call_id: "a", output: "1" },
+      ],
+    },
+    reasons: ["openai-responses"],
+  },
+  {
+    title: "arguments that are an object",
+    body: {
+      model: "gpt-5",
+      messages: [
+        user(),
+        asks({ id: "a", type: "function", function: { name: "look", arguments: {} } }),
+        tool("a"),
+      ],
+    },
+    reasons: ["openai", "1 arguments"],
+  },
+  {
+    title: "messages without content",
+    body: { model: "gpt-5", messages: [{ role: "user" }, { role: "assistant" }, user()] },
+    reasons: ["openai", "0 content-form", "1 content-form"],
+  },
+  {
+    title: "responses that need no content",
+    body: {
+      model: "gpt-5",
+      messages: [
+        user(),
+        { role: "assistant", tool_calls: [fn("a")] },
+        tool("a"),
+        { role: "assistant", content: null, refusal: "No." },
+        user(),
+        { role: "assistant", audio: { id: "audio_1" } },
+        user(),
+      ],
+    },
+    reasons: ["openai"],
+  },
+  {
+    title: "a role of LangChain",
+    body: { model: "gpt-5", messages: [{ role: "human", content: "Hello?" }] },
+    reasons: ["openai", "0 role"],
+  },
+  {
+    title: "the older form of a call, with its result",
+    body: {
+      model: "gpt-4",
+      messages: [
+        user(),
+        { role: "assistant", content: null, function_call: { name: "look", arguments: "{}" } },
+        { role: "function", name: "look", content: "18" },
+      ],
+    },
+    reasons: ["openai"],
+  },
+  {
+    title: "no messages for OpenAI",
+    body: { model: "gpt-5", messages: [] },
+    reasons: ["openai", "0 empty-history"],
+  },
+  {
+    title: "no items for OpenAI",
+    body: { model: "gpt-5", input: [] },
+    reasons: ["openai-responses", "0 empty-history"],
+  },
+  {
+    title: "no messages for Anthropic",
+    body: { model: "claude-opus-4-5", messages: [] },
+    reasons: ["anthropic", "0 empty-history"],
+  },
+  { title: "no contents for Gemini", body: { contents: [] }, reasons: ["gemini", "0 empty-history"] },
+];
+
+it.each(OTHERS)("reads $title", ({ body, reasons }) => {
+  const found = explain(body);
+  expect([found.dialect, ...found.reasons.map(({ index, rule }) => `${index} ${rule}`)]).toEqual(reasons);
+});
+
+it("an error is quoted only if it is the one that the provider gives", () => {
+  const wordsFor = (body: object, dialect?: "dashscope") =>
+    explain(body, { dialect }).reasons.map(({ rule, providerSays }) => [rule, providerSays]);
+  const noId = { model: "gpt-5", messages: [user(), asks(fn("")), tool("")] };
+  expect(wordsFor(noId)).toEqual([
+    ["call-id", null],
+    ["call-id", null],
+  ]);
+  const long = "a".repeat(41);
+  expect(wordsFor({ model: "gpt-5", messages: [user(), asks(fn(long)), tool(long)] })).toEqual([
+    ["call-id", expect.stringContaining("string too long")],
+    ["call-id", expect.stringContaining("string too long")],
+  ]);
+  expect(wordsFor({ model: "gpt-5", messages: [{ role: "user" }] })).toEqual([["content-form", null]]);
+  const system = { role: "system", content: "Be brief." };
+  expect(wordsFor({ anthropic_version: "2023-06-01", messages: [system, user()] })).toEqual([
+    ["role", 'messages: Unexpected role "system".'],
+  ]);
+  const nulls = { model: "qwen", messages: [user(), asks(fn("a")), tool("a", null)] };
+  expect(wordsFor(nulls, "dashscope")).toEqual([
+    ["content-form", "Input error. Field required: input.messages.2.content"],
+  ]);
+  expect(
+    wordsFor({ model: "gpt-5", input: [{ type: "custom_tool_call", call_id: "a" }, user()] }),
+  ).toContainEqual(["missing-result", "No tool output found for custom tool call a."]);
+  const orphan = { type: "custom_tool_call_output", call_id: "a", output: "1" };
+  expect(wordsFor({ model: "gpt-5", input: [user(), orphan] })).toEqual([["orphan-result", null]]);
+  expect(explain({ model: "gpt-5", messages: [user(), tool("")] }).text).toContain("Calls: (no id).");
+});
+
 describe("the command", () => {
   const ran = async (value: unknown, ...args: string[]) => {
     const folder = makeFolder();
