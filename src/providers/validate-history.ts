@@ -372,8 +372,8 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (places.includes("output") && output.length > 0)
     return output.filter((item) => item["type"] === "function_call").map(readSentCall);
   const listed = recordsIn(tool_calls).map(readSentCall);
-  if (places.includes("raw") && listed.length === 0)
-    return recordsIn(additional_kwargs?.["tool_calls"]).map(readSentCall);
+  const raw = listed.length === 0 ? recordsIn(additional_kwargs?.["tool_calls"]) : [];
+  if (places.includes("raw") && raw.length > 0) return raw.map(readSentCall);
   if (!places.includes("block")) return listed;
   const blocks = recordsIn(content).filter((block) => block["type"] === "tool_use");
   const listedIds = new Set(listed.map(({ id }) => id));

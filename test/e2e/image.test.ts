@@ -51,7 +51,7 @@ it("the product serves the graph that these tests serve, with the same access co
   const fixture = JSON.parse(await readFile(AGENTS, "utf8"));
   const { auth, http, graphs } = fixture;
   const served = { auth, http, graphs: { agent: graphs.agent } };
-  expect(JSON.parse(JSON.stringify(served).replaceAll("../../../src", "./src"))).toEqual({
+  expect(JSON.parse(JSON.stringify(served).replaceAll("../../../server", "./server"))).toEqual({
     auth: product.auth,
     http: product.http,
     graphs: product.graphs,
