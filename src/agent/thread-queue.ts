@@ -71,8 +71,8 @@ interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
 }
 
 /**
- * Watches the checkpointer of a run, which brings messages with these ids. With `checkpointer: true`, a subgraph has a memory of its own, which it saves with
- * the checkpointer of its parent. So that one is watched.
+ * Watches the checkpointer of a run, which brings messages with these ids. With `checkpointer: true`, a subgraph has a
+ * memory of its own, which it saves with the checkpointer of its parent. So that one is watched.
  */
 export function watchThread<Options extends RunnableConfig>(
   checkpointer: unknown,

@@ -21,7 +21,7 @@ export interface Source {
   readonly mimeType?: string | undefined;
 }
 
-export interface Media extends Source {
+interface Media extends Source {
   readonly kind: Kind;
   readonly name: string | undefined;
 }

@@ -10,15 +10,43 @@ export async function untilAborted<Result>(work: Promise<Result>, signal: AbortS
   const aborted = new Promise<never>((_, reject) => {
     const fail = () => reject(signal.reason);
     if (signal.aborted) fail();
-    else signal.addEventListener("abort", fail, { once: true });
-    stopListening = () => signal.removeEventListener("abort", fail);
+    else stopListening = onAbort(signal, fail);
   });
   try {
     return await Promise.race([work, aborted]);
   } finally {
-    // A listener keeps a joined signal alive, with everything that it closes over.
     stopListening();
   }
+}
+
+interface Listening {
+  readonly callbacks: Set<() => void>;
+  readonly call: () => void;
+}
+
+/** What waits for the abort of a signal. Node warns of many listeners, and many calls and writes of a run can wait. */
+const listening = new WeakMap<AbortSignal, Listening>();
+
+/** Returns the function that stops it. The last one leaves no listener, which would keep a joined signal alive. */
+function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let known = listening.get(signal);
+  if (known === undefined) {
+    const callbacks = new Set<() => void>();
+    const call = (): void => {
+      for (const each of callbacks) each();
+    };
+    known = { callbacks, call };
+    listening.set(signal, known);
+    signal.addEventListener("abort", known.call, { once: true });
+  }
+  const { callbacks, call } = known;
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    signal.removeEventListener("abort", call);
+    listening.delete(signal);
+  };
 }
 
 interface Deadline {
@@ -46,7 +74,7 @@ export async function withDeadline<T>(
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
   const stop = (): void => clearTimeout(timer);
-  if (outlivesAbort) signal?.addEventListener("abort", stop, { once: true });
+  const stopListening = outlivesAbort && signal !== undefined ? onAbort(signal, stop) : undefined;
   try {
     return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
   } catch (error) {
@@ -54,7 +82,7 @@ export async function withDeadline<T>(
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
+    stopListening?.();
   }
 }
 
@@ -158,34 +186,4 @@ export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<It
     }
   };
   return take();
-}
-
-interface Listening {
-  readonly callbacks: Set<() => void>;
-  readonly call: () => void;
-}
-
-/** What waits for the abort of a signal. Node warns of many listeners, and many writes can wait for a slow database. */
-const listening = new WeakMap<AbortSignal, Listening>();
-
-/** Returns the function that stops it. The last one leaves no listener, which would keep a joined signal alive. */
-function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  let known = listening.get(signal);
-  if (known === undefined) {
-    const callbacks = new Set<() => void>();
-    const call = (): void => {
-      for (const each of callbacks) each();
-    };
-    known = { callbacks, call };
-    listening.set(signal, known);
-    signal.addEventListener("abort", known.call, { once: true });
-  }
-  const { callbacks, call } = known;
-  callbacks.add(callback);
-  return () => {
-    callbacks.delete(callback);
-    if (callbacks.size > 0) return;
-    signal.removeEventListener("abort", call);
-    listening.delete(signal);
-  };
 }

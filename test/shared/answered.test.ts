@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answered } from "../../src/shared/waiting.js";
+import { answered, untilAborted } from "../../src/shared/waiting.js";
 
 const never = () => new Promise<never>(() => {});
 
@@ -44,9 +44,10 @@ describe("A wait for a database", () => {
     const waits = Array.from({ length: 20 }, () =>
       answered(new Promise<void>((resolve) => answers.push(resolve)), { what: "The store", signal }),
     );
+    const calls = Promise.all(waits.map((wait) => untilAborted(wait, signal)));
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
     for (const answer of answers) answer();
-    await Promise.all(waits);
+    await calls;
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
