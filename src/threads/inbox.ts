@@ -43,22 +43,24 @@ export interface InboxItem {
 export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
   const items = await itemsIn(store, threadNamespace("inbox", threadId), unescapeValue);
   const former = formerNamespace("inbox", threadId);
-  if (former !== undefined) items.push(...(await itemsIn(unbatched(store), former).catch(() => [])));
-  return items
-    .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
+  const before = former === undefined ? [] : await itemsIn(unbatched(store), former).catch(() => []);
+  // The sort is stable: what an earlier version put in the same millisecond comes first.
+  return [...before, ...items]
+    .sort((one, other) => one.time - other.time)
     .map(({ time, ...item }) => ({
       ...item,
       messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
     }));
 }
 
+/** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
 async function itemsIn(store: InboxStore, within: readonly string[], read = (value: unknown) => value) {
   const items = [];
   for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
     if (namespace.length > within.length) continue;
     items.push({ namespace, key: String(key), value: read(value), time: timeOf(createdAt) });
   }
-  return items;
+  return items.sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1));
 }
 
 /** A store returns a date, or its text. */
@@ -97,7 +99,7 @@ export async function putResult(
 /** The values, in the order in which they were put. */
 export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
   const items = await itemsIn(store, resultsOf(threadId), unescapeValue);
-  return items.sort((one, other) => one.time - other.time).map(({ value }) => value);
+  return items.map(({ value }) => value);
 }
 
 /** Never rejects: what stays is read again. */

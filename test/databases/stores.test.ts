@@ -4,7 +4,7 @@ import { mapChatMessagesToStoredMessages, ToolMessage } from "@langchain/core/me
 import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { userLabels, withOwnedStore } from "../../server/access/owned-store.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { archiveMessages, readArchived } from "../../src/threads/archive.js";
@@ -145,6 +145,9 @@ describe("A thread of an earlier version", () => {
     ["user_1", "user_1"],
     ["x--a_b", "x--a_b"],
   ])("finds its archive and its inbox (%s)", async (id, label) => {
+    // All in one millisecond: the earlier version's come first all the same.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    onTestFinished(() => void vi.useRealTimers());
     const store = new InMemoryStore();
     const archived = human("h\0", ODD_TEXT);
     const [stored] = mapChatMessagesToStoredMessages([archived]);
