@@ -42,12 +42,12 @@ const serverVariable = ([name, { help, expects }]: (typeof SERVER_ROWS)[number])
 
 export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
   {
-    path: "README.md",
+    path: "docs/settings.md",
     marks: ["<!-- Settings: written by `npm run docs:settings`. -->", "<!-- End of the settings. -->"],
     content: [...TABLE_HEAD, ...ROWS.map(tableRow)].join("\n"),
   },
   {
-    path: "README.md",
+    path: "docs/settings.md",
     marks: [
       "<!-- Settings of the server: written by `npm run docs:settings`. -->",
       "<!-- End of the settings of the server. -->",

@@ -73,7 +73,7 @@ const ALGORITHMS = [
   "HS512",
 ] as const;
 
-/** One row for each variable, in the order of the README. */
+/** One row for each variable, in the order of docs/settings.md. */
 export const SERVER_SETTINGS = {
   AUTH_API_KEYS: {
     ...plain,

@@ -49,7 +49,7 @@ export interface AgentGraphOptions<
  * Makes an agent as a LangGraph graph. Invoke it, stream it, serve it, or use it as a node of another graph. In its
  * history every tool call is followed by its result, and the result of a finished tool is never lost.
  *
- * @param options The model, the tools and the other settings. The README lists them with their defaults.
+ * @param options The model, the tools and the other settings. docs/settings.md lists them with their defaults.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidToolError for a tool that a provider would refuse, or if two tools have the same name.

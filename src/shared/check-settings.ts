@@ -116,7 +116,7 @@ function isClass(value: unknown): value is { readonly name: string } {
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
   /**
-   * What the option does, in plain sentences. The last one states the default. The README and the form in Studio show
+   * What the option does, in plain sentences. The last one states the default. docs/settings.md and the form in Studio show
    * it. The comment of the row has the same text, which editors show on hover.
    */
   readonly help: string;

@@ -1,4 +1,4 @@
-/** The README and `.env.example` list the settings of the table. */
+/** docs/settings.md and `.env.example` list the settings of the table. */
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -19,9 +19,9 @@ it.each(SETTINGS_DOCUMENTS)("$path is what `npm run docs:settings` writes", (doc
 });
 
 it.each(rows)(
-  "The README has a row for $name with its variable, its choice per run and its help",
+  "docs/settings.md has a row for $name with its variable, its choice per run and its help",
   ({ name, env, help, perRun, lowerOnly }) => {
-    const cells = read("README.md")
+    const cells = read("docs/settings.md")
       .split("\n")
       .find((line) => line.startsWith(`| \`${name}\` |`))
       ?.split(" | ");
@@ -43,6 +43,6 @@ it.each(rows.flatMap(({ env, ...row }) => (env ? [{ ...row, variable: env.name }
 it("The README names the defaults that only the served graph has", () => {
   for (const [name, value] of Object.entries(SERVED_DEFAULTS)) {
     const variable = rows.find((row) => row.name === name)?.env?.name;
-    expect(read("README.md").replaceAll("\n", " ")).toContain(`\`${variable}\` is \`${value}\``);
+    expect(read("docs/settings.md").replaceAll("\n", " ")).toContain(`\`${variable}\` is \`${value}\``);
   }
 });

@@ -1,4 +1,4 @@
-/** The table of settings: one row for each option of `createAgentGraph`, in the order of the README. */
+/** The table of settings: one row for each option of `createAgentGraph`, in the order of docs/settings.md. */
 
 import type { z } from "zod/v4";
 import {
