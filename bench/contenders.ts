@@ -14,14 +14,11 @@ export const ARCHIVE_DELTA_SERIALIZER = "archive + delta + messageSerializer";
 export const STATE_GRAPH = "StateGraph";
 export const STATE_REDUCER = "messagesStateReducer";
 export const DELTA_REDUCER = "messagesDeltaReducer";
-export const COPY = "copy of the array";
-export const READING = "one reading pass";
 export const PATCH = "deepagents' patch";
 export const CREATE_REACT_AGENT = "createReactAgent";
 
 export const FIRST_INPUT = "the first call";
 export const NEXT_INPUT = "the next call";
-export const NEXT_INPUT_ALONE = "the next call, without three copies";
 
 export const SOUND_TURN = "a turn without a crash";
 export const AFTER_CRASH = "a turn after a crash";

@@ -28,12 +28,5 @@ export const createHistory = (size: number): BaseMessage[] =>
 export const createBrokenHistory = (size: number): BaseMessage[] =>
   createHistory(size).filter((_, index) => index % 20 !== 2);
 
-/** The least that any look at a list costs. */
-export function readOnly(messages: readonly BaseMessage[]): number {
-  let read = 0;
-  for (const { id, type, content } of messages) read += (id?.length ?? 0) + type.length + content.length;
-  return read;
-}
-
 /** A size as titles have it, such as 100,000. */
 export const written = (size: number): string => size.toLocaleString("en-US");

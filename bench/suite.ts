@@ -22,8 +22,6 @@ export type Contender = () => number | Promise<number>;
 
 export interface CaseSpec extends Omit<CaseResult, "rounds"> {
   readonly contenders: Readonly<Record<string, Contender>>;
-  /** For a case that takes long: it takes part in so many rounds only, and is not warmed up. @default all */
-  readonly mostRounds?: number;
 }
 
 export interface Rounds extends Conditions {
@@ -48,7 +46,7 @@ export async function measureRounds(
   { rounds, warmUps = 1, isQuick, note }: Rounds,
 ): Promise<CaseResult[]> {
   const count = isQuick ? Math.min(rounds, QUICK_ROUNDS) : rounds;
-  const results = cases.map(({ contenders, mostRounds: _, ...about }) => ({
+  const results = cases.map(({ contenders, ...about }) => ({
     ...about,
     rounds: Object.fromEntries(Object.keys(contenders).map((name) => [name, [] as number[]])),
   }));
@@ -60,8 +58,7 @@ export async function measureRounds(
       break;
     }
     note(round < 0 ? "warms up" : `round ${round + 1} of ${count}`);
-    for (const [index, { contenders, mostRounds }] of cases.entries()) {
-      if (mostRounds !== undefined && (round < 0 || round >= mostRounds)) continue;
+    for (const [index, { contenders }] of cases.entries()) {
       for (const [name, contender] of rotated(Object.entries(contenders), round)) {
         await collectGarbage(taken);
         const start = performance.now();

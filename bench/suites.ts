@@ -4,7 +4,6 @@ import type { Suite } from "./suite.js";
 import { bytes } from "./suites/bytes.js";
 import { doctor } from "./suites/doctor.js";
 import { imports } from "./suites/import.js";
-import { linear } from "./suites/linear.js";
 import { middleware } from "./suites/middleware.js";
 import { modelInput } from "./suites/model-input.js";
 import { recovery } from "./suites/recovery.js";
@@ -31,6 +30,5 @@ export const SUITES: readonly Suite[] = [
   middleware,
   summaries,
   doctor,
-  linear,
   imports,
 ];

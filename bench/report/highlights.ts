@@ -60,18 +60,12 @@ const ROWS: readonly Row[] = [
     beside: WITH_SUMMARY,
   },
   {
-    title: "Append to 10,000 messages",
-    path: "reducer/append/warm/10000",
-    ours: OURS,
-    beside: STATE_REDUCER,
-  },
-  {
     title: "Append to 10,000 that were just loaded",
     path: "reducer/append/cold/10000",
     ours: OURS,
     beside: STATE_REDUCER,
   },
-  { title: "Repair 100,000 messages", path: "repair/broken/100000", ours: OURS, beside: PATCH },
+  { title: "Repair 10,000 messages", path: "repair/broken/10000", ours: OURS, beside: PATCH },
   { title: "A run with one text response", path: "short-run/text", ours: OURS, beside: CREATE_AGENT },
   { title: "A run with one tool call", path: "short-run/tool", ours: OURS, beside: CREATE_AGENT },
   {
