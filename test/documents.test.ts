@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AgentEvent } from "../src/index.js";
+import { refusals } from "../scripts/write-settings-table/refusals.js";
+import type { AgentEvent, TetherErrorCode } from "../src/index.js";
 import { MODEL_SOURCES } from "../src/providers/models/create-model.js";
 import { typeErrorsOf } from "./support/type-errors.js";
 
@@ -130,6 +131,31 @@ describe("docs/providers.md", () => {
     for (const variable of [...(provider.keys ?? []), provider.baseURL ?? name])
       expect(row).toContain(variable);
     if (provider.install !== undefined) expect(page).toContain(`\`${provider.install}\``);
+  });
+});
+
+describe("docs/troubleshooting.md", () => {
+  /** Each key is a code: the compiler asks for those that are added. */
+  const CODES: Readonly<Record<TetherErrorCode, true>> = {
+    INVALID_SETTING: true,
+    INVALID_TOOL: true,
+    INVALID_MODEL: true,
+    INVALID_MESSAGE: true,
+    INVALID_STATE: true,
+    INVALID_COMMAND: true,
+    MIDDLEWARE_MISUSED: true,
+    MODEL_FAILED: true,
+    RESPONSE_NOT_IN_FORMAT: true,
+    THREAD_BUSY: true,
+    THREAD_MOVED: true,
+  };
+
+  it("has each code of an error, and each text that a provider is known to print", () => {
+    const page = read("docs/troubleshooting.md");
+    const codes = page.slice(page.indexOf("## Every code of an error"));
+    expect(Object.keys(CODES).filter((code) => !codes.includes(`\`${code}\``))).toEqual([]);
+    expect(refusals().filter(({ text }) => !page.includes(text))).toEqual([]);
+    expect(refusals().length).toBeGreaterThan(60);
   });
 });
 

@@ -4,6 +4,7 @@ import { SERVER_SETTINGS } from "../../server/access/server-settings.js";
 import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
 import type { Setting } from "../../src/shared/check-settings.js";
+import { refusalsPage } from "./refusals.js";
 
 export interface SettingsDocument {
   readonly path: string;
@@ -66,6 +67,11 @@ export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
     path: ".env.example",
     marks: ["# Settings: written by `npm run docs:settings`.", "# End of the settings."],
     content: ROWS.flatMap(variable).join("\n\n"),
+  },
+  {
+    path: "docs/troubleshooting.md",
+    marks: ["<!-- Refusals: written by `npm run docs:settings`. -->", "<!-- End of the refusals. -->"],
+    content: refusalsPage(),
   },
 ];
 
