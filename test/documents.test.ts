@@ -17,7 +17,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const DOCUMENTS = [
   { path: "README.md", count: 2 },
   { path: "docs/approvals.md", count: 2 },
-  { path: "docs/long-threads.md", count: 3 },
+  { path: "docs/long-threads.md", count: 2 },
   { path: "docs/middleware.md", count: 14 },
   { path: "docs/providers.md", count: 2 },
   { path: "docs/serving.md", count: 4 },

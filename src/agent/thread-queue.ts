@@ -12,6 +12,7 @@ import {
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
+import { withMessageSerializer } from "../threads/serializer/message-serializer.js";
 import { boundedSaver } from "../threads/stores.js";
 import {
   type WatchedCheckpointer,
@@ -34,19 +35,20 @@ interface ThreadAccess {
  * of them waits here, and neither does a run that saves nothing.
  */
 export function accessThread(
-  target: unknown,
+  checkpointer: unknown,
   options: RunnableConfig,
   messageIds: () => readonly string[] = () => [],
 ): ThreadAccess {
-  if (!isSaver(target))
+  if (!isSaver(checkpointer))
     return { saver: undefined, update: (_, work) => work(), stream: (_, start) => start() };
   const { signal } = options;
+  const target = withMessageSerializer(checkpointer);
   const saver = withUniqueVersions(boundedSaver(target, signal));
   const threadId: unknown = options.configurable?.["thread_id"];
   const isThread = typeof threadId === "string" || typeof threadId === "number";
   if (!isThread || isSubgraphRun(options) || isServedRun(options))
     return { saver, update: (_, work) => work(), stream: (_, start) => start() };
-  const thread: Thread = { saver: target, threadId: String(threadId) };
+  const thread: Thread = { saver: checkpointer, threadId: String(threadId) };
   const guarded = guardHead({ saver, target, threadId, signal, messageIds });
   return {
     saver: guarded.saver,

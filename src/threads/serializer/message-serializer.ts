@@ -1,4 +1,4 @@
-import { MemorySaver, Send } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, MemorySaver, Send } from "@langchain/langgraph";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
 import { createMessageText, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
@@ -61,6 +61,41 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
       }
     },
   };
+}
+
+const views = new WeakMap<BaseCheckpointSaver, BaseCheckpointSaver>();
+
+/**
+ * A view of a checkpointer that reads and writes through `messageSerializer`. The checkpointer itself stays the same, and
+ * so do the stored bytes. One that has a serializer of its own is returned as it is, and so is one with private fields,
+ * because only the object itself can read those.
+ */
+export function withMessageSerializer(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+  const known = views.get(saver);
+  if (known !== undefined) return known;
+  if (!hasStockSerializer(saver) || hasPrivateFields(saver)) return saver;
+  const serde = messageSerializer(saver.serde);
+  const view = new Proxy(saver, {
+    get: (target, name, receiver) => (name === "serde" ? serde : Reflect.get(target, name, receiver)),
+  });
+  views.set(saver, view);
+  return view;
+}
+
+/** The class is not exported, and a server has a copy of its own. */
+function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
+  const isStock = Object.getPrototypeOf(serde ?? {})?.constructor?.name === "JsonPlusSerializer";
+  return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
+}
+
+/** Read from the sources of its classes: a `#name`, or what compilers make of it. */
+function hasPrivateFields(saver: BaseCheckpointSaver): boolean {
+  let { constructor: made } = saver;
+  while (made !== Function.prototype && typeof made === "function") {
+    if (/#[\w$]|__classPrivateField/.test(Function.prototype.toString.call(made))) return true;
+    made = Object.getPrototypeOf(made);
+  }
+  return false;
 }
 
 /** Bytes are stored as they are, and JSON has no word for functions and symbols. */
