@@ -44,11 +44,13 @@ import type { NoKeys } from "../threads/own-state.js";
 import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";
+import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, admitValues, idsInInput, readStateUpdate } from "./client.js";
 import type { buildStateGraph } from "./graph.js";
 import { steerThread } from "./inbox.js";
 import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
-import { type RunDefaults, type RunStart, runAgent } from "./run.js";
+import type { AgentPlan } from "./plan.js";
+import { type RunStart, runAgent } from "./run.js";
 import { withoutRunHandle } from "./run-handle.js";
 import type {
   AgentChunk,
@@ -129,7 +131,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   declare readonly streamEvents: StreamEvents<Own, Update, Context>;
   declare readonly batch: Batch<Own, Update, Context>;
   declare readonly withConfig: WithConfig<this, Own, Update, Context>;
-  readonly #defaults: RunDefaults;
+  readonly #plan: AgentPlan;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #start: RunStart | undefined;
   /** Set on that copy when its stream begins. */
@@ -137,12 +139,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   /** Set on that copy by `streamEvents`. */
   #relay: RelayedAbort<AnyOptions> | undefined;
 
-  /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
-  constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
+  /** @param plan Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
+  constructor(fields: GraphFields, plan = planOf(fields)) {
     super(fields);
-    this.#defaults = defaults;
-    runDefaults.set(this.builder, defaults);
-    this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
+    this.#plan = plan;
+    plans.set(this.builder, plan);
+    this.config = { recursionLimit: recursionLimitFor(plan.settings.maxIterations), ...this.config };
     // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
     // because it has four overloads.
     const { streamEvents } = BaseGraph.prototype;
@@ -155,18 +157,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     }) as unknown as StreamEvents<Own, Update, Context>;
   }
 
-  static from<Own, Update, Context>(
-    compiled: Drawn,
-    defaults: RunDefaults,
-  ): AgentGraph<Own, Update, Context> {
-    const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
-    const fields = showOnly(withoutWriteCheck(compiled), [
-      "messages",
-      ...defaults.ownState.keys,
-      ...ofFormat,
-    ]);
+  static from<Own, Update, Context>(compiled: Drawn, plan: AgentPlan): AgentGraph<Own, Update, Context> {
+    const ofFormat = plan.formatPlan === undefined ? [] : ["structuredResponse"];
+    const fields = showOnly(withoutWriteCheck(compiled), ["messages", ...plan.ownState.keys, ...ofFormat]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
-    return new AgentGraph(fields as unknown as GraphFields, defaults);
+    return new AgentGraph(fields as unknown as GraphFields, plan);
   }
 
   override async invoke(
@@ -212,10 +207,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const rest = given as typeof given & { context?: object };
     if (this.#start !== undefined) return { run: this, start: this.#start, rest };
     const run = this.copy();
-    const start = {
-      isStreamed,
-      middleware: joinMiddleware(this.#defaults.middleware, sortMiddleware(middleware)),
-    };
+    const joined = joinMiddleware(this.#plan.middleware, sortMiddleware(middleware));
+    const start = { isStreamed, middleware: joined };
     run.#start = start;
     return { run, start, rest };
   }
@@ -231,8 +224,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * @throws InvalidMessageError for another message.
    */
   steer(threadId: string, message: BaseMessageLike): Promise<string> {
-    const { steering: isOn } = this.#defaults;
-    return steerThread({ store: this.store, threadId, message, isOn, rules: this.#defaults });
+    return steerThread({ store: this.store, threadId, message, options: this.#plan.settings });
   }
 
   /**
@@ -240,8 +232,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
-    const { ownState } = this.#defaults;
+    const { read, assertOwnResults } = admitUpdates(this.#plan, publishRepairs);
+    const { ownState, settings } = this.#plan;
     const readMessages = { readMessages: read, ownKeys: ownState.keys };
     const own = await Promise.all(
       supersteps.map(async ({ updates }) => ({
@@ -256,7 +248,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;
-    return update(this.#defaults, async () => {
+    return update(settings, async () => {
       await assertOwnResults(() => graph.getState(config));
       return graph.#bulkUpdateState(config, own);
     });
@@ -283,11 +275,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     if (run.store !== undefined) run.store = boundedStore(run.store, signal);
     const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
-    const { concurrentRuns } = this.#defaults;
+    const { concurrentRuns } = this.#plan.settings;
     const readThread = watched.checkpointer && (() => run.getState(bound));
     const chunks = stream({ concurrentRuns, signal }, () =>
       runAgent<Chunk>({
-        ...this.#defaults,
+        plan: this.#plan,
         ...start,
         received,
         options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
@@ -296,7 +288,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         late: lateResults(store === undefined ? run.store : unbatched(store)),
         readThread,
         startEvents: startEventsOf(run, bound),
-        store: run.store,
+        store: ownStore ?? run.store,
         // A parent graph is no client, so what it passes is checked by LangGraph alone.
         stream: (input, own) => {
           latestInput = input;
@@ -339,12 +331,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 }
 
 /** Copies of a graph share its builder. */
-const runDefaults = new WeakMap<object, RunDefaults>();
+const plans = new WeakMap<object, AgentPlan>();
 
-function defaultsOf({ builder }: GraphFields): RunDefaults {
-  const defaults = runDefaults.get(builder);
-  if (defaults === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
-  return defaults;
+function planOf({ builder }: GraphFields): AgentPlan {
+  const plan = plans.get(builder);
+  if (plan === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
+  return plan;
 }
 
 /**

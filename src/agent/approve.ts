@@ -1,7 +1,6 @@
 /** The approve node: asks a human about the calls of a batch. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
@@ -19,14 +18,10 @@ import {
   readTextArguments,
   refuseAnswer,
 } from "./approval-request.js";
-import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
-import { runInputsOf, runRecordOf } from "./run-handle.js";
+import type { ApprovalScene } from "./approval-rules.js";
+import type { AgentPlan } from "./plan.js";
+import { runOf } from "./run-handle.js";
 import { type CallOutcome, finalizeCall } from "./tools.js";
-
-export interface ApproveNodeOptions {
-  readonly tools: readonly StructuredToolInterface[];
-  readonly callPolicy: Pick<CallPolicy, "ruleFor">;
-}
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
@@ -35,16 +30,16 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
-export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNodeOptions) {
-  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
-    const empty = runInputsOf(config)?.emptyAnswer;
+    const { inputs, record } = runOf(config);
+    const empty = inputs.emptyAnswer;
     const refusal = empty === undefined ? problem : refuseAnswer(empty, tasks, ruleFor).problem;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const schemasFor = (name: string) => [toolsByName.get(name)?.schema, ruleFor(name).argsSchema];
+    const schemasFor = (name: string) => [tools.get(name)?.schema, ruleFor(name).argsSchema];
     const answer = await checkEdits(readAnswer(given, tasks, ruleFor), tasks, schemasFor);
     if (answer.kind === "refused") {
       return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
@@ -55,7 +50,7 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNod
     }));
     const rest = tasks.slice(answer.decisions.length);
     const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
-    runRecordOf(config)?.tally.addResults(results.length);
+    record.tally.addResults(results.length);
     const sends = [
       ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
       ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),

@@ -33,9 +33,10 @@ import type { AgentEvent } from "../threads/events.js";
 import type { OwnState } from "../threads/own-state.js";
 
 /** What the graph lets clients do. */
-export interface ClientRules extends MessageRules {
-  /** Whether this graph runs the calls of the tool, and not the caller of the run. */
-  readonly runsTool: (name: string) => boolean;
+interface ClientRules {
+  readonly settings: MessageRules & { readonly autoInvoke: boolean };
+  /** The tools whose calls the graph runs, by name. */
+  readonly tools: ReadonlyMap<string, unknown>;
 }
 
 /** Contract: reads the state that the input or the update will change. Only called if it has a tool result. */
@@ -69,7 +70,7 @@ export async function admitInput(
   if (isCommand(input)) assertDecision(input);
   const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
   if (given === undefined) return { input, events: [] };
-  const { messages, repairs } = readClientMessages(given, rules);
+  const { messages, repairs } = readClientMessages(given, rules.settings);
   const refused = await findRefused(messages, rules, readThread);
   const returned = await findArchived(messages, readThread, archive);
   const events: AgentEvent[] = [
@@ -120,7 +121,7 @@ export function admitUpdates(rules: ClientRules, publish: (repairs: readonly Rep
   return {
     /** @throws InvalidMessageError for a message that is malformed. */
     read: (given: unknown): readonly BaseMessage[] => {
-      const { messages, repairs } = readClientMessages(given, rules);
+      const { messages, repairs } = readClientMessages(given, rules.settings);
       publish(repairs);
       admitted.push(...messages);
       return messages;
@@ -149,7 +150,7 @@ type Refused = ReadonlyMap<BaseMessage, UnansweredCall>;
 
 async function findRefused(
   messages: readonly BaseMessage[],
-  { runsTool }: ClientRules,
+  { settings, tools }: ClientRules,
   readThread: ReadThread | undefined,
 ): Promise<Refused> {
   if (readThread === undefined || !messages.some(isClaim)) return new Map();
@@ -160,7 +161,8 @@ async function findRefused(
   const { pending } = unansweredCalls(Array.isArray(history) ? history : []);
   return claimsOf(
     messages,
-    pending.filter(({ call }) => runsTool(call.name)),
+    // Those whose calls this graph runs, and not the caller of the run.
+    pending.filter(({ call }) => settings.autoInvoke && tools.has(call.name)),
   );
 }
 
@@ -226,7 +228,7 @@ async function admitFields(
  * are run, so a client cannot send anything to `tools` or `approve`. A client cannot write private channels either.
  */
 
-interface RunInput {
+export interface RunInput {
   readonly input: unknown;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
@@ -243,14 +245,11 @@ const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
  * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
  * the tasks of an abandoned run again, even finished ones.
  *
- * @param rules.hasStrictResume Whether a decision must name its question if several wait.
- * @param rules.ownKeys The own keys of the state.
+ * @param hasStrictResume Whether a decision must name its question if several wait.
+ * @param ownKeys The own keys of the state.
  * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end.
  */
-export function readRunInput(
-  given: unknown,
-  { hasStrictResume, ownKeys }: { readonly hasStrictResume: boolean; readonly ownKeys: readonly string[] },
-): RunInput {
+export function readRunInput(given: unknown, hasStrictResume: boolean, ownKeys: readonly string[]): RunInput {
   if (!isCommand(given)) return { ...PLAIN, input: given };
   const command = ownCommand(given, { ownKeys, readMessages: (messages) => messages });
   const isEmptyList = hasStrictResume && isRecord(given.resume) && isEmptyObject(given.resume);
