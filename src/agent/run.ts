@@ -4,7 +4,6 @@ import { channel } from "node:diagnostics_channel";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
-import { isPlainObject } from "../shared/values.js";
 import { readUpdate } from "../threads/commands.js";
 import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
@@ -22,10 +21,8 @@ import { missingCheckpointer, missingStore } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
 import {
   admitInput,
-  admitValues,
   assertRunInput,
   messagesOfInput,
-  onlyKeysOfState,
   type ReadThread,
   type RunInput,
   readRunInput,
@@ -99,20 +96,14 @@ interface Admitted extends Pick<RunInput, "endsAfterInput" | "emptyAnswer"> {
 /** Checks the input, and that the run has what its graph needs. */
 async function admit(run: AgentRun<unknown>): Promise<Admitted> {
   const { plan, received, options } = run;
-  const { ownState, callPolicy } = plan;
   const isSubgraph = isSubgraphRun(options);
-  const { input, ...kind } = readRunInput(received, callPolicy.asksHumans, ownState.keys);
   assertRunInput(received, isSubgraph);
   assertServices(run, isSubgraph);
-  const checked = await admitValues(input, ownState);
+  const { input, ...kind } = await readRunInput(received, plan.callPolicy.asksHumans, plan.ownState);
   // The parent graph of a subgraph is no client.
-  if (isSubgraph) return { ...kind, input: withoutResponse(checked), events: [...run.startEvents] };
-  const admitted = await admitInput(checked, plan, run.readThread, archiveOf(run));
-  return {
-    ...kind,
-    input: onlyKeysOfState(admitted.input, ownState.keys),
-    events: [...run.startEvents, ...admitted.events],
-  };
+  if (isSubgraph) return { ...kind, input, events: [...run.startEvents] };
+  const admitted = await admitInput(input, plan, run.readThread, archiveOf(run));
+  return { ...kind, input: admitted.input, events: [...run.startEvents, ...admitted.events] };
 }
 
 /** A run that can begin. */
@@ -262,13 +253,6 @@ function archiveOf({ plan, options, store }: AgentRun<unknown>): ThreadArchive |
 
 function usesArchive({ settings }: AgentPlan): boolean {
   return settings.coveredMessages === "archive";
-}
-
-/** Only the model writes the structured response. A parent graph passes on its own. */
-function withoutResponse(input: unknown): unknown {
-  if (!isPlainObject(input) || !("structuredResponse" in input)) return input;
-  const { structuredResponse: _old, ...rest } = input;
-  return rest;
 }
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */
