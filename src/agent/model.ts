@@ -68,7 +68,6 @@ export function createModelNode(plan: AgentPlan) {
       return WAIT;
     });
     const { update, goto, refused = 0, isEnd = false, combined = [] } = dispatched;
-    record.noteResponse(update);
     record.tally.addResults(refused);
     if (isEnd && inputs.given?.kind !== "correction") emitEvent(config, record.tally.end());
     const command: ModelCommand = new Command({ ...(update !== undefined && { update }), goto });

@@ -139,24 +139,16 @@ class RunningCalls<Update> {
   }
 }
 
-/** The latest superstep. */
-interface LastStep {
-  readonly step: number | undefined;
-  /** The history at its beginning. */
-  readonly history: readonly BaseMessage[];
-  /** The messages that its nodes wrote. */
-  readonly writes: unknown[];
-  /** The own keys of the state at its beginning. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** What its nodes wrote to keys of the state, in order. */
-  readonly updates: Readonly<Record<string, unknown>>[];
-}
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The state at the beginning of a superstep, with the own keys of the user. */
-type BeginningState = { readonly messages: readonly BaseMessage[]; readonly [key: string]: unknown };
+type BeginningState = Fields & { readonly messages: readonly BaseMessage[] };
 
-function beginningWith(step: number | undefined, { messages, ...values }: BeginningState): LastStep {
-  return { step, history: messages, writes: [], values, updates: [] };
+interface LastStep {
+  readonly step: number | undefined;
+  readonly state: BeginningState;
+  /** What its nodes wrote to keys of the state, in order. */
+  readonly updates: Fields[];
 }
 
 /** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
@@ -179,6 +171,8 @@ export class RunRecord {
   structuredResponse: unknown;
   #firstStep: number | undefined;
   #last: LastStep | undefined;
+  /** The history, once it was computed. */
+  #reduced: readonly BaseMessage[] | undefined;
 
   /** The run's first superstep. LangGraph counts steps over the whole thread. */
   get firstStep(): number | undefined {
@@ -189,38 +183,36 @@ export class RunRecord {
   beginStep(step: number | undefined, state: BeginningState | undefined): void {
     this.#firstStep ??= step;
     if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
-      this.#last = beginningWith(step, state);
+      this.#begin(step, state);
   }
 
   /** Called before the first superstep, because a run can end without one. The history includes the input. */
   beginRun(state: BeginningState): void {
-    this.#last = beginningWith(undefined, state);
+    this.#begin(undefined, state);
   }
 
-  /** Notes the structured response in an update of the model node. */
-  noteResponse(update: unknown): void {
-    if (isRecord(update) && update["structuredResponse"] !== undefined)
-      this.structuredResponse = update["structuredResponse"];
+  #begin(step: number | undefined, state: BeginningState): void {
+    this.#last = { step, state, updates: [] };
+    this.#reduced = undefined;
   }
 
-  addWrites(updates: readonly Readonly<Record<string, unknown>>[]): void {
-    for (const update of updates) {
-      const { messages } = update;
-      if (Array.isArray(messages)) this.#last?.writes.push(...messages);
-      this.#last?.updates.push(update);
-    }
+  addWrites(updates: readonly Fields[]): void {
+    this.#last?.updates.push(...updates);
+    this.#reduced = undefined;
+    for (const { structuredResponse } of updates)
+      if (structuredResponse !== undefined) this.structuredResponse = structuredResponse;
   }
 
   /** The own keys of the state at the end of the run; undefined if the run did not begin. */
-  ownValues({ keys, channels }: OwnState): Readonly<Record<string, unknown>> | undefined {
+  ownValues({ keys, channels }: OwnState): Fields | undefined {
     if (this.#last === undefined) return undefined;
-    const { values, updates } = this.#last;
+    const { state, updates } = this.#last;
     const left = keys.map((key) => {
       const written = updates.flatMap((update) => (Object.hasOwn(update, key) ? [update[key]] : []));
       const channel = channels[key];
       if (written.length === 0 || channel === undefined || this.interrupts.length > 0)
-        return [key, values[key]];
-      const copy = channel.fromCheckpoint(values[key]);
+        return [key, state[key]];
+      const copy = channel.fromCheckpoint(state[key]);
       copy.update(written);
       return [key, copy.get()];
     });
@@ -233,12 +225,12 @@ export class RunRecord {
    */
   get history(): readonly BaseMessage[] | undefined {
     if (this.#last === undefined) return undefined;
-    const { history, writes } = this.#last;
+    const { state, updates } = this.#last;
+    const writes = updates.flatMap(({ messages }) => (Array.isArray(messages) ? messages : []));
     // LangGraph discards all writes of a superstep that an interrupt ended.
-    if (writes.length === 0 || this.interrupts.length > 0) return history;
-    const { messages } = reduceMessages(history, writes);
-    this.#last = { ...this.#last, history: messages, writes: [] };
-    return messages;
+    if (writes.length === 0 || this.interrupts.length > 0) return state.messages;
+    this.#reduced ??= reduceMessages(state.messages, writes).messages;
+    return this.#reduced;
   }
 }
 

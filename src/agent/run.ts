@@ -236,7 +236,7 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
         settings,
         options: followingOptions(options),
         given,
-        structuredResponse: record?.structuredResponse,
+        structuredResponse: plan.formatPlan && record?.structuredResponse,
       }).chunks,
     onWrite: (give) => {
       send = give;

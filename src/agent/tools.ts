@@ -299,10 +299,6 @@ function storable(result: ToolMessage): ToolMessage {
   return message !== undefined && isResult(message) ? message : result;
 }
 
-function unstorable(task: ToolTask, reason: string): ToolMessage {
-  return failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${reason}.`);
-}
-
 function alone(result: ToolMessage): Draft {
   return { result, write: (given) => ({ messages: [given] }) };
 }
@@ -353,20 +349,19 @@ function draftCommand(
   faults: readonly string[] = [],
   includesDetails: boolean,
 ): Draft {
+  const failed = (text: string) =>
+    draftCall(task, { kind: "threw", error: new Error(text) }, includesDetails);
   const written = messagesOfCommand(command);
   const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
-  if (messages.includes(undefined)) {
-    const error = new Error("it returned a command with a value in `messages` that is not a message");
-    return draftCall(task, { kind: "threw", error }, includesDetails);
-  }
-  if (leadsToCalls(command)) {
-    const error = new Error(
+  if (messages.includes(undefined))
+    return failed("it returned a command with a value in `messages` that is not a message");
+  if (leadsToCalls(command))
+    return failed(
       "it returned a command that goes to `tools` or `approve`, but only calls of the model are run",
     );
-    return draftCall(task, { kind: "threw", error }, includesDetails);
-  }
   const fault = storageFault(command);
-  if (fault !== undefined) return alone(unstorable(task, fault));
+  if (fault !== undefined)
+    return alone(failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${fault}.`));
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
   const first = own.find(isOurs);
