@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { subscribe } from "node:diagnostics_channel";
 import type { Handler } from "hono";
 import { Counter, Registry } from "prom-client";
-import { type EndedRun, RUN_CHANNEL } from "../../src/agent/run-handle.js";
+import { type EndedRun, RUN_CHANNEL } from "../../src/agent/run.js";
 import { REPAIR_CHANNEL } from "../../src/history/reducer/paired-messages.js";
 import type { Repair } from "../../src/history/reducer/repair.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../../src/providers/failure/refusal.js";

@@ -23,7 +23,7 @@ import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
-import { type HeldAbort, holdAbort, type RelayedAbort, relayAbort } from "../threads/langgraph/abort.js";
+import { holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import {
   isSavedRun,
@@ -44,11 +44,13 @@ import type { NoKeys } from "../threads/own-state.js";
 import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";
-import { admitUpdates, admitValues, idsInInput, readStateUpdate } from "./client.js";
+import { recursionLimitFor } from "./budgets.js";
+import { admitUpdates, idsInInput } from "./client.js";
 import type { buildStateGraph } from "./graph.js";
 import { steerThread } from "./inbox.js";
 import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
-import { type RunDefaults, type RunStart, runAgent } from "./run.js";
+import type { AgentPlan } from "./plan.js";
+import { type RunStart, runAgent } from "./run.js";
 import { withoutRunHandle } from "./run-handle.js";
 import type {
   AgentChunk,
@@ -129,52 +131,42 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   declare readonly streamEvents: StreamEvents<Own, Update, Context>;
   declare readonly batch: Batch<Own, Update, Context>;
   declare readonly withConfig: WithConfig<this, Own, Update, Context>;
-  readonly #defaults: RunDefaults;
+  readonly #plan: AgentPlan;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
-  #start: RunStart | undefined;
-  /** Set on that copy when its stream begins. */
-  #abort: Pick<HeldAbort<unknown>, "signal" | "end"> | undefined;
-  /** Set on that copy by `streamEvents`. */
-  #relay: RelayedAbort<AnyOptions> | undefined;
+  #run: OwnRun | undefined;
 
-  /** @param defaults Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
-  constructor(fields: GraphFields, defaults = defaultsOf(fields)) {
+  /** @param plan Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
+  constructor(fields: GraphFields, plan = planOf(fields)) {
     super(fields);
-    this.#defaults = defaults;
-    runDefaults.set(this.builder, defaults);
-    this.config = { recursionLimit: defaults.recursionLimit, ...this.config };
+    this.#plan = plan;
+    plans.set(this.builder, plan);
+    this.config = { recursionLimit: recursionLimitFor(plan.settings.maxIterations), ...this.config };
     // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
     // because it has four overloads.
     const { streamEvents } = BaseGraph.prototype;
     this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
-      const { run, rest } = this.#begin(options);
-      run.#relay = relayAbort(rest);
-      const { recursionLimit, ...others } = run.#relay.options;
+      const { graph, run, rest } = this.#begin(options);
+      const relay = relayAbort(rest);
+      run.ends.push(relay.end);
+      const { recursionLimit, ...others } = relay.options;
       const given = recursionLimit === undefined ? others : { ...others, recursionLimit };
-      return streamEvents.call(run, input, given as never, streamOptions);
+      return streamEvents.call(graph, input, given as never, streamOptions);
     }) as unknown as StreamEvents<Own, Update, Context>;
   }
 
-  static from<Own, Update, Context>(
-    compiled: Drawn,
-    defaults: RunDefaults,
-  ): AgentGraph<Own, Update, Context> {
-    const ofFormat = defaults.hasFormat ? ["structuredResponse"] : [];
-    const fields = showOnly(withoutWriteCheck(compiled), [
-      "messages",
-      ...defaults.ownState.keys,
-      ...ofFormat,
-    ]);
+  static from<Own, Update, Context>(compiled: Drawn, plan: AgentPlan): AgentGraph<Own, Update, Context> {
+    const ofFormat = plan.formatPlan === undefined ? [] : ["structuredResponse"];
+    const fields = showOnly(withoutWriteCheck(compiled), ["messages", ...plan.ownState.keys, ...ofFormat]);
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
-    return new AgentGraph(fields as unknown as GraphFields, defaults);
+    return new AgentGraph(fields as unknown as GraphFields, plan);
   }
 
   override async invoke(
     input: AgentInput<Update>,
     options: InvokeOptions<Context> = {},
   ): Promise<AgentResult<Own>> {
-    const { run, rest } = this.#begin(options, { isStreamed: false });
-    return run.#invoke(input, rest);
+    const { graph, rest } = this.#begin(options, { isStreamed: false });
+    return graph.#invoke(input, rest);
   }
 
   #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
@@ -189,13 +181,14 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     input: AgentInput<Update>,
     options: StreamOptions<Mode, Subgraphs, Encoding, Context> = {},
   ): Promise<IterableReadableStream<AgentChunk<Mode, Subgraphs, Encoding, Own, Update>>> {
-    const { run, rest } = this.#begin(options);
-    return run.#stream(input, rest);
+    const { graph, run, rest } = this.#begin(options);
+    return graph.#stream(input, rest, run);
   }
 
-  async #stream(input: AgentInput<Update>, options: AnyOptions) {
+  async #stream(input: AgentInput<Update>, options: AnyOptions, run: OwnRun) {
     const abort = holdAbort(options);
-    this.#abort = abort;
+    run.signal = abort.signal;
+    run.ends.push(abort.end);
     const starting: Promise<IterableReadableStream<never>> = super.stream(input, abort.options);
     return abort.attach(starting);
   }
@@ -210,14 +203,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { middleware = [], ...given } = options;
     // LangGraph accepts an undefined context, but its types do not.
     const rest = given as typeof given & { context?: object };
-    if (this.#start !== undefined) return { run: this, start: this.#start, rest };
-    const run = this.copy();
-    const start = {
-      isStreamed,
-      middleware: joinMiddleware(this.#defaults.middleware, sortMiddleware(middleware)),
-    };
-    run.#start = start;
-    return { run, start, rest };
+    if (this.#run !== undefined) return { graph: this, run: this.#run, rest };
+    const graph = this.copy();
+    const joined = joinMiddleware(this.#plan.middleware, sortMiddleware(middleware));
+    const run: OwnRun = { isStreamed, middleware: joined, ends: [], signal: undefined };
+    graph.#run = run;
+    return { graph, run, rest };
   }
 
   /**
@@ -231,8 +222,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * @throws InvalidMessageError for another message.
    */
   steer(threadId: string, message: BaseMessageLike): Promise<string> {
-    const { steering: isOn } = this.#defaults;
-    return steerThread({ store: this.store, threadId, message, isOn, rules: this.#defaults });
+    return steerThread({ store: this.store, threadId, message, options: this.#plan.settings });
   }
 
   /**
@@ -240,25 +230,13 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const { read, assertOwnResults } = admitUpdates(this.#defaults, publishRepairs);
-    const { ownState } = this.#defaults;
-    const readMessages = { readMessages: read, ownKeys: ownState.keys };
-    const own = await Promise.all(
-      supersteps.map(async ({ updates }) => ({
-        updates: await Promise.all(
-          updates.map(async (given) => {
-            const admitted = readStateUpdate(given, readMessages);
-            return { ...admitted, values: await admitValues(admitted.values, ownState) };
-          }),
-        ),
-      })),
-    );
+    const admitted = await admitUpdates(supersteps, this.#plan, publishRepairs);
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;
-    return update(this.#defaults, async () => {
-      await assertOwnResults(() => graph.getState(config));
-      return graph.#bulkUpdateState(config, own);
+    return update(this.#plan.settings, async () => {
+      await admitted.assertOwnResults(() => graph.getState(config));
+      return graph.#bulkUpdateState(config, admitted.supersteps);
     });
   }
 
@@ -271,36 +249,34 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
-    const { run, start } = this.#begin({});
-    const abort = this.#abort;
+    const { graph, run } = this.#begin({});
     let latestInput = received;
-    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, abort?.signal)));
-    const { bound, watched, checkpointer, stream, lateResults } = watchThread(run.checkpointer, given, () =>
-      idsInInput(latestInput),
-    );
-    if (checkpointer !== undefined) run.checkpointer = checkpointer;
+    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.signal)));
+    const thread = watchThread(graph.checkpointer, given, () => idsInInput(latestInput));
+    const { bound, watched } = thread;
+    if (thread.checkpointer !== undefined) graph.checkpointer = thread.checkpointer;
     const { streamMode, signal, store } = bound;
-    if (run.store !== undefined) run.store = boundedStore(run.store, signal);
+    if (graph.store !== undefined) graph.store = boundedStore(graph.store, signal);
     const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
-    const { concurrentRuns } = this.#defaults;
-    const readThread = watched.checkpointer && (() => run.getState(bound));
-    const chunks = stream({ concurrentRuns, signal }, () =>
+    const { concurrentRuns } = this.#plan.settings;
+    const chunks = thread.stream({ concurrentRuns, signal }, () =>
       runAgent<Chunk>({
-        ...this.#defaults,
-        ...start,
+        plan: this.#plan,
+        isStreamed: run.isStreamed,
+        middleware: run.middleware,
         received,
         options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
         watched,
         // A parent stops the batches of its store when it ends.
-        late: lateResults(store === undefined ? run.store : unbatched(store)),
-        readThread,
-        startEvents: startEventsOf(run, bound),
-        store: run.store,
+        late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
+        readThread: watched.checkpointer && (() => graph.getState(bound)),
+        startEvents: startEventsOf(graph, bound),
+        store: ownStore ?? graph.store,
         // A parent graph is no client, so what it passes is checked by LangGraph alone.
         stream: (input, own) => {
           latestInput = input;
-          return run.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
+          return graph.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
         },
       }),
     );
@@ -310,8 +286,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         yield publicChunk(chunk, onlyMode);
       }
     } finally {
-      abort?.end();
-      this.#relay?.end();
+      for (const end of run.ends) end();
     }
   }
 
@@ -338,13 +313,21 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 }
 
-/** Copies of a graph share its builder. */
-const runDefaults = new WeakMap<object, RunDefaults>();
+/** What the copy of a graph for one run knows of it. */
+interface OwnRun extends RunStart {
+  /** Aborts the run at once. Set when its stream begins. */
+  signal: AbortSignal | undefined;
+  /** Contract: called when the run has ended. */
+  readonly ends: (() => void)[];
+}
 
-function defaultsOf({ builder }: GraphFields): RunDefaults {
-  const defaults = runDefaults.get(builder);
-  if (defaults === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
-  return defaults;
+/** Copies of a graph share its builder. */
+const plans = new WeakMap<object, AgentPlan>();
+
+function planOf({ builder }: GraphFields): AgentPlan {
+  const plan = plans.get(builder);
+  if (plan === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
+  return plan;
 }
 
 /**

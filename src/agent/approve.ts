@@ -1,7 +1,6 @@
 /** The approve node: asks a human about the calls of a batch. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface } from "@langchain/core/tools";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
@@ -19,14 +18,10 @@ import {
   readTextArguments,
   refuseAnswer,
 } from "./approval-request.js";
-import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
-import { runInputsOf, runRecordOf } from "./run-handle.js";
+import type { ApprovalScene } from "./approval-rules.js";
+import type { AgentPlan } from "./plan.js";
+import { runOf } from "./run-handle.js";
 import { type CallOutcome, finalizeCall } from "./tools.js";
-
-export interface ApproveNodeOptions {
-  readonly tools: readonly StructuredToolInterface[];
-  readonly callPolicy: Pick<CallPolicy, "ruleFor">;
-}
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
@@ -35,31 +30,38 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
-export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNodeOptions) {
-  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
-    const empty = runInputsOf(config)?.emptyAnswer;
+    const { inputs, record } = runOf(config);
+    const { emptyAnswer: empty } = inputs;
     const refusal = empty === undefined ? problem : refuseAnswer(empty, tasks, ruleFor).problem;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const schemasFor = (name: string) => [toolsByName.get(name)?.schema, ruleFor(name).argsSchema];
+    const schemasFor = (name: string) => [tools.get(name)?.schema, ruleFor(name).argsSchema];
     const answer = await checkEdits(readAnswer(given, tasks, ruleFor), tasks, schemasFor);
-    if (answer.kind === "refused") {
-      return new Command({ goto: [sendToApprove({ messageId, tasks, problem: answer.problem })] });
+    if (answer.kind === "refused")
+      return new Command({ goto: [new Send("approve", { messageId, tasks, problem: answer.problem })] });
+    const decided = answer.decisions.flatMap((decision, index) => {
+      const task = tasks[index];
+      return task === undefined ? [] : [{ task, decision }];
+    });
+    const rest = tasks.slice(decided.length);
+    const results: BaseMessage[] = [];
+    const sends: Send<"tools" | "approve", ToolTask | ApprovalTask>[] = [];
+    const answerWith = (task: ToolTask, outcome: CallOutcome) =>
+      results.push(finalizeCall(task, outcome, false).result);
+    for (const { task, decision } of decided) {
+      const { description: _, ...plain } = task;
+      if (decision.type === "approve") sends.push(new Send("tools", plain));
+      else if (decision.type === "edit")
+        sends.push(new Send("tools", { ...plain, args: decision.edited_action.args }));
+      else if (decision.type === "reject") answerWith(task, { kind: "declined", reason: decision.message });
+      else answerWith(task, { kind: "returned", value: decision.message });
     }
-    const decided = tasks.slice(0, answer.decisions.length).map((task, index) => ({
-      task,
-      decision: answer.decisions[index],
-    }));
-    const rest = tasks.slice(answer.decisions.length);
-    const results = decided.flatMap(({ task, decision }) => resultOf(task, decision));
-    runRecordOf(config)?.tally.addResults(results.length);
-    const sends = [
-      ...decided.flatMap(({ task, decision }) => sendsOf(task, decision)),
-      ...(rest.length > 0 ? [sendToApprove({ messageId, tasks: rest })] : []),
-    ];
+    if (rest.length > 0) sends.push(new Send("approve", { messageId, tasks: rest }));
+    record.tally.addResults(results.length);
     return new Command({
       update: { messages: [...editedMessage(messageId, decided, config), ...results] },
       goto: sends.length > 0 ? sends : "model",
@@ -69,34 +71,7 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: ApproveNod
 
 interface Decided {
   readonly task: AskedTask;
-  readonly decision: Decision | undefined;
-}
-
-function sendsOf(
-  { description: _, ...task }: AskedTask,
-  decision: Decision | undefined,
-): Send<"tools", ToolTask>[] {
-  if (decision?.type === "approve") return [sendToTools(task)];
-  if (decision?.type === "edit") {
-    const edited: ToolTask = { ...task, args: decision.edited_action.args };
-    return [sendToTools(edited)];
-  }
-  return [];
-}
-
-function resultOf(task: ToolTask, decision: Decision | undefined): BaseMessage[] {
-  const finalize = (outcome: CallOutcome) => [finalizeCall(task, outcome, false).result];
-  if (decision?.type === "reject") return finalize({ kind: "declined", reason: decision.message });
-  if (decision?.type === "respond") return finalize({ kind: "returned", value: decision.message });
-  return [];
-}
-
-function sendToTools(task: ToolTask) {
-  return new Send<"tools", ToolTask>("tools", task);
-}
-
-function sendToApprove(task: ApprovalTask) {
-  return new Send<"approve", ApprovalTask>("approve", task);
+  readonly decision: Decision;
 }
 
 /** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */
@@ -112,7 +87,7 @@ function editedMessage(
     // A client may have replaced the message since.
     const call = calls[task.index];
     const isSame = call?.id === task.call.id && call.name === task.call.name;
-    return isSame && decision?.type === "edit" ? [[task.index, decision.edited_action.args] as const] : [];
+    return isSame && decision.type === "edit" ? [[task.index, decision.edited_action.args] as const] : [];
   });
   const message = withArguments(asked, new Map(edits));
   // A plain object: LangGraph would show a message instance in the chat stream again.

@@ -30,7 +30,8 @@ import type { FormatRequest, Offer } from "./format/ask-in-format.js";
 import { asObject, ChatContext } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
-import { type ModelChain, runInputsOf, runRecordOf, scopeOf } from "./run-handle.js";
+import type { ModelChain } from "./models.js";
+import { runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
 import {
   afterRequired,
@@ -41,71 +42,21 @@ import {
   toolName,
 } from "./settings/tools.js";
 
-interface ModelAttempt {
-  readonly model: BaseChatModel;
-  /** Its position. */
-  readonly position: number;
-  /** Whether another model is asked if this one fails. */
-  readonly hasNext: boolean;
-}
-
-interface Asked<Answer> {
-  readonly answer: Answer;
-  /** The model that responded. */
-  readonly model: BaseChatModel;
-  /** Its position. */
-  readonly position: number;
-}
-
-/**
- * @param ask Contract: rejects if the model fails, and has taken back what clients were shown of its response.
- * @param isFinal Contract: whether a failure is not the model's, because its response was complete.
- * @throws The error of the last model, or the first error after which no other model can help.
- */
-async function askInOrder<Answer>(
-  chain: ModelChain,
-  ask: (attempt: ModelAttempt) => Promise<Answer>,
-  isFinal: () => boolean,
-  config: LangGraphRunnableConfig,
-): Promise<Asked<Answer>> {
-  let model = await chain.at(chain.position);
-  for (let { position } = chain; ; position += 1) {
-    const hasNext = position < chain.last;
-    try {
-      return { answer: await ask({ model, position, hasNext }), model, position };
-    } catch (error) {
-      if (!hasNext || isFinal() || config.signal?.aborted === true || !failsForGood(error)) throw error;
-      const next = await chain.at(position + 1);
-      emitEvent(config, {
-        type: "model-switched",
-        from: chain.nameOf(model, position),
-        to: chain.nameOf(next, position + 1),
-        reason: error.message,
-      });
-      model = next;
-    }
-  }
-}
-
-/*
- * One model call, with the chat middleware of its run around it.
- */
-
-export interface ModelRequest
-  extends Pick<
-    StreamRequest,
-    | "models"
-    | "history"
-    | "tools"
-    | "toolTokens"
-    | "toolChoice"
-    | "addFormat"
-    | "maxFallbackAttempts"
-    | "promptCache"
-  > {
+export interface ModelRequest {
+  readonly models: ModelChain;
+  readonly history: readonly BaseMessage[];
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
+  readonly tools: readonly BindToolsInput[];
+  /** The tokens of the tools' schemas. */
+  readonly toolTokens: number;
+  readonly toolChoice: ToolChoice;
   /** The tools that the response format can add. Their names are taken. */
   readonly formatTools?: readonly BindToolsInput[];
+  /** Contract: adds the response format to what a model is offered. Undefined: a text. */
+  readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
+  readonly promptCache: PromptCache;
+  /** How often a broken response is requested again, without streaming. */
+  readonly maxFallbackAttempts: number;
 }
 
 export interface ModelAnswer extends ChatOutcome {
@@ -121,15 +72,13 @@ export interface ModelAnswer extends ChatOutcome {
   readonly updates: ChatContext["updates"];
 }
 
+type Config = LangGraphRunnableConfig<RunContext>;
+
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
-export async function askModel(
-  request: ModelRequest,
-  config: LangGraphRunnableConfig<RunContext>,
-): Promise<ModelAnswer> {
+export async function askModel(request: ModelRequest, config: Config): Promise<ModelAnswer> {
   const { history, toolChoice, input } = request;
-  const middleware = runInputsOf(config)?.middleware;
-  if (middleware !== undefined && middleware.chat.length > 0)
-    return askWithMiddleware(request, middleware, config);
+  const { middleware } = runOf(config).inputs;
+  if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
   const prepare = (form: InputForm) => prepareModelInput(history, { ...input, ...form });
   const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
   const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
@@ -139,7 +88,7 @@ export async function askModel(
 async function askWithMiddleware(
   request: ModelRequest,
   middleware: MiddlewareByKind,
-  config: LangGraphRunnableConfig<RunContext>,
+  config: Config,
 ): Promise<ModelAnswer> {
   const { models, history } = request;
   const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
@@ -265,79 +214,96 @@ function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
  * One request to a model, and its complete response.
  */
 
-interface StreamRequest {
-  readonly models: ModelChain;
-  readonly history: readonly BaseMessage[];
+interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
-  readonly tools: readonly BindToolsInput[];
-  /** The tokens of the tools' schemas. */
-  readonly toolTokens: number;
-  readonly toolChoice: ToolChoice;
-  /** Contract: adds the response format to what a model is offered. Undefined: a text. */
-  readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
   readonly parameters: Readonly<Record<string, unknown>>;
-  readonly promptCache: PromptCache;
-  /** How often a broken response is requested again, without streaming. */
-  readonly maxFallbackAttempts: number;
   /** The ids of the messages that clients were shown in this model call. */
   readonly shown: Set<string>;
   readonly settle: Settle | undefined;
 }
 
+interface Attempt {
+  readonly model: BaseChatModel;
+  readonly position: number;
+  /** Whether another model is asked if this one fails. */
+  readonly hasNext: boolean;
+  /** Whether a failure is the model's: it was asked, and its response is not complete. */
+  isAsked: boolean;
+}
+
+/**
+ * Asks the models in their order, until one responds.
+ *
+ * @throws The error of the last model, or the first error after which no other model can help.
+ */
+async function streamAnswer(request: StreamRequest, config: LangGraphRunnableConfig) {
+  const { models } = request;
+  let model = await models.at(models.position);
+  for (let { position } = models; ; position += 1) {
+    const hasNext = position < models.last;
+    const attempt: Attempt = { model, position, hasNext, isAsked: false };
+    try {
+      return { answer: await streamFrom(attempt, request, config), model, position };
+    } catch (error) {
+      if (!hasNext || !attempt.isAsked || config.signal?.aborted === true || !failsForGood(error))
+        throw error;
+      const next = await models.at(position + 1);
+      emitEvent(config, {
+        type: "model-switched",
+        from: models.nameOf(model, position),
+        to: models.nameOf(next, position + 1),
+        reason: error.message,
+      });
+      model = next;
+    }
+  }
+}
+
 /**
  * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
  *
- * @throws ModelError if no model gives a complete response.
+ * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
  */
-async function streamAnswer(
+async function streamFrom(
+  attempt: Attempt,
   request: StreamRequest,
   config: LangGraphRunnableConfig,
-): Promise<Asked<AIMessage>> {
-  const { prepare, tools, toolTokens, toolChoice, settle } = request;
-  let hasSettled = false;
-  let isAsked = false;
-  const ask = async ({ model, position, hasNext }: ModelAttempt): Promise<AIMessage> => {
-    isAsked = false;
-    const plain: Offer = { tools, toolChoice };
-    const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
-    const marks = promptCacheMarks(model, request.promptCache);
-    const parameters = { ...marks.parameters, ...request.parameters };
-    const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
-    isAsked = true;
-    const usage = createUsageCounter(model, toolTokens, runRecordOf(config)?.tally);
-    // What a middleware makes of the response was not paid for.
-    const settling = settle && {
-      settle: (whole: AIMessage) => {
-        usage.addResponse(whole);
-        hasSettled = true;
-        return settle(whole);
-      },
-    };
-    const guard = { ...createGuard(request, model, hasNext, usage, config), ...settling };
-    const send = async (messages: BaseMessage[], size: number) => {
-      usage.begin(size);
-      const guarded = await guardModel(offered, guard, config, parameters);
-      return joinChunks(
-        await guarded.stream(marks.messages(messages), {
-          ...offer.clientOptions?.(model),
-          ...parameters,
-          ...config,
-        }),
-      );
-    };
-    const dialect = request.models.dialectAt(position);
-    const answer = coerceMessage(
-      await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config),
-    );
-    const isAnswer = answer !== undefined && isAIMessage(answer);
-    if (isAnswer && (callsOf(answer).length > 0 || !isBlankMessage(answer))) {
-      if (settle === undefined) usage.addResponse(answer);
-      return answer;
-    }
-    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
+): Promise<AIMessage> {
+  const { prepare, toolTokens, settle } = request;
+  const { model, position } = attempt;
+  const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
+  const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
+  const marks = promptCacheMarks(model, request.promptCache);
+  const parameters = { ...marks.parameters, ...request.parameters };
+  const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
+  attempt.isAsked = true;
+  const usage = createUsageCounter(model, toolTokens, runOf(config).record.tally);
+  // What a middleware makes of the response was not paid for.
+  const settling = settle && {
+    settle: (whole: AIMessage) => {
+      usage.addResponse(whole);
+      attempt.isAsked = false;
+      return settle(whole);
+    },
   };
-  return askInOrder(request.models, ask, () => hasSettled || !isAsked, config);
+  const guard = { ...createGuard(attempt, request, usage, config), ...settling };
+  const send = async (messages: BaseMessage[], size: number) => {
+    usage.begin(size);
+    const guarded = await guardModel(offered, guard, config, parameters);
+    const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
+    return joinChunks(await guarded.stream(marks.messages(messages), options));
+  };
+  const dialect = request.models.dialectAt(position);
+  const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
+  if (
+    answer === undefined ||
+    !isAIMessage(answer) ||
+    (callsOf(answer).length === 0 && isBlankMessage(answer))
+  )
+    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
+  if (settle === undefined) usage.addResponse(answer);
+  return answer;
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
@@ -359,9 +325,8 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
 }
 
 function createGuard(
+  { model, hasNext }: Attempt,
   { history, maxFallbackAttempts, shown }: StreamRequest,
-  model: BaseChatModel,
-  hasNext: boolean,
   counter: UsageCounter,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
@@ -371,7 +336,7 @@ function createGuard(
     isTaken: (id) => shown.has(id) || hasMessage(history, id),
     onShown: (id) => shown.add(id),
     onBroken: ({ reason, usage }) => {
-      runRecordOf(config)?.tally.addBroken();
+      runOf(config).record.tally.addBroken();
       counter.addBroken(usage);
       emitEvent(config, { type: "answer-broken", reason });
     },

@@ -5,7 +5,7 @@ import type { BudgetLimit, NearBudget } from "../threads/events.js";
 import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { type AgentState, type Turn, turnOf } from "../threads/state.js";
 import { NO_USAGE, type ThreadUsage } from "../threads/usage.js";
-import { runRecordOf } from "./run-handle.js";
+import { runOf } from "./run-handle.js";
 import type { LoopLimits } from "./settings/table.js";
 
 /** What has been used so far. */
@@ -96,7 +96,7 @@ export function stepsAfter(
 
 /** How many supersteps can follow this one; Infinity for a node that runs outside a graph. */
 export function stepsLeft(config: RunnableConfig): number {
-  const first = runRecordOf(config)?.firstStep;
+  const first = runOf(config).record.firstStep;
   const step = stepOf(config);
   if (first === undefined || step === undefined) return Number.POSITIVE_INFINITY;
   return stepsAfter(step - first + 1, config);

@@ -33,9 +33,10 @@ import type { AgentEvent } from "../threads/events.js";
 import type { OwnState } from "../threads/own-state.js";
 
 /** What the graph lets clients do. */
-export interface ClientRules extends MessageRules {
-  /** Whether this graph runs the calls of the tool, and not the caller of the run. */
-  readonly runsTool: (name: string) => boolean;
+interface ClientRules {
+  readonly settings: MessageRules & { readonly autoInvoke: boolean };
+  /** The tools whose calls the graph runs, by name. */
+  readonly tools: ReadonlyMap<string, unknown>;
 }
 
 /** Contract: reads the state that the input or the update will change. Only called if it has a tool result. */
@@ -67,9 +68,9 @@ export async function admitInput(
   archive: ThreadArchive | undefined,
 ): Promise<AdmittedInput> {
   if (isCommand(input)) assertDecision(input);
-  const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
+  const given = givenMessages(input);
   if (given === undefined) return { input, events: [] };
-  const { messages, repairs } = readClientMessages(given, rules);
+  const { messages, repairs } = readClientMessages(given, rules.settings);
   const refused = await findRefused(messages, rules, readThread);
   const returned = await findArchived(messages, readThread, archive);
   const events: AgentEvent[] = [
@@ -110,31 +111,46 @@ async function findArchived(
   return { messages: new Set(), events: [] };
 }
 
+interface Supersteps<Update> {
+  readonly updates: Update[];
+}
+
 /**
- * Makes the reader of the messages in an update of the state, and a check to run before the update is made.
+ * Updates of the state as a client may make them: messages and own keys, checked, and no private channels.
  *
  * @param publish Gets what was changed.
+ * @returns The updates, and a check to run before they are made.
+ * @throws InvalidMessageError for a message that is malformed, InvalidStateError for an own key that does not match its
+ * schema, and InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
-export function admitUpdates(rules: ClientRules, publish: (repairs: readonly Repair[]) => void) {
-  const admitted: BaseMessage[] = [];
+export async function admitUpdates<Update extends { values?: unknown }>(
+  supersteps: readonly Supersteps<Update>[],
+  rules: ClientRules & { readonly ownState: OwnState },
+  publish: (repairs: readonly Repair[]) => void,
+) {
+  const given: BaseMessage[] = [];
+  const readMessages = (value: unknown): readonly BaseMessage[] => {
+    const { messages, repairs } = readClientMessages(value, rules.settings);
+    publish(repairs);
+    given.push(...messages);
+    return messages;
+  };
+  const read = (fields: Record<string, unknown>) => {
+    assertSpelling(fields, rules.ownState);
+    return readFields(fields, rules.ownState, readMessages);
+  };
+  const admit = async (update: Update) => ({ ...update, values: await mapFields(update.values, read) });
+  const admitted = supersteps.map(async ({ updates }) => ({
+    updates: await Promise.all(updates.map(admit)),
+  }));
   return {
-    /** @throws InvalidMessageError for a message that is malformed. */
-    read: (given: unknown): readonly BaseMessage[] => {
-      const { messages, repairs } = readClientMessages(given, rules);
-      publish(repairs);
-      admitted.push(...messages);
-      return messages;
-    },
+    supersteps: await Promise.all(admitted),
     /** @throws InvalidMessageError that names a call whose result is not the client's to give. */
     assertOwnResults: async (readThread: ReadThread): Promise<void> => {
-      for (const [message, { call }] of await findRefused(admitted, rules, readThread)) {
+      for (const [message, { call }] of await findRefused(given, rules, readThread)) {
+        const expectation = "messages without a result of a call that this graph answers";
         const hint = ` The call of \`${call.name}\` (${call.id}) waits for approval or for its tool: resume the run with a decision, or send a message.`;
-        throw new InvalidMessageError(
-          "messages",
-          message,
-          "messages without a result of a call that this graph answers",
-          hint,
-        );
+        throw new InvalidMessageError("messages", message, expectation, hint);
       }
     },
   };
@@ -149,7 +165,7 @@ type Refused = ReadonlyMap<BaseMessage, UnansweredCall>;
 
 async function findRefused(
   messages: readonly BaseMessage[],
-  { runsTool }: ClientRules,
+  { settings, tools }: ClientRules,
   readThread: ReadThread | undefined,
 ): Promise<Refused> {
   if (readThread === undefined || !messages.some(isClaim)) return new Map();
@@ -160,7 +176,8 @@ async function findRefused(
   const { pending } = unansweredCalls(Array.isArray(history) ? history : []);
   return claimsOf(
     messages,
-    pending.filter(({ call }) => runsTool(call.name)),
+    // Those whose calls this graph runs, and not the caller of the run.
+    pending.filter(({ call }) => settings.autoInvoke && tools.has(call.name)),
   );
 }
 
@@ -184,49 +201,11 @@ function claimsOf(messages: readonly BaseMessage[], own: readonly UnansweredCall
 }
 
 /*
- * Checks what a client or a parent graph writes to the own keys of the state.
+ * Reads the fields of an input or an update. Only calls that the model made are run, so a client cannot send anything to
+ * `tools` or `approve`. A client cannot write private channels either.
  */
 
-/**
- * The input of a run, or the values of a state update, with own keys as the schema of the user makes them. An own key
- * that is undefined counts as left out.
- *
- * @throws InvalidStateError for the first value that does not match its schema.
- */
-export async function admitValues<Values>(values: Values, state: OwnState): Promise<Values> {
-  return (state.keys.length === 0 ? values : await admit(values, state)) as Values;
-}
-
-async function admit(values: unknown, state: OwnState): Promise<unknown> {
-  if (isCommand(values)) {
-    const update = readUpdate(values.update);
-    if (update === undefined) return values;
-    return new Command({ ...fieldsOfCommand(values), update: await admitFields(update, state) });
-  }
-  // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
-  if (Array.isArray(values)) return Promise.all(values.map((value) => admit(value, state)));
-  return isRecord(values) ? admitFields(values, state) : values;
-}
-
-async function admitFields(
-  fields: Record<string, unknown>,
-  { keys, read }: OwnState,
-): Promise<Record<string, unknown>> {
-  const admitted: Record<string, unknown> = { ...fields };
-  for (const key of keys) {
-    const value = fields[key];
-    if (value === undefined) delete admitted[key];
-    else admitted[key] = await read(key, value);
-  }
-  return admitted;
-}
-
-/*
- * Checks what a client sends: the `Command` of a run, or an update of a thread's state. Only calls that the model made
- * are run, so a client cannot send anything to `tools` or `approve`. A client cannot write private channels either.
- */
-
-interface RunInput {
+export interface RunInput {
   readonly input: unknown;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
@@ -243,81 +222,71 @@ const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
  * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
  * the tasks of an abandoned run again, even finished ones.
  *
- * @param rules.hasStrictResume Whether a decision must name its question if several wait.
- * @param rules.ownKeys The own keys of the state.
- * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end.
+ * @param hasStrictResume Whether a decision must name its question if several wait.
+ * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and InvalidStateError for an
+ * own key that does not match its schema.
  */
-export function readRunInput(
+export async function readRunInput(
   given: unknown,
-  { hasStrictResume, ownKeys }: { readonly hasStrictResume: boolean; readonly ownKeys: readonly string[] },
-): RunInput {
-  if (!isCommand(given)) return { ...PLAIN, input: given };
-  const command = ownCommand(given, { ownKeys, readMessages: (messages) => messages });
-  const isEmptyList = hasStrictResume && isRecord(given.resume) && isEmptyObject(given.resume);
-  if (isEmptyList) return { ...PLAIN, input: null, emptyAnswer: "{}" };
-  if (command.resume !== undefined && command.resume !== null) return { ...PLAIN, input: command };
-  const targets = targetsOf(command);
-  const isEmpty = targets.length === 0 && command.update === undefined;
-  if (isEmpty && given.resume === null) return { ...PLAIN, input: null, emptyAnswer: "null" };
-  if (isEmpty) return { ...PLAIN, input: given };
-  const input = command.update ?? { messages: [] };
+  hasStrictResume: boolean,
+  ownState: OwnState,
+): Promise<RunInput> {
+  const read = (fields: Record<string, unknown>) => readFields(fields, ownState);
+  if (!isCommand(given)) return { ...PLAIN, input: isRecord(given) ? await read(given) : given };
+  const { resume, update } = given;
+  const targets = targetsOf(given);
+  const fields = update === undefined || update === null ? undefined : fieldsOf(update);
+  if (fields !== undefined) assertSpelling(fields, ownState);
+  if (hasStrictResume && isRecord(resume) && isEmptyObject(resume))
+    return { ...PLAIN, input: null, emptyAnswer: "{}" };
+  if (resume !== undefined && resume !== null) return { ...PLAIN, input: await mapFields(given, read) };
+  if (targets.length === 0 && fields === undefined)
+    return resume === null ? { ...PLAIN, input: null, emptyAnswer: "null" } : { ...PLAIN, input: given };
+  const input = fields === undefined ? { messages: [] } : await read(fields);
   return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
 }
 
-interface ReadUpdate {
-  /** Contract: reads the messages of the update, and throws for malformed ones. */
-  readonly readMessages: (given: unknown) => unknown;
-  /** The own keys of the state. Their values are not checked here. */
-  readonly ownKeys: readonly string[];
-}
-
-/**
- * The state update with checked messages, and without private channels.
- *
- * @throws InvalidCommandError like `readValues`.
- */
-export function readStateUpdate<Update extends { values?: unknown }>(
-  update: Update,
-  read: ReadUpdate,
-): Update {
-  return { ...update, values: readValues(update.values, read) };
-}
-
-/**
- * The values of a state update, without private channels.
- *
- * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
- */
-function readValues(values: unknown, read: ReadUpdate): unknown {
-  if (isCommand(values)) return ownCommand(values, read);
+/** The values of an update with other fields: of an object, a `Command`, or a list of them. */
+async function mapFields(
+  values: unknown,
+  change: (fields: Record<string, unknown>) => Promise<Record<string, unknown>>,
+): Promise<unknown> {
+  if (isCommand(values)) {
+    targetsOf(values);
+    const { graph: _graph, update, ...rest } = fieldsOfCommand(values);
+    if (update === undefined || update === null) return new Command(rest);
+    return new Command({ ...rest, update: await change(fieldsOf(update)) });
+  }
   if (isSend(values)) throw wrongTarget();
   // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
-  if (Array.isArray(values)) return values.map((value) => readValues(value, read));
-  return isRecord(values) ? onlyPublic(values, read) : values;
+  if (Array.isArray(values)) return Promise.all(values.map((value) => mapFields(value, change)));
+  return isRecord(values) ? change(values) : values;
 }
 
-function ownCommand(command: Command, read: ReadUpdate): Command {
-  if (!targetsOf(command).every((target) => target === "model" || target === END)) throw wrongTarget();
-  const { resume, goto, update } = command;
-  return new Command({
-    ...(resume !== undefined && { resume }),
-    ...(goto !== undefined && { goto }),
-    ...(update !== undefined && update !== null && { update: onlyPublic(asRecord(update), read) }),
-  });
+/**
+ * The messages, and own keys as the schema of the user makes them. An own key that is undefined counts as left out. Other
+ * keys are left out too: LangGraph would store them in the first checkpoint.
+ */
+async function readFields(
+  fields: Record<string, unknown>,
+  { keys, read }: OwnState,
+  readMessages: (given: unknown) => unknown = (given) => given,
+): Promise<Record<string, unknown>> {
+  const admitted: Record<string, unknown> = {};
+  if (Object.hasOwn(fields, "messages")) admitted["messages"] = readMessages(fields["messages"]);
+  for (const key of keys) if (fields[key] !== undefined) admitted[key] = await read(key, fields[key]);
+  return admitted;
 }
 
-function targetsOf({ goto }: Command): unknown[] {
-  return [goto ?? []].flat();
-}
-
-function wrongTarget(): InvalidCommandError {
-  return new InvalidCommandError(
-    "Expected `goto` to be `model` or the end of the graph. Other nodes cannot be reached, because only calls that the model makes are run.",
-  );
+/** @throws InvalidMessageError for an update whose `messages` are misspelt. */
+function assertSpelling(fields: Record<string, unknown>, { keys }: OwnState): void {
+  const isKnown = ["messages", ...keys].some((key) => Object.hasOwn(fields, key));
+  if (!isKnown && hasNameLike("messages", fields))
+    throw new InvalidMessageError("update", fields, AN_UPDATE, " Did you mean `messages`?");
 }
 
 /** @throws InvalidMessageError for a value that is neither an object nor a list of pairs. */
-function asRecord(update: unknown): Record<string, unknown> {
+function fieldsOf(update: unknown): Record<string, unknown> {
   const fields = readUpdate(update);
   if (fields === undefined) throw new InvalidMessageError("update", update, AN_UPDATE);
   return fields;
@@ -325,17 +294,17 @@ function asRecord(update: unknown): Record<string, unknown> {
 
 const AN_UPDATE = "an object with `messages`";
 
-/** @throws InvalidMessageError for an update whose `messages` are misspelt. */
-function onlyPublic(
-  update: Record<string, unknown>,
-  { readMessages, ownKeys }: ReadUpdate,
-): Record<string, unknown> {
-  const own = Object.entries(update).filter(([key]) => ownKeys.includes(key));
-  const values = Object.fromEntries(own);
-  if (Object.hasOwn(update, "messages")) return { ...values, messages: readMessages(update["messages"]) };
-  if (own.length === 0 && hasNameLike("messages", update))
-    throw new InvalidMessageError("update", update, AN_UPDATE, " Did you mean `messages`?");
-  return values;
+/** @throws InvalidCommandError for a command that goes anywhere but to `model` or the end. */
+function targetsOf({ goto }: Command): unknown[] {
+  const targets: unknown[] = [goto ?? []].flat();
+  if (targets.every((target) => target === "model" || target === END)) return targets;
+  throw wrongTarget();
+}
+
+function wrongTarget(): InvalidCommandError {
+  return new InvalidCommandError(
+    "Expected `goto` to be `model` or the end of the graph. Other nodes cannot be reached, because only calls that the model makes are run.",
+  );
 }
 
 function isEmptyObject(value: object): boolean {
@@ -480,30 +449,23 @@ export function assertRunInput(input: unknown, isSubgraph: boolean): void {
   throw new InvalidMessageError("input", input, expectation, hint);
 }
 
-/** An input without keys that the state does not have. LangGraph would store them in the first checkpoint. */
-export function onlyKeysOfState(input: unknown, ownKeys: readonly string[]): unknown {
-  if (!isRecord(input) || isCommand(input)) return input;
-  const isOfState = (key: string): boolean => key === "messages" || ownKeys.includes(key);
-  const keys = Object.keys(input);
-  return keys.every(isOfState)
-    ? input
-    : Object.fromEntries(keys.filter(isOfState).map((key) => [key, input[key]]));
-}
-
 /**
  * The messages of an input. They are copies, so that middleware does not change the caller's messages.
  *
  * @throws InvalidMessageError for a value that is not a message.
  */
 export function messagesOfInput(input: unknown): BaseMessage[] {
-  const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
+  const given = givenMessages(input);
   return given === undefined ? [] : parseMessages(given).map(cloneMessage);
+}
+
+function givenMessages(input: unknown): unknown {
+  return isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
 }
 
 /** The ids of the messages of an input. The reducer writes an id into a message that comes without one. */
 export function idsInInput(input: unknown): string[] {
-  const given = isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
-  const ids = [given].flat().map((message: unknown) => (isRecord(message) ? message["id"] : undefined));
+  const ids = [givenMessages(input)].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
   return ids.filter((id) => typeof id === "string");
 }
 

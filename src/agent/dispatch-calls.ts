@@ -1,7 +1,7 @@
 /** What the model node writes: its response, the tasks of its calls, and what they cost. */
 
 import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { copyMessage, deriveUnusedId } from "../history/message.js";
 import { surveyOf } from "../history/open-calls.js";
@@ -17,43 +17,38 @@ import { missingCheckpointer } from "../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
 import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
+import type { ModelAnswer } from "./ask-model.js";
 import { nearBudgets, type Spending } from "./budgets.js";
-import type { TakenMessages } from "./inbox.js";
-import type { ChatContext } from "./middleware/contexts.js";
 import type { LoopLimits } from "./settings/table.js";
-import { afterRequired, type ToolChoice } from "./settings/tools.js";
+import { afterRequired } from "./settings/tools.js";
 
-export type ModelCommand = Command<
-  unknown,
-  AgentUpdate,
-  "model" | "summarize" | "approve" | "tools" | typeof END
->;
-
+/** What the model node writes, and where the run goes on. */
 export interface Dispatched {
-  readonly command: ModelCommand;
-  /** How many calls got a refusal as their result. */
-  readonly refused: number;
-  readonly isEnd: boolean;
+  readonly update?: AgentUpdate;
+  readonly goto: typeof END | "model" | "summarize" | Send<"tools" | "approve">[];
+  /** How many calls got a refusal as their result. @default 0 */
+  readonly refused?: number;
+  /** Whether the run ends with this. @default false */
+  readonly isEnd?: boolean;
   /** What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its own. */
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface DispatchOptions {
   readonly policy: CallPolicy;
-  readonly maxToolCalls: number;
-  /** How many more calls may run in this thread. */
-  readonly threadCallsLeft: number;
-  readonly toolChoice: ToolChoice;
-  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
-  readonly offered: readonly string[] | undefined;
+  readonly limits: LoopLimits;
+  /** How many calls have run in this thread. */
+  readonly callsOfThread: number;
+  /** What the model was asked with. */
+  readonly answer: Pick<ModelAnswer, "toolChoice" | "offered">;
   /** Whether function middleware can answer calls of tools that the graph does not have. */
   readonly mayBeServed: boolean;
   /** Whether the run can wait for a human. */
   readonly isSaved: boolean;
   /** Results of calls that are not run, by the index of the call. */
-  readonly answered?: ReadonlyMap<number, ToolMessage> | undefined;
+  readonly answered: ReadonlyMap<number, ToolMessage>;
   /** Whether the model is asked again after a required call, because the run ends with a structured response. */
-  readonly hasFormat?: boolean;
+  readonly hasFormat: boolean;
   /** Contract: makes what the functions of approval rules see. */
   readonly scene: () => ApprovalScene;
 }
@@ -66,18 +61,28 @@ interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  options: DispatchOptions,
+  {
+    policy,
+    limits,
+    callsOfThread,
+    answer,
+    mayBeServed,
+    isSaved,
+    answered,
+    hasFormat,
+    scene,
+  }: DispatchOptions,
 ): Promise<Dispatched> {
-  const { policy, maxToolCalls, threadCallsLeft, toolChoice, isSaved, offered, mayBeServed, scene } = options;
-  const { answered = new Map(), hasFormat = false } = options;
+  const { toolChoice, offered } = answer;
   const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
   const tasks = toolTasksOf(message)
     .filter(({ index }) => !answered.has(index))
     .map((task) => (isOffered(task) ? task : { ...task, offered }));
   const own = tasks.filter((task) => !isOffered(task) || !policy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
-  if (own.length > 0 && toolCalls > maxToolCalls) return refuseForBudget(message, turn, "max-tool-calls");
-  if (own.length > 0 && own.length > threadCallsLeft)
+  if (own.length > 0 && toolCalls > limits.maxToolCalls)
+    return refuseForBudget(message, turn, "max-tool-calls");
+  if (own.length > 0 && callsOfThread + own.length > limits.maxToolCallsPerThread)
     return refuseForBudget(message, turn, "max-tool-calls-per-thread");
   const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene, mayBeServed)));
   const waiting = questions.filter((asked) => asked !== undefined);
@@ -88,19 +93,14 @@ export async function dispatchCalls(
     ...free.map((task) => new Send("tools", task)),
     ...(waiting.length > 0 ? [new Send("approve", question)] : []),
   ];
+  const required = afterRequired(toolChoice);
   // A caller who supplies the missing results wants the model to continue.
-  const follows = own.length < tasks.length || hasFormat ? "auto" : afterRequired(toolChoice);
-  const next: Turn = {
-    ...turn,
-    toolCalls,
-    ...(afterRequired(toolChoice) !== undefined && { afterRequired: follows }),
-  };
+  const follows = own.length < tasks.length || hasFormat ? "auto" : required;
+  const next: Turn = { ...turn, toolCalls, ...(required !== undefined && { afterRequired: follows }) };
   const isEnd = sends.length === 0;
   return {
-    command: new Command({
-      update: { messages: [message, ...answered.values()], turn: next },
-      goto: isEnd ? END : sends,
-    }),
+    update: { messages: [message, ...answered.values()], turn: next },
+    goto: isEnd ? END : sends,
     refused: answered.size,
     isEnd,
   };
@@ -112,24 +112,11 @@ const SCOPES = { "max-tool-calls": "one turn", "max-tool-calls-per-thread": "thi
 /** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
 function refuseForBudget(message: AIMessage, turn: Turn, limit: keyof typeof SCOPES): Dispatched {
   const refusals = refuse(message, `Not run: the limit of tool calls for ${SCOPES[limit]} is reached.`);
-  const closed: Turn = { ...turn, closing: limit };
-  return {
-    command: new Command({ update: { messages: [message, ...refusals], turn: closed }, goto: "model" }),
-    refused: refusals.length,
-    isEnd: false,
-  };
+  const update = { messages: [message, ...refusals], turn: { ...turn, closing: limit } };
+  return { update, goto: "model", refused: refusals.length };
 }
 
-/** A middleware ended the run with a message that has tool calls. */
-export function refuseAfterTermination(message: AIMessage, turn: Turn): Dispatched {
-  const refusals = refuseEnded(message);
-  return {
-    command: new Command({ update: { messages: [message, ...refusals], turn }, goto: END }),
-    refused: refusals.length,
-    isEnd: true,
-  };
-}
-
+/** The results of calls that are not run, because a middleware ended the run with the message that has them. */
 export function refuseEnded(message: AIMessage): ToolMessage[] {
   return refuse(message, "Not run: the run was ended before this call.").map(endingRun);
 }
@@ -138,37 +125,6 @@ function refuse(message: AIMessage, content: string): ToolMessage[] {
   return callsOf(message).map(
     ({ id, name }) => new ToolMessage({ content, tool_call_id: id, name, status: "error" }),
   );
-}
-
-/*
- * What can follow a response that has no calls to dispatch.
- */
-
-/** The run ends for now, and another node or run goes on. */
-export function wait(): Dispatched {
-  return { command: new Command({ goto: END }), refused: 0, isEnd: false };
-}
-
-/**
- * The messages are written before the model is asked, so that they stay if it fails.
- *
- * @param values Further updates of own keys, in order.
- */
-export function goOn({ values = [], ...update }: AgentUpdate & Pick<TakenMessages, "values">): Dispatched {
-  return { command: new Command({ update, goto: "model" }), refused: 0, isEnd: false, combined: values };
-}
-
-export function endWith(
-  messages: readonly BaseMessage[],
-  turn?: Turn,
-  structuredResponse?: unknown,
-): Dispatched {
-  const update = {
-    messages: [...messages],
-    ...(turn !== undefined && { turn }),
-    ...(structuredResponse !== undefined && { structuredResponse }),
-  };
-  return { command: new Command({ update, goto: END }), refused: 0, isEnd: true };
 }
 
 /**
@@ -185,8 +141,7 @@ export function charge(
   limits: LoopLimits,
   config: LangGraphRunnableConfig,
 ): Dispatched {
-  const { command } = dispatched;
-  const update = ownUpdate(command);
+  const { update = {} } = dispatched;
   const turn: Turn = update.turn ?? before.turn;
   const used: ThreadUsage = { tokens, toolCalls: turn.toolCalls - before.turn.toolCalls };
   const charged: Turn = { ...turn, ...(tokens > 0 && { tokens: (turn.tokens ?? 0) + tokens }) };
@@ -195,20 +150,12 @@ export function charge(
   const warned = [...(turn.near ?? []), ...near.map(({ limit }) => limit)];
   return {
     ...dispatched,
-    command: new Command({
-      update: {
-        ...update,
-        turn: { ...charged, ...(warned.length > 0 && { near: warned }) },
-        ...(isUsed(used) && { threadUsage: used }),
-      },
-      goto: command.goto ?? [],
-    }),
+    update: {
+      ...update,
+      turn: { ...charged, ...(warned.length > 0 && { near: warned }) },
+      ...(isUsed(used) && { threadUsage: used }),
+    },
   };
-}
-
-/** The model node writes objects only. */
-function ownUpdate({ update = {} }: ModelCommand) {
-  return Array.isArray(update) ? {} : update;
 }
 
 /**
@@ -219,38 +166,38 @@ function ownUpdate({ update = {} }: ModelCommand) {
  */
 export function mergeUpdates(
   dispatched: Dispatched,
-  updates: ChatContext["updates"],
+  updates: ModelAnswer["updates"],
   history: readonly BaseMessage[],
   reducedKeys: ReadonlySet<string>,
 ): Dispatched {
   if (updates.length === 0) return dispatched;
-  const { update, goto } = dispatched.command;
-  const own = update as AgentUpdate | undefined;
-  const written = (own?.messages ?? []) as BaseMessage[];
+  const { update = {}, combined = [] } = dispatched;
+  const written = messagesIn(update);
   const messagesOf = (isAfter: boolean) =>
     updates.flatMap((given) => (given.isAfter === isAfter ? given.messages : []));
   const messages = [...messagesOf(false), ...written, ...messagesOf(true)];
   const startedBy = reduceMessages(history, messages).messages.findLast(isUserMessage)?.id;
-  const goesOn = own?.turn !== undefined && !written.some(isUserMessage);
-  const merged = {
-    ...Object.assign({}, ...updates.map(({ fields }) => fieldsIn(fields, (key) => !reducedKeys.has(key)))),
-    ...own,
-    messages,
-    ...(goesOn && { turn: { ...own.turn, startedBy } }),
-  };
-  const combined = updates.map(({ fields }) => fieldsIn(fields, (key) => reducedKeys.has(key)));
+  const goesOn = update.turn !== undefined && !written.some(isUserMessage);
+  const reduced = updates.map(({ fields }) => fieldsIn(fields, (key) => reducedKeys.has(key)));
   return {
     ...dispatched,
-    command: new Command({ update: merged, ...(goto !== undefined && { goto }) }),
-    combined: [
-      ...(dispatched.combined ?? []),
-      ...combined.filter((fields) => Object.keys(fields).length > 0),
-    ],
+    update: {
+      ...Object.assign({}, ...updates.map(({ fields }) => fieldsIn(fields, (key) => !reducedKeys.has(key)))),
+      ...update,
+      messages,
+      ...(goesOn && { turn: { ...update.turn, startedBy } }),
+    },
+    combined: [...combined, ...reduced.filter((fields) => Object.keys(fields).length > 0)],
   };
 }
 
 function fieldsIn(fields: Readonly<Record<string, unknown>>, isWanted: (key: string) => boolean) {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => isWanted(key)));
+}
+
+/** The model node writes instances only. */
+export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
+  return messages as BaseMessage[];
 }
 
 /**

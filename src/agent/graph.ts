@@ -15,32 +15,20 @@ import {
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { mayHaveLeftovers } from "../threads/leftovers.js";
-import type { OwnState } from "../threads/own-state.js";
 import { type AgentState, agentStateSchema, publicStateWith, turnOf } from "../threads/state.js";
 import { shouldSummarize } from "../threads/summary.js";
-import type { CallPolicy } from "./approval-rules.js";
-import { type ApproveNodeOptions, createApproveNode } from "./approve.js";
+import { createApproveNode } from "./approve.js";
 import { isThreadUsedUp, STEPS_OF_A_SUMMARY, stepsAfter } from "./budgets.js";
 import type { FormatPlan } from "./format/response-format.js";
 import type { GivenMessages } from "./middleware/run.js";
-import { createModelNode, type ModelNodeOptions } from "./model.js";
+import { createModelNode } from "./model.js";
+import { positionIn } from "./models.js";
 import { createPatchNode } from "./patch.js";
-import { ownStateOf, positionIn, runInputsOf, runRecordOf } from "./run-handle.js";
-import type { OwnContext, RunContext } from "./settings/run-context.js";
-import { type LoopLimits, resolveLimits } from "./settings/table.js";
-import { createSummarizeNode, type SummarizeNodeOptions, type SummaryPolicyOf } from "./summarize.js";
-import { createToolsNode, type ToolsNodeOptions } from "./tools.js";
-
-/** What a user adds to the state and to the context. */
-interface OwnKeys {
-  readonly ownState: OwnState;
-  readonly ownContext: OwnContext;
-}
-
-/** How checkpoints store the messages. */
-interface StoredAs {
-  readonly messagesChannel: "full" | "delta";
-}
+import type { AgentPlan } from "./plan.js";
+import { runOf } from "./run-handle.js";
+import { type RunContext, settingsInRun } from "./settings/run-context.js";
+import { createSummarizeNode } from "./summarize.js";
+import { createToolsNode } from "./tools.js";
 
 /**
  *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
@@ -51,51 +39,34 @@ interface StoredAs {
  * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
  * the gate in the model node sees all results.
  */
-export function buildStateGraph(
-  options: ModelNodeOptions &
-    ApproveNodeOptions &
-    ToolsNodeOptions &
-    SummarizeNodeOptions &
-    OwnKeys &
-    StoredAs,
-) {
-  const { ownState } = options;
-  const graph = graphWith(options);
+export function buildStateGraph(plan: AgentPlan) {
+  const graph = graphWith(plan);
   // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
-  Object.assign(graph.channels, ownState.channels);
+  Object.assign(graph.channels, plan.ownState.channels);
   const drawn = graph
-    .addNode("patch", step(createPatchNode(options)), { input: agentStateSchema, ends: ["approve"] })
-    .addNode("summarize", step(createSummarizeNode(options)), { input: agentStateSchema })
-    .addNode("model", step(createModelNode(options)), {
+    .addNode("patch", step(createPatchNode(plan)), { input: agentStateSchema, ends: ["approve"] })
+    .addNode("summarize", step(createSummarizeNode(plan)), { input: agentStateSchema })
+    .addNode("model", step(createModelNode(plan)), {
       input: agentStateSchema,
       // Inline, because in a variable their type would be `string`, and so would the names of all nodes.
       ends: ["model", "summarize", "approve", "tools", END],
     })
-    .addNode("approve", step(createApproveNode(options)), { ends: ["approve", "tools", "model"] })
-    .addNode("tools", step(createToolsNode(options)))
-    .addConditionalEdges(START, route(firstRoute(createStartRoute(options))), [
-      "patch",
-      "summarize",
-      "model",
-      END,
-    ])
-    .addConditionalEdges("patch", route(createPatchedRoute(options)), ["summarize", "model", END])
+    .addNode("approve", step(createApproveNode(plan)), { ends: ["approve", "tools", "model"] })
+    .addNode("tools", step(createToolsNode(plan)))
+    .addConditionalEdges(START, route(createStartRoute(plan)), ["patch", "summarize", "model", END])
+    .addConditionalEdges("patch", route(createPatchedRoute(plan)), ["summarize", "model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
   const quiet = withQuietChannels(drawn);
-  return options.messagesChannel === "delta" ? withHistoryChannel(quiet) : quiet;
+  return plan.settings.messagesChannel === "delta" ? withHistoryChannel(quiet) : quiet;
 }
 
 /** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
-function graphWith({
-  ownState,
-  ownContext,
-  formatPlan: plan,
-}: OwnKeys & Pick<ModelNodeOptions, "formatPlan">) {
+function graphWith({ ownState, ownContext, formatPlan }: AgentPlan) {
   const keys = publicStateWith(ownState);
-  const state = plan === undefined ? keys : withStructuredResponse(keys, plan);
+  const state = formatPlan === undefined ? keys : withStructuredResponse(keys, formatPlan);
   const graph = new StateGraph({ state, context: ownContext.graphSchema });
-  return plan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
+  return formatPlan === undefined ? graph : withValueUntilNextStep(graph, "structuredResponse");
 }
 
 type StateSchema = ReturnType<typeof publicStateWith>;
@@ -121,32 +92,26 @@ function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): Sta
 
 type Config = LangGraphRunnableConfig<RunContext>;
 
-interface PatchedRouteOptions {
-  readonly summaryPolicy: SummaryPolicyOf;
-  readonly limits: LoopLimits;
-}
-
-interface StartRouteOptions extends PatchedRouteOptions {
-  readonly callPolicy: CallPolicy;
-}
-
 /**
  * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
  * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
+ * A run can end here, so its record begins here too.
  */
-function createStartRoute(options: StartRouteOptions) {
-  const { callPolicy } = options;
+function createStartRoute(plan: AgentPlan) {
   return async function routeStart(
-    state: AgentState,
+    given: AgentState,
     config: Config,
   ): Promise<"patch" | "summarize" | "model" | typeof END> {
-    const inputs = runInputsOf(config);
+    const { inputs, record } = runOf(config);
+    record.beginRun(given);
+    emitInputEvents(config);
+    const state = withSoundMessages(given);
     const { dangling, pending } = unansweredCalls(state.messages);
-    if (dangling.length > 0 || (inputs && mayHaveLeftovers(inputs.checkpoints))) return "patch";
-    if (inputs?.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
-    if (inputs?.endsAfterInput) return END;
-    if (pending.length > 0) return pending.every(callPolicy.isHandedOver) ? END : "patch";
-    return leadToModel(state, config, options, 0);
+    if (dangling.length > 0 || mayHaveLeftovers(inputs.checkpoints)) return "patch";
+    if (inputs.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
+    if (inputs.endsAfterInput) return END;
+    if (pending.length > 0) return pending.every(plan.callPolicy.isHandedOver) ? END : "patch";
+    return leadToModel(state, config, plan, 0);
   };
 }
 
@@ -158,64 +123,51 @@ function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMess
   return pending.every(({ group }) => removed.has(group.head.id));
 }
 
-function createPatchedRoute(options: PatchedRouteOptions) {
+function createPatchedRoute(plan: AgentPlan) {
   return async function routePatched(
     state: AgentState,
     config: Config,
   ): Promise<"summarize" | "model" | typeof END> {
-    const inputs = runInputsOf(config);
-    if (inputs?.given !== undefined) return "model";
-    if (inputs?.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
-    return leadToModel(state, config, options, 1);
+    const { inputs } = runOf(config);
+    if (inputs.given !== undefined) return "model";
+    if (inputs.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
+    return leadToModel(state, config, plan, 1);
   };
 }
 
 async function leadToModel(
   state: AgentState,
   config: Config,
-  { summaryPolicy, limits }: PatchedRouteOptions,
+  { settings, summaryPolicy }: AgentPlan,
   stepsTaken: number,
 ): Promise<"summarize" | "model"> {
-  const context = config.context ?? {};
+  const { context = {} } = config;
   if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
-  if (isThreadUsedUp(state, resolveLimits(context, limits))) return "model";
+  if (isThreadUsedUp(state, settingsInRun(settings, context))) return "model";
   const position = positionIn(turnOf(state), context.model);
   return shouldSummarize(state, await summaryPolicy(context, position)) ? "summarize" : "model";
 }
 
 /*
- * Wrappers that keep the record of a run, so that nodes and routes need not do it themselves.
+ * What keeps the record of a run, so that nodes need not do it themselves.
  */
 
-type NodeConfigBase = LangGraphRunnableConfig;
-
 /** Wraps a node: records its superstep, the messages that it writes, and its interrupts. */
-function step<Input, NodeConfig extends NodeConfigBase, Output>(
+function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
   node: (input: Input, config: NodeConfig) => Promise<Output>,
 ): (input: Input, config: NodeConfig) => Promise<Output> {
   return async (input, config) => {
-    const record = runRecordOf(config);
+    const { inputs, record } = runOf(config);
     emitInputEvents(config);
-    record?.beginStep(stepOf(config), readState(config, ownStateOf(config).keys));
+    record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(withSoundMessages(input), config);
-      record?.addWrites(updatesOf(output));
+      record.addWrites(updatesOf(output));
       return output;
     } catch (error) {
-      record?.interrupts.push(...interruptsOf(error));
+      record.interrupts.push(...interruptsOf(error));
       throw error;
     }
-  };
-}
-
-/** Wraps the route from START, where a run can end. The route sees the history with the input in it. */
-function firstRoute<NodeConfig extends NodeConfigBase, Target>(
-  route: (state: AgentState, config: NodeConfig) => Target,
-): (state: AgentState, config: NodeConfig) => Target {
-  return (state, config) => {
-    runRecordOf(config)?.beginRun(state);
-    emitInputEvents(config);
-    return route(withSoundMessages(state), config);
   };
 }
 
@@ -231,8 +183,8 @@ function withSoundMessages<Input>(input: Input): Input {
 }
 
 /** A run that was resumed has no route, and a run that ends at once has no node. */
-function emitInputEvents(config: NodeConfigBase): void {
-  for (const event of runRecordOf(config)?.inputEvents.splice(0) ?? []) emitEvent(config, event);
+function emitInputEvents(config: LangGraphRunnableConfig): void {
+  for (const event of runOf(config).record.inputEvents.splice(0)) emitEvent(config, event);
 }
 
 /** What a node wrote, in one update or several. */

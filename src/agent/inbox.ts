@@ -19,20 +19,11 @@ import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { missingStore } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
 import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./client.js";
-import { ownStateOf, runInputsOf, runRecordOf } from "./run-handle.js";
+import { runOf } from "./run-handle.js";
 
-/** A message of a client, as the graph accepts it. */
-interface SteeredMessage {
-  readonly message: BaseMessage;
-  /** Whether it was a system message, and became the user's words. */
-  readonly isRoleChanged: boolean;
-}
-
-interface InboxOptions {
+interface InboxOptions extends MessageRules {
   /** Whether the inbox is read at all. */
   readonly steering: boolean;
-  /** Contract: checks a value like a message of a run's input, and throws for one that is refused. */
-  readonly readSteered: (value: unknown) => SteeredMessage;
 }
 
 /** The update of the state that takes messages. */
@@ -43,14 +34,8 @@ export interface TakenMessages {
   readonly values?: readonly Readonly<Record<string, unknown>>[];
 }
 
-export type TakeMessages = (
-  state: AgentState,
-  config: LangGraphRunnableConfig,
-) => Promise<TakenMessages | undefined>;
-
 /**
- * Makes the function that takes all messages of the inbox. It returns undefined if there are none, or if the history
- * cannot take a message now.
+ * Takes all messages of the inbox. Undefined if there are none, or if the history cannot take a message now.
  *
  * Each message enters the history once, although a process can die at any time:
  * - Its id is derived from the item, so an item that is read again is recognised in the history.
@@ -59,35 +44,32 @@ export type TakeMessages = (
  * - An item is deleted when the message is saved: in a checkpoint of this run, or of an earlier one. What is left at the
  *   end of a run is deleted then.
  */
-export function createTakeMessages({ steering, readSteered }: InboxOptions): TakeMessages {
-  return async function takeMessages(state, config) {
-    if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
-    const late = await takeLate(state, config);
-    if (late !== undefined) return late;
-    const store: InboxStore | undefined = config.store;
-    const threadId: unknown = config.configurable?.["thread_id"];
-    if (!steering || store === undefined || typeof threadId !== "string") return undefined;
-    if (runInputsOf(config)?.isInTool === true) return undefined;
-    const items = await readSafely(store, threadId, config);
-    if (items.length === 0) return undefined;
+export async function takeMessages(
+  options: InboxOptions,
+  state: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
+  if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
+  const late = await takeLate(state, config);
+  if (late !== undefined) return late;
+  const { inputs, record } = runOf(config);
+  const store: InboxStore | undefined = config.store;
+  const threadId: unknown = config.configurable?.["thread_id"];
+  if (!options.steering || inputs.isInTool || store === undefined || typeof threadId !== "string")
+    return undefined;
+  const items = await readSafely(store, threadId, config);
+  if (items.length === 0) return undefined;
 
-    const { isTaken, isSaved } = describeTaken(state, config);
-    const taken = items.filter(isTaken);
-    const messages: BaseMessage[] = [];
-    const refused: InboxItem[] = [];
-    for (const item of items) {
-      if (isTaken(item)) continue;
-      const message = admit(item, readSteered, config);
-      if (message === undefined) refused.push(item);
-      else messages.push(message);
-    }
-    const done = taken.filter(isSaved);
-    const left = new Set(await deleteItems(store, [...done, ...refused]));
-    const kept = taken.filter((item) => left.has(item) || !isSaved(item));
-    const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
-    for (const id of steered) runRecordOf(config)?.steered.add(id);
-    return messages.length === 0 ? undefined : { messages, steered };
-  };
+  const { isTaken, isSaved } = describeTaken(state, config);
+  const [taken, fresh] = [items.filter(isTaken), items.filter((item) => !isTaken(item))];
+  const admitted = fresh.map((item) => admit(item, options, config));
+  const messages = admitted.filter((message) => message !== undefined);
+  const refused = fresh.filter((_, index) => admitted[index] === undefined);
+  const left = new Set(await deleteItems(store, [...taken.filter(isSaved), ...refused]));
+  const kept = taken.filter((item) => left.has(item) || !isSaved(item));
+  const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
+  for (const id of steered) record.steered.add(id);
+  return messages.length === 0 ? undefined : { messages, steered };
 }
 
 /** The late results of the thread, once for each run. */
@@ -95,12 +77,11 @@ async function takeLate(
   { messages }: AgentState,
   config: LangGraphRunnableConfig,
 ): Promise<TakenMessages | undefined> {
-  const late = runInputsOf(config)?.late;
-  const record = runRecordOf(config);
-  if (late === undefined || record === undefined || record.late !== undefined) return undefined;
+  const { inputs, record } = runOf(config);
+  if (inputs.late === undefined || record.late !== undefined) return undefined;
   record.late = [];
   try {
-    const found = await takeLateResults(messages, late, config);
+    const found = await takeLateResults(messages, inputs.late, config);
     record.late = found.taken;
     if (found.messages.length === 0) return undefined;
     return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };
@@ -118,8 +99,9 @@ async function ownValuesOf(
   values: readonly Readonly<Record<string, unknown>>[],
   config: LangGraphRunnableConfig,
 ): Promise<Record<string, unknown>[]> {
-  const { keys, reducedKeys, read } = ownStateOf(config);
-  const given = new Set(keysIn(runInputsOf(config)?.input, keys));
+  const { ownState, input } = runOf(config).inputs;
+  const { keys, reducedKeys, read } = ownState;
+  const given = new Set(keysIn(input, keys));
   const written = values.flatMap((update) => Object.entries(update));
   const wanted = written.filter(([key]) => keys.includes(key) && (reducedKeys.has(key) || !given.has(key)));
   const checked = wanted.map(async ([key, value]) => ({ [key]: await read(key, value) }));
@@ -140,8 +122,9 @@ async function readSafely(store: InboxStore, threadId: string, config: LangGraph
 function describeTaken({ messages, steered = [] }: AgentState, config: LangGraphRunnableConfig) {
   const known = new Set(steered);
   const stored = new Set(messages.map(({ id }) => id));
-  const ofThisRun = new Set(runRecordOf(config)?.steered);
-  const saved: unknown = runInputsOf(config)?.checkpoints.saved?.["steered"];
+  const { inputs, record } = runOf(config);
+  const ofThisRun = new Set(record.steered);
+  const saved: unknown = inputs.checkpoints.saved?.["steered"];
   const inCheckpoint = new Set(Array.isArray(saved) ? saved : []);
   return {
     isTaken: ({ messageId }: InboxItem) => known.has(messageId) || stored.has(messageId),
@@ -154,14 +137,14 @@ function describeTaken({ messages, steered = [] }: AgentState, config: LangGraph
 /** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
 function admit(
   { key, value, messageId }: InboxItem,
-  readSteered: InboxOptions["readSteered"],
+  rules: MessageRules,
   config: LangGraphRunnableConfig,
 ): BaseMessage | undefined {
   try {
-    const { message, isRoleChanged } = readSteered(value);
+    const { message, repair } = readSteered(value, rules);
     const additional_kwargs = { ...message.additional_kwargs, [MARKS.steered]: key };
     emitEvent(config, { type: "message-steered", messageId, key });
-    if (isRoleChanged) emitEvent(config, { type: "role-changed", messageId });
+    if (repair !== undefined) emitEvent(config, { type: "role-changed", messageId });
     return copyMessage(message, { id: messageId, additional_kwargs });
   } catch (error) {
     emitEvent(config, { type: "steering-refused", key, reason: textOf(error) });
@@ -180,7 +163,7 @@ function textOf(error: unknown): string {
 function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
   if (unansweredCalls(messages).pending.length > 0) return false;
   const results = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
-  return !results.some(endsRun) || stepOf(config) === runRecordOf(config)?.firstStep;
+  return !results.some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
 }
 
 /**
@@ -195,26 +178,15 @@ export function noteRecovered(
   const ids = recovered.flatMap(({ id, additional_kwargs }) =>
     id !== undefined && additional_kwargs[MARKS.steered] !== undefined ? [id] : [],
   );
-  for (const id of ids) runRecordOf(config)?.steered.add(id);
+  for (const id of ids) runOf(config).record.steered.add(id);
   return ids.length === 0 ? {} : { steered: [...steered, ...ids] };
 }
 
-/*
- * Messages for a run that goes on: how they are read from the thread's inbox, and put into it.
- */
-
 /**
- * Makes the reader of steered messages. It checks a message like the input of a run. In addition, only the user and the
- * system can speak: a result or a response in the middle of a run would not be what the model or a tool said.
+ * Reads a message like one of a run's input. In addition, only the user and the system can speak: a result or a response
+ * in the middle of a run would not be what the model or a tool said.
  */
-export function createSteeredReader(rules: MessageRules) {
-  return function readSteered(value: unknown): SteeredMessage {
-    const { message, repair } = readSteeredBy(value, rules);
-    return { message, isRoleChanged: repair !== undefined };
-  };
-}
-
-function readSteeredBy(value: unknown, rules: MessageRules): ClientRead {
+function readSteered(value: unknown, rules: MessageRules): ClientRead {
   const read = readClientMessage(value, "message", rules);
   const { message } = read;
   if (message.type === "human" || speaksAsSystem(message)) return read;
@@ -225,8 +197,7 @@ interface Steering {
   readonly store: InboxStore | undefined;
   readonly threadId: string;
   readonly message: unknown;
-  readonly isOn: boolean;
-  readonly rules: MessageRules;
+  readonly options: InboxOptions;
 }
 
 /** How many messages this process has put. It keeps the order of those of one millisecond. */
@@ -238,13 +209,13 @@ let count = 0;
  * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not the id of a thread.
  * @throws InvalidMessageError for a value that is not a message of the user or the system.
  */
-export async function steerThread({ store, threadId, message, isOn, rules }: Steering): Promise<string> {
-  if (!isOn)
+export async function steerThread({ store, threadId, message, options }: Steering): Promise<string> {
+  if (!options.steering)
     throw InvalidSettingError.expected("steering", "true, because `steer` needs the thread's inbox", false);
   if (store === undefined) throw missingStore("`steer` puts messages into it");
   if (typeof threadId !== "string" || threadId === "")
     throw InvalidSettingError.expected("threadId", "the id of a thread", threadId);
-  const { id: _, ...value } = toPlain(readSteeredBy(message, rules).message);
+  const { id: _, ...value } = toPlain(readSteered(message, options).message);
   count += 1;
   const key = `${Date.now()}-${String(count).padStart(9, "0")}-${randomUUID()}`;
   await putIntoInbox(store, threadId, key, value);

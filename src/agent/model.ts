@@ -1,9 +1,8 @@
-/** The model node: passes the gate, asks the model, and decides what follows its response. */
+/** The model node: one step of the model, from the messages that came meanwhile to the calls that are sent. */
 
-import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage, withDistinctCallIds, withoutCalls } from "../history/change-calls.js";
 import { groupMessages } from "../history/group.js";
@@ -25,9 +24,9 @@ import {
 } from "../threads/state.js";
 import { shouldSummarize } from "../threads/summary.js";
 import { NO_USAGE } from "../threads/usage.js";
-import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
+import type { ApprovalScene } from "./approval-rules.js";
 import { approvalScene } from "./approve.js";
-import type { ModelAnswer, ModelRequest } from "./ask-model.js";
+import type { ModelAnswer } from "./ask-model.js";
 import {
   isThreadUsedUp,
   type Spending,
@@ -40,117 +39,246 @@ import {
   charge,
   type Dispatched,
   dispatchCalls,
-  endWith,
-  goOn,
-  type ModelCommand,
   mergeUpdates,
-  refuseAfterTermination,
+  messagesIn,
   refuseEnded,
-  wait,
   withFreshId,
   withName,
 } from "./dispatch-calls.js";
 import { type AnswerInFormat, askInFormat, settleResponse, tellIfMissing } from "./format/ask-in-format.js";
-import type { FormatPlan } from "./format/response-format.js";
-import type { TakeMessages } from "./inbox.js";
+import { type TakenMessages, takeMessages } from "./inbox.js";
 import type { GivenMessages } from "./middleware/run.js";
-import {
-  type ModelChainOptions,
-  modelChain,
-  noteFailure,
-  ownStateOf,
-  positionIn,
-  runInputsOf,
-  runRecordOf,
-  withPosition,
-} from "./run-handle.js";
-import type { RunContext } from "./settings/run-context.js";
+import { modelChain, positionIn, withPosition } from "./models.js";
+import type { AgentPlan } from "./plan.js";
+import { noteFailure, runOf } from "./run-handle.js";
+import { type RunContext, settingsInRun } from "./settings/run-context.js";
 import type { Settings } from "./settings/settings.js";
-import { type LoopLimits, resolveLimits } from "./settings/table.js";
-import type { ToolChoice } from "./settings/tools.js";
-import type { SummaryPolicyOf } from "./summarize.js";
-
-export interface ModelNodeOptions extends ResponseOptions {
-  readonly limits: LoopLimits;
-  /** The names of the tools whose results end the run. */
-  readonly returnDirect: ReadonlySet<string>;
-  readonly summaryPolicy: SummaryPolicyOf;
-}
+import type { LoopLimits } from "./settings/table.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
+type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;
 
-/** Passes the gate, and asks the model. */
-export function createModelNode(options: ModelNodeOptions) {
-  async function decide(state: AgentState, config: Config): Promise<Dispatched> {
-    const given = runInputsOf(config)?.given;
-    if (given !== undefined) {
-      const response = runInputsOf(config)?.structuredResponse;
-      return endWith(await writeGiven(given, state.messages, config, options.name), undefined, response);
-    }
-    if (runRecordOf(config)?.failure !== undefined) return wait();
-    const taken = await options.takeMessages(state, config);
-    if (taken !== undefined) return goOn(taken);
-    const context = config.context ?? {};
-    const limits = resolveLimits(context, options.limits);
-    const policy = await options.summaryPolicy(context, positionIn(turnOf(state), context.model));
-    const decision = decideAtGate(state, {
-      limits,
-      policy,
-      stepsLeft: stepsLeft(config),
-      returnDirect: options.returnDirect,
-    });
-    switch (decision.kind) {
-      case "wait":
-        return wait();
-      case "end":
-        tellIfMissing(options.formatPlan, state.messages, config);
-        return endWith([]);
-      case "summarize":
-        return { command: new Command({ goto: "summarize" }), refused: 0, isEnd: false };
-      case "used-up": {
-        emitEvent(config, { type: "limit-reached", limit: decision.reason });
-        if (options.formatPlan !== undefined)
-          emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
-        const message = new AIMessage(TOOLS_OFF_TEXTS[decision.reason]);
-        return endWith([await withFreshId(message, state.messages, config)], decision.turn);
-      }
-      case "close":
-        if (decision.reason !== "after-required" && mayHaveTools(options, config))
-          emitEvent(config, { type: "limit-reached", limit: decision.reason });
-        return respond(state, decision, { limits, policy }, options, config);
-      case "call":
-        return respond(state, decision, { limits, policy }, options, config);
-    }
-  }
-
+export function createModelNode(plan: AgentPlan) {
   return async function model(state: AgentState, config: Config): Promise<ModelCommand | ModelCommand[]> {
-    const {
-      command,
-      refused,
-      isEnd,
-      combined = [],
-    } = await decide(state, config).catch((error: unknown) => {
+    const { inputs, record } = runOf(config);
+    const dispatched = await takeStep(plan, state, config).catch((error: unknown) => {
       // LangGraph adds a field to a thrown value. A primitive or frozen value cannot take it, so the run handle keeps it.
-      if (Object.isExtensible(error) || !noteFailure(error, config)) throw error;
-      return wait();
+      if (Object.isExtensible(error)) throw error;
+      noteFailure(error, config);
+      return WAIT;
     });
-    const more = combined.map((update): ModelCommand => new Command({ update }));
-    const written = more.length === 0 ? command : [command, ...more];
-    const record = runRecordOf(config);
-    if (record === undefined) return written;
-    const { tally } = record;
-    record.noteResponse(command.update);
-    tally.addResults(refused);
-    if (isEnd && runInputsOf(config)?.given?.kind !== "correction") emitEvent(config, tally.end());
-    return written;
+    const { update, goto, refused = 0, isEnd = false, combined = [] } = dispatched;
+    record.tally.addResults(refused);
+    if (isEnd && inputs.given?.kind !== "correction") emitEvent(config, record.tally.end());
+    const command: ModelCommand = new Command({ ...(update !== undefined && { update }), goto });
+    const more = combined.map((fields): ModelCommand => new Command({ update: fields }));
+    return more.length === 0 ? command : [command, ...more];
   };
 }
 
+/** The run ends for now, and another node or run goes on. */
+const WAIT: Dispatched = { goto: END };
+
+/** The story of one step: what came meanwhile, the gate, the request, and what follows the response. */
+async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Promise<Dispatched> {
+  const { inputs, record } = runOf(config);
+  const { messages } = state;
+  if (inputs.given !== undefined) {
+    const written = await writeGiven(inputs.given, messages, config, plan.settings.name);
+    return endWith(written, undefined, inputs.structuredResponse);
+  }
+  if (record.failure !== undefined) return WAIT;
+  const taken = await takeMessages(plan.settings, state, config);
+  if (taken !== undefined) return goOn(taken);
+
+  const { context = {} } = config;
+  const settings = settingsInRun(plan.settings, context);
+  const policy = await plan.summaryPolicy(context, positionIn(turnOf(state), context.model));
+  const { returnDirect } = plan;
+  const gate = decideAtGate(state, { limits: settings, policy, stepsLeft: stepsLeft(config), returnDirect });
+  switch (gate.kind) {
+    case "wait":
+      return WAIT;
+    case "summarize":
+      return { goto: "summarize" };
+    case "end":
+      tellIfMissing(plan.formatPlan, messages, config);
+      return endWith([]);
+    case "used-up": {
+      emitEvent(config, { type: "limit-reached", limit: gate.reason });
+      if (plan.formatPlan !== undefined)
+        emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
+      const text = new AIMessage(TOOLS_OFF_TEXTS[gate.reason]);
+      return endWith([await withFreshId(text, messages, config)], gate.turn);
+    }
+    case "close":
+      if (gate.reason !== "after-required" && mayHaveTools(plan, config))
+        emitEvent(config, { type: "limit-reached", limit: gate.reason });
+  }
+
+  const step: ModelStep = { plan, state, config, settings, policy, off: toolsOffReason(gate, settings) };
+  const tokensBefore = record.tally.tokens;
+  const asked = await requestResponse(step, gate.turn);
+  const { answer } = asked;
+  const updates = await checkUpdates(answer, config);
+  const iterations = gate.turn.iterations + asked.requests - 1;
+  const turn = withPosition({ ...gate.turn, iterations }, context, answer.position);
+  const followed = await followResponse(step, asked, turn);
+  const whole = answer.isTerminated ? followed : await takeMore(step, followed);
+  const merged = mergeUpdates(whole, updates, messages, inputs.ownState.reducedKeys);
+  const before = { turn: gate.turn, thread: state.threadUsage ?? NO_USAGE };
+  return charge(merged, before, record.tally.tokens - tokensBefore, settings, config);
+}
+
+/** What the functions of a step share when the gate is passed. */
+interface ModelStep {
+  readonly plan: AgentPlan;
+  readonly state: AgentState;
+  readonly config: Config;
+  /** The settings of the run. */
+  readonly settings: Settings;
+  readonly policy: SummaryPolicy;
+  /** Why the model must not call tools; undefined if it may. */
+  readonly off: ToolsOffReason | undefined;
+}
+
+/** Asks the model, and again if its response is not in the format. */
+function requestResponse(step: ModelStep, turn: Turn): Promise<AnswerInFormat> {
+  const { plan, state, config, settings, policy, off } = step;
+  const { maxTokens, toolTokens } = policy;
+  // A required call is required once per turn.
+  const toolChoice = turn.afterRequired === undefined ? settings.toolChoice : "auto";
+  const request = {
+    models: modelChain(plan.models, settings.dialect, turn, config.context ?? {}),
+    history: state.messages,
+    input: {
+      systemPrompt: settings.systemPrompt,
+      maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
+      budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+    },
+    toolTokens,
+    tools: plan.offered,
+    toolChoice: off === undefined ? toolChoice : "none",
+    maxFallbackAttempts: settings.maxStreamFallbackAttempts,
+    promptCache: settings.promptCache,
+  } as const;
+  // A model that responds with texts that are not in the format is asked again within the limits of the turn.
+  const left = Math.min(settings.maxConsecutiveErrors, settings.maxIterations - turn.iterations + 1);
+  const mostRequests = turn.closing === undefined ? Math.max(1, left) : 1;
+  return askInFormat(plan.formatPlan, request, mostRequests, config);
+}
+
+/** What follows a response: its calls are sent, or answered here, or the turn ends with it. */
+async function followResponse(
+  step: ModelStep,
+  { answer, format }: AnswerInFormat,
+  turn: Turn,
+): Promise<Dispatched> {
+  const { plan, state, config, settings } = step;
+  const { isTerminated } = answer;
+  if (answer.message === undefined) return endWith([], turn);
+  const fresh = await withFreshId(answer.message, state.messages, config);
+  const message = withDistinctCallIds(withName(fresh, settings.name));
+  const { record, inputs } = runOf(config);
+  record.tally.addAnswer(message);
+  const off = step.off ?? offInAnswer(answer, plan);
+  const response = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
+  const settled = format && (await settleResponse(format, message, response, config));
+  if (settled?.kind === "done") return settled.dispatched;
+  if (callsOf(message).length === 0) return endWith([message], turn);
+  if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
+  if (isTerminated) {
+    const refusals = refuseEnded(message);
+    return { ...endWith([message, ...refusals], turn), refused: refusals.length };
+  }
+  let scene: ApprovalScene | undefined;
+  try {
+    return await dispatchCalls(message, turn, {
+      policy: plan.callPolicy,
+      limits: settings,
+      callsOfThread: state.threadUsage?.toolCalls ?? 0,
+      answer,
+      mayBeServed: inputs.middleware.function.length > 0,
+      isSaved: isSavedRun(config),
+      answered: settled?.answered ?? new Map(),
+      hasFormat: format !== undefined,
+      scene: () => {
+        scene ??= approvalScene(state, message, config);
+        return scene;
+      },
+    });
+  } catch (error) {
+    await takeBack(message, config);
+    throw error;
+  }
+}
+
+/** The turn of a message that came meanwhile follows at once. */
+async function takeMore({ plan, state, config }: ModelStep, dispatched: Dispatched): Promise<Dispatched> {
+  const { update, isEnd, refused = 0 } = dispatched;
+  if (!isEnd || update?.messages === undefined) return dispatched;
+  const last = messagesIn(update);
+  // The results of a structured response end the turn, not the run.
+  const messages = [...state.messages, ...last.map((message) => withoutMarks(message))];
+  const taken = await takeMessages(plan.settings, { ...state, messages }, config);
+  if (taken === undefined) return dispatched;
+  return { ...goOn({ ...update, ...taken, messages: [...last, ...taken.messages] }), refused };
+}
+
+/**
+ * The messages are written before the model is asked, so that they stay if it fails.
+ *
+ * @param values Further updates of own keys, in order.
+ */
+function goOn({ values = [], ...update }: AgentUpdate & Pick<TakenMessages, "values">): Dispatched {
+  return { update, goto: "model", combined: values };
+}
+
+function endWith(messages: readonly BaseMessage[], turn?: Turn, structuredResponse?: unknown): Dispatched {
+  const update = {
+    messages: [...messages],
+    ...(turn !== undefined && { turn }),
+    ...(structuredResponse !== undefined && { structuredResponse }),
+  };
+  return { update, goto: END, isEnd: true };
+}
+
+/** What chat middleware has written, with values as the user's schema makes them. */
+async function checkUpdates(
+  { updates, message }: ModelAnswer,
+  config: Config,
+): Promise<ModelAnswer["updates"]> {
+  const { ownState } = runOf(config).inputs;
+  try {
+    const read = updates.map(async (update) => ({
+      ...update,
+      fields: await readOwnValues(ownState, update.fields),
+    }));
+    return await Promise.all(read);
+  } catch (error) {
+    if (message !== undefined) await takeBack(message, config);
+    throw error;
+  }
+}
+
 /** Middleware can offer tools that the graph does not have, and answer their calls. */
-function mayHaveTools({ offered, formatPlan }: ModelNodeOptions, config: Config): boolean {
-  if (offered.length > 0 || formatPlan !== undefined) return true;
-  const { chat = [], function: serving = [] } = runInputsOf(config)?.middleware ?? {};
-  return chat.length > 0 && serving.length > 0;
+function mayHaveTools({ offered, formatPlan }: AgentPlan, config: Config): boolean {
+  const { chat, function: serving } = runOf(config).inputs.middleware;
+  return offered.length > 0 || formatPlan !== undefined || (chat.length > 0 && serving.length > 0);
+}
+
+function toolsOffReason(
+  gate: Extract<GateDecision, { kind: "call" | "close" }>,
+  { toolChoice }: Settings,
+): ToolsOffReason | undefined {
+  if (gate.kind === "close") return gate.reason;
+  return toolChoice === "none" ? "tool-choice" : undefined;
+}
+
+/** A chat middleware may have offered tools, or switched them off. */
+function offInAnswer({ offered = [], toolChoice }: ModelAnswer, plan: AgentPlan): ToolsOffReason | undefined {
+  if (plan.offered.length === 0 && offered.length === 0) return "no-tools";
+  return toolChoice === "none" ? "tool-choice" : undefined;
 }
 
 /*
@@ -184,8 +312,8 @@ export function decideAtGate(
   { limits, policy, stepsLeft, returnDirect }: GateLimits,
 ): GateDecision {
   const last = state.messages.at(-1);
-  if (last === undefined || unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
-  if (last.type === "ai") return { kind: "wait" };
+  if (last === undefined || last.type === "ai") return { kind: "wait" };
+  if (unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
   if (isResult(last) && (isGroupEnded(state) || isReturnedDirectly(state, returnDirect)))
     return { kind: "end" };
   if (isThreadUsedUp(state, limits)) {
@@ -239,209 +367,6 @@ function countRound(turn: Turn, { messages }: AgentState): Turn {
   const { groups } = groupMessages(messages.slice(Math.max(head, 0)), callsOf);
   const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
   return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
-}
-
-/*
- * Asks the model, and decides what follows its response.
- */
-
-interface ResponseOptions
-  extends ModelChainOptions,
-    Pick<
-      Settings,
-      | "maxStreamFallbackAttempts"
-      | "maxToolCallsFromHistory"
-      | "name"
-      | "promptCache"
-      | "systemPrompt"
-      | "toolChoice"
-    > {
-  /** The tools that the model is offered: the tools of the graph, and the additional ones. */
-  readonly offered: readonly BindToolsInput[];
-  readonly callPolicy: CallPolicy;
-  /** The format of the final response. Undefined: a text. */
-  readonly formatPlan: FormatPlan | undefined;
-  /** Contract: takes the messages out of the thread's inbox. */
-  readonly takeMessages: TakeMessages;
-}
-
-/** The limits and the summary policy of a run, from the settings of the graph and the run. */
-type RunLimits = Pick<GateLimits, "limits" | "policy">;
-
-type AskDecision = Extract<GateDecision, { kind: "call" | "close" }>;
-
-/** Asks the model, and counts what that used. */
-async function respond(
-  state: AgentState,
-  decision: AskDecision,
-  runLimits: RunLimits,
-  options: ResponseOptions,
-  config: Config,
-): Promise<Dispatched> {
-  const tally = runRecordOf(config)?.tally;
-  const tokensBefore = tally?.tokens ?? 0;
-  const dispatched = await askAndDispatch(state, decision, runLimits, options, config);
-  const before = { turn: decision.turn, thread: state.threadUsage ?? NO_USAGE };
-  return charge(dispatched, before, (tally?.tokens ?? 0) - tokensBefore, runLimits.limits, config);
-}
-
-async function askAndDispatch(
-  state: AgentState,
-  decision: AskDecision,
-  { limits, policy }: RunLimits,
-  options: ResponseOptions,
-  config: Config,
-): Promise<Dispatched> {
-  const context = config.context ?? {};
-  const toolsOff = toolsOffReason(decision, options, context);
-  const toolChoice = toolChoiceOf(decision.turn, options, context);
-  const request = {
-    models: modelChain(options, decision.turn, context),
-    history: state.messages,
-    input: inputOptions(options, context, policy),
-    toolTokens: policy.toolTokens,
-    tools: options.offered,
-    toolChoice: toolsOff === undefined ? toolChoice : "none",
-    maxFallbackAttempts: options.maxStreamFallbackAttempts,
-    promptCache: options.promptCache,
-  } as const;
-  const asked = await askInFormat(options.formatPlan, request, mostRequests(decision.turn, limits), config);
-  const updates = await checkUpdates(asked.answer, config);
-  const iterations = decision.turn.iterations + asked.requests - 1;
-  const turn = withPosition({ ...decision.turn, iterations }, context, asked.answer.position);
-  const dispatched = await dispatch(asked, { state, turn, toolsOff, limits }, options, config);
-  const followed = asked.answer.isTerminated
-    ? dispatched
-    : await takeMore(dispatched, state, options, config);
-  return mergeUpdates(followed, updates, state.messages, ownStateOf(config).reducedKeys);
-}
-
-/** What chat middleware has written, with values as the user's schema makes them. */
-async function checkUpdates(
-  { updates, message }: ModelAnswer,
-  config: Config,
-): Promise<ModelAnswer["updates"]> {
-  try {
-    const read = updates.map(async (update) => ({
-      ...update,
-      fields: await readOwnValues(ownStateOf(config), update.fields),
-    }));
-    return await Promise.all(read);
-  } catch (error) {
-    if (message !== undefined) await takeBack(message, config);
-    throw error;
-  }
-}
-
-/** The turn of a message that came meanwhile follows at once. */
-async function takeMore(
-  dispatched: Dispatched,
-  state: AgentState,
-  { takeMessages }: ResponseOptions,
-  config: Config,
-): Promise<Dispatched> {
-  const update = dispatched.command.update as AgentUpdate | undefined;
-  if (!dispatched.isEnd || update?.messages === undefined) return dispatched;
-  const last = update.messages as BaseMessage[];
-  // The results of a structured response end the turn, not the run.
-  const messages = [...state.messages, ...last.map((message) => withoutMarks(message))];
-  const taken = await takeMessages({ ...state, messages }, config);
-  if (taken === undefined) return dispatched;
-  return {
-    ...goOn({ ...update, ...taken, messages: [...last, ...taken.messages] }),
-    refused: dispatched.refused,
-  };
-}
-
-interface Scene {
-  readonly state: AgentState;
-  readonly turn: Turn;
-  readonly toolsOff: ToolsOffReason | undefined;
-  readonly limits: LoopLimits;
-}
-
-async function dispatch(
-  { answer, format }: AnswerInFormat,
-  { state, turn, toolsOff, limits }: Scene,
-  options: ResponseOptions,
-  config: Config,
-): Promise<Dispatched> {
-  if (answer.message === undefined) return endWith([], turn);
-  const fresh = await withFreshId(answer.message, state.messages, config);
-  const message = withDistinctCallIds(withName(fresh, options.name));
-  runRecordOf(config)?.tally.addAnswer(message);
-  const off = toolsOff ?? offInAnswer(answer, options);
-  const isFinal = turn.closing !== undefined;
-  const { isTerminated } = answer;
-  const settled =
-    format && (await settleResponse(format, message, { turn, off, isFinal, isTerminated }, config));
-  if (settled?.kind === "done") return settled.dispatched;
-  if (callsOf(message).length === 0) return endWith([message], turn);
-  if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
-  if (isTerminated) return refuseAfterTermination(message, turn);
-  const { maxToolCalls, maxToolCallsPerThread } = limits;
-  let scene: ApprovalScene | undefined;
-  try {
-    return await dispatchCalls(message, turn, {
-      policy: options.callPolicy,
-      maxToolCalls,
-      threadCallsLeft: maxToolCallsPerThread - (state.threadUsage?.toolCalls ?? 0),
-      toolChoice: answer.toolChoice,
-      offered: answer.offered,
-      mayBeServed: (runInputsOf(config)?.middleware.function.length ?? 0) > 0,
-      isSaved: isSavedRun(config),
-      answered: settled?.answered,
-      hasFormat: format !== undefined,
-      scene: () => {
-        scene ??= approvalScene(state, message, config);
-        return scene;
-      },
-    });
-  } catch (error) {
-    await takeBack(message, config);
-    throw error;
-  }
-}
-
-/** A model that responds with texts that are not in the format is asked again within the limits of the turn. */
-function mostRequests({ closing, iterations }: Turn, limits: LoopLimits): number {
-  if (closing !== undefined) return 1;
-  return Math.max(1, Math.min(limits.maxConsecutiveErrors, limits.maxIterations - iterations + 1));
-}
-
-function toolsOffReason(
-  decision: AskDecision,
-  { toolChoice }: ResponseOptions,
-  context: RunContext,
-): ToolsOffReason | undefined {
-  if (decision.kind === "close") return decision.reason;
-  return (context.toolChoice ?? toolChoice) === "none" ? "tool-choice" : undefined;
-}
-
-/** A chat middleware may have offered tools, or switched them off. */
-function offInAnswer(
-  { offered, toolChoice }: ModelAnswer,
-  options: ResponseOptions,
-): ToolsOffReason | undefined {
-  if (options.offered.length === 0 && (offered ?? []).length === 0) return "no-tools";
-  return toolChoice === "none" ? "tool-choice" : undefined;
-}
-
-/** A required call is required once per turn. */
-function toolChoiceOf(turn: Turn, { toolChoice }: ResponseOptions, context: RunContext): ToolChoice {
-  return turn.afterRequired === undefined ? (context.toolChoice ?? toolChoice) : "auto";
-}
-
-function inputOptions(
-  { systemPrompt, maxToolCallsFromHistory }: ResponseOptions,
-  context: RunContext,
-  { maxTokens, toolTokens }: SummaryPolicy,
-): ModelRequest["input"] {
-  return {
-    systemPrompt: context.systemPrompt ?? systemPrompt,
-    maxToolCallsFromHistory: context.maxToolCallsFromHistory ?? maxToolCallsFromHistory,
-    budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
-  };
 }
 
 /*

@@ -22,13 +22,9 @@ import {
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
-import type { CallPolicy } from "./approval-rules.js";
 import { noteRecovered } from "./inbox.js";
-import { runInputsOf } from "./run-handle.js";
-
-interface PatchNodeOptions {
-  readonly callPolicy: CallPolicy;
-}
+import type { AgentPlan } from "./plan.js";
+import { runOf } from "./run-handle.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;
 type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
@@ -40,11 +36,11 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
  * stay open if the caller is to answer them. If they waited for a human, the question is repeated. This node runs no
  * tool.
  */
-export function createPatchNode({ callPolicy }: PatchNodeOptions) {
+export function createPatchNode({ callPolicy }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { messages } = state;
-    const inputs = runInputsOf(config);
-    const leftovers = inputs === undefined ? [] : await findLeftovers(inputs);
+    const { inputs } = runOf(config);
+    const leftovers = await findLeftovers(inputs);
     const recovered = recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
     for (const { id = "" } of recovered.filter(isAIMessage))
@@ -55,8 +51,8 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
     const found = recoverCalls(calls, leftovers);
     const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
       // A response that a middleware set follows the open group too.
-      if (index < dangling.length || inputs?.given !== undefined) return true;
-      if (inputs?.endsAfterInput) return remains?.kind === "question";
+      if (index < dangling.length || inputs.given !== undefined) return true;
+      if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
     };
     const closing: BaseMessage[] = [];
@@ -78,11 +74,11 @@ export function createPatchNode({ callPolicy }: PatchNodeOptions) {
       ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
       ...(isUsed(usage) && { threadUsage: usage }),
     };
-    const asksAgain = inputs?.given === undefined && !inputs?.endsAfterInput;
+    const asksAgain = inputs.given === undefined && !inputs.endsAfterInput;
     const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
-    const values = inputs === undefined ? [] : recoverValues(leftovers, inputs.ownState);
+    const values = recoverValues(leftovers, inputs.ownState);
     // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
     const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
     return others.length === 0 ? whole : [whole, ...others];

@@ -4,28 +4,22 @@
  * handle is recognised by a symbol.
  */
 
-import { channel } from "node:diagnostics_channel";
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { LimitFunction } from "p-limit";
 import pLimit from "p-limit";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { identityOf } from "../providers/dialect-of.js";
-import type { DialectName } from "../providers/dialects.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "../threads/events.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import type { LateResult, LateResults } from "../threads/late-results.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
-import type { Turn } from "../threads/state.js";
 import { RunTally } from "../threads/usage.js";
-import type { WatchedCheckpoints } from "../threads/watch-checkpointer.js";
+import { type WatchedCheckpoints, watchCheckpointer } from "../threads/watch-checkpointer.js";
 import type { RunBag, RunScope } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import type { GivenMessages } from "./middleware/run.js";
-import type { RunContext } from "./settings/run-context.js";
 import type { ToolsUpdate } from "./tools.js";
 
 const HANDLE_KEY = "__tether_run";
@@ -59,7 +53,7 @@ export class RunHandle {
   }
 }
 
-/** The handle of the run; undefined for a node that runs outside a graph. */
+/** The handle in a config; undefined outside the runs of an agent graph. */
 export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
   const handle: unknown = config.configurable?.[HANDLE_KEY];
   return isRunHandle(handle) ? handle : undefined;
@@ -69,12 +63,21 @@ function isRunHandle(value: unknown): value is RunHandle {
   return isRecord(value) && RUN_HANDLE in value;
 }
 
-export function runInputsOf(config: RunnableConfig): RunInputs | undefined {
-  return runHandleOf(config)?.inputs;
-}
-
-export function runRecordOf(config: RunnableConfig): RunRecord | undefined {
-  return runHandleOf(config)?.record;
+/** The run of a task. A function that is called outside a run has one of its own, which nobody reads. */
+export function runOf(config: RunnableConfig): RunHandle {
+  return (
+    runHandleOf(config) ??
+    new RunHandle({
+      input: undefined,
+      bag: { metadata: {} },
+      middleware: { agent: [], chat: [], function: [] },
+      checkpoints: watchCheckpointer(undefined).checkpoints,
+      ownState: NO_OWN_STATE,
+      maxConcurrency: Number.POSITIVE_INFINITY,
+      isInTool: false,
+      endsAfterInput: false,
+    })
+  );
 }
 
 /** A config as clients can see it. */
@@ -84,81 +87,35 @@ export function withoutRunHandle(config: unknown): unknown {
   return { ...config, configurable };
 }
 
-/** The keys that a user adds to the state of the run's graph. */
-export function ownStateOf(config: RunnableConfig): OwnState {
-  return runInputsOf(config)?.ownState ?? NO_OWN_STATE;
-}
-
 type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
 
-/** The scope of a middleware's context. A node that runs outside a graph gets an empty bag. */
+/** The scope of a middleware's context. */
 export function scopeOf(config: ScopeConfig): RunScope {
   const threadId: unknown = config.configurable?.["thread_id"];
-  const { context } = config;
-  const { keys } = ownStateOf(config);
+  const { context, configurable } = config;
+  const { bag, ownState } = runOf(config).inputs;
+  const { keys } = ownState;
   return {
-    bag: runInputsOf(config)?.bag ?? { metadata: {} },
+    bag,
     threadId: typeof threadId === "string" ? threadId : undefined,
     signal: config.signal,
     store: config.store,
     context: isRecord(context) ? context : {},
-    readState: () =>
-      readState({ ...(config.configurable && { configurable: config.configurable }) }, keys) ?? {
-        messages: [],
-      },
+    readState: () => readState({ ...(configurable && { configurable }) }, keys) ?? { messages: [] },
     stateKeys: ["messages", ...keys],
     write: (value) => config.writer?.(value),
   };
 }
 
-/** Ends the run with an error, which the run's caller gets. The first error wins. Returns false outside a run. */
-export function noteFailure(error: unknown, config: RunnableConfig): boolean {
-  const record = runRecordOf(config);
-  if (record === undefined) return false;
-  record.failure ??= { error };
-  return true;
-}
-
-/*
- * Tells listeners of the process how a run ended.
+/**
+ * Ends the run with an error, which the run's caller gets. The first error wins.
+ *
+ * @throws The error, outside a run.
  */
-
-/** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
-export const RUN_CHANNEL = "langgraph-tether:run";
-
-/** A run of a graph that is no subgraph. */
-export interface EndedRun {
-  /**
-   * `completed`: it has a response, hands calls to its caller, or waits for a human. `failed`: it threw an error.
-   * `cancelled`: it was aborted, or its caller stopped reading.
-   */
-  readonly outcome: "completed" | "failed" | "cancelled";
-}
-
-const runs = channel(RUN_CHANNEL);
-
-/** Passes the chunks on. They are the same generator if nobody listens. */
-export function publishingEnd<Chunk>(
-  chunks: AsyncGenerator<Chunk>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Chunk> {
-  return runs.hasSubscribers ? watched(chunks, signal) : chunks;
-}
-
-async function* watched<Chunk>(
-  chunks: AsyncGenerator<Chunk>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Chunk> {
-  let outcome: EndedRun["outcome"] = "cancelled";
-  try {
-    yield* chunks;
-    outcome = "completed";
-  } catch (error) {
-    if (signal?.aborted !== true) outcome = "failed";
-    throw error;
-  } finally {
-    runs.publish({ outcome } satisfies EndedRun);
-  }
+export function noteFailure(error: unknown, config: RunnableConfig): void {
+  const handle = runHandleOf(config);
+  if (handle === undefined) throw error;
+  handle.record.failure ??= { error };
 }
 
 /** The writes of the calls that a run runs at the same time. */
@@ -182,24 +139,16 @@ class RunningCalls<Update> {
   }
 }
 
-/** The latest superstep. */
-interface LastStep {
-  readonly step: number | undefined;
-  /** The history at its beginning. */
-  readonly history: readonly BaseMessage[];
-  /** The messages that its nodes wrote. */
-  readonly writes: unknown[];
-  /** The own keys of the state at its beginning. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** What its nodes wrote to keys of the state, in order. */
-  readonly updates: Readonly<Record<string, unknown>>[];
-}
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The state at the beginning of a superstep, with the own keys of the user. */
-type BeginningState = { readonly messages: readonly BaseMessage[]; readonly [key: string]: unknown };
+type BeginningState = Fields & { readonly messages: readonly BaseMessage[] };
 
-function beginningWith(step: number | undefined, { messages, ...values }: BeginningState): LastStep {
-  return { step, history: messages, writes: [], values, updates: [] };
+interface LastStep {
+  readonly step: number | undefined;
+  readonly state: BeginningState;
+  /** What its nodes wrote to keys of the state, in order. */
+  readonly updates: Fields[];
 }
 
 /** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
@@ -222,6 +171,8 @@ export class RunRecord {
   structuredResponse: unknown;
   #firstStep: number | undefined;
   #last: LastStep | undefined;
+  /** The history, once it was computed. */
+  #reduced: readonly BaseMessage[] | undefined;
 
   /** The run's first superstep. LangGraph counts steps over the whole thread. */
   get firstStep(): number | undefined {
@@ -232,38 +183,36 @@ export class RunRecord {
   beginStep(step: number | undefined, state: BeginningState | undefined): void {
     this.#firstStep ??= step;
     if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
-      this.#last = beginningWith(step, state);
+      this.#begin(step, state);
   }
 
   /** Called before the first superstep, because a run can end without one. The history includes the input. */
   beginRun(state: BeginningState): void {
-    this.#last = beginningWith(undefined, state);
+    this.#begin(undefined, state);
   }
 
-  /** Notes the structured response in an update of the model node. */
-  noteResponse(update: unknown): void {
-    if (isRecord(update) && update["structuredResponse"] !== undefined)
-      this.structuredResponse = update["structuredResponse"];
+  #begin(step: number | undefined, state: BeginningState): void {
+    this.#last = { step, state, updates: [] };
+    this.#reduced = undefined;
   }
 
-  addWrites(updates: readonly Readonly<Record<string, unknown>>[]): void {
-    for (const update of updates) {
-      const { messages } = update;
-      if (Array.isArray(messages)) this.#last?.writes.push(...messages);
-      this.#last?.updates.push(update);
-    }
+  addWrites(updates: readonly Fields[]): void {
+    this.#last?.updates.push(...updates);
+    this.#reduced = undefined;
+    for (const { structuredResponse } of updates)
+      if (structuredResponse !== undefined) this.structuredResponse = structuredResponse;
   }
 
   /** The own keys of the state at the end of the run; undefined if the run did not begin. */
-  ownValues({ keys, channels }: OwnState): Readonly<Record<string, unknown>> | undefined {
+  ownValues({ keys, channels }: OwnState): Fields | undefined {
     if (this.#last === undefined) return undefined;
-    const { values, updates } = this.#last;
+    const { state, updates } = this.#last;
     const left = keys.map((key) => {
       const written = updates.flatMap((update) => (Object.hasOwn(update, key) ? [update[key]] : []));
       const channel = channels[key];
       if (written.length === 0 || channel === undefined || this.interrupts.length > 0)
-        return [key, values[key]];
-      const copy = channel.fromCheckpoint(values[key]);
+        return [key, state[key]];
+      const copy = channel.fromCheckpoint(state[key]);
       copy.update(written);
       return [key, copy.get()];
     });
@@ -276,77 +225,13 @@ export class RunRecord {
    */
   get history(): readonly BaseMessage[] | undefined {
     if (this.#last === undefined) return undefined;
-    const { history, writes } = this.#last;
+    const { state, updates } = this.#last;
+    const writes = updates.flatMap(({ messages }) => (Array.isArray(messages) ? messages : []));
     // LangGraph discards all writes of a superstep that an interrupt ended.
-    if (writes.length === 0 || this.interrupts.length > 0) return history;
-    const { messages } = reduceMessages(history, writes);
-    this.#last = { ...this.#last, history: messages, writes: [] };
-    return messages;
+    if (writes.length === 0 || this.interrupts.length > 0) return state.messages;
+    this.#reduced ??= reduceMessages(state.messages, writes).messages;
+    return this.#reduced;
   }
-}
-
-/*
- * The models that a run asks in order: its own one, then the fallback models.
- */
-
-export interface ModelChainOptions {
-  /**
-   * Contract: resolves to the model that a run names, or to the default model. A position above 0 is that of a fallback
-   * model. Rejects with a clear error.
-   */
-  readonly resolveModel: (name: string | undefined, position?: number) => Promise<BaseChatModel>;
-  /** The name that the options or the run give to a model. Undefined for a model that is given as an object. */
-  readonly nameOfModel: (name: string | undefined, position: number) => string | undefined;
-  readonly fallbackCount: number;
-  /** The dialect of the models that are not fallback models. Undefined: each has its own. */
-  readonly dialect: DialectName | undefined;
-}
-
-export interface ModelChain {
-  /** The position of the model that is asked first. 0 is the run's own model. */
-  readonly position: number;
-  /** The position of the last fallback model. */
-  readonly last: number;
-  readonly at: (position: number) => Promise<BaseChatModel>;
-  readonly named: (name: string) => Promise<BaseChatModel>;
-  /** The dialect that the options give to a model. Undefined: its own. */
-  readonly dialectAt: (position: number) => DialectName | undefined;
-  /** A name for clients. */
-  readonly nameOf: (model: BaseChatModel, position?: number) => string;
-}
-
-export function modelChain(
-  { resolveModel, nameOfModel, fallbackCount, dialect }: ModelChainOptions,
-  turn: Turn,
-  { model: name }: RunContext,
-): ModelChain {
-  return {
-    position: Math.min(positionIn(turn, name), fallbackCount),
-    last: fallbackCount,
-    at: (position) => resolveModel(name, position),
-    named: (other) => resolveModel(other),
-    dialectAt: (position) => (position === 0 ? dialect : undefined),
-    nameOf: (model, position) =>
-      (position === undefined ? undefined : nameOfModel(name, position)) ?? nameOf(model),
-  };
-}
-
-/** The position of the model that a turn has come to. A run of the turn that names another model begins with that. */
-export function positionIn({ fallback }: Turn, name: string | undefined): number {
-  return fallback !== undefined && fallback.instead === name ? fallback.position : 0;
-}
-
-/** The turn after a model has responded. */
-export function withPosition(turn: Turn, { model }: RunContext, position: number): Turn {
-  if (position === positionIn(turn, model)) return turn;
-  return { ...turn, fallback: { position, ...(model !== undefined && { instead: model }) } };
-}
-
-function nameOf(model: BaseChatModel): string {
-  const { modelId } = identityOf(model);
-  if (modelId !== undefined) return modelId;
-  const type: unknown = Reflect.get(model, "_llmType");
-  return typeof type === "function" ? String(Reflect.apply(type, model, [])) : "a model without a name";
 }
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */

@@ -1,9 +1,9 @@
 /** One run of an agent: reads its input and its settings, and runs the graph with its agent middleware around it. */
 
+import { channel } from "node:diagnostics_channel";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
-import { isPlainObject } from "../shared/values.js";
 import { readUpdate } from "../threads/commands.js";
 import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
@@ -16,17 +16,15 @@ import {
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
 import type { LateResults } from "../threads/late-results.js";
-import { defaultsOf, type OwnState } from "../threads/own-state.js";
+import { defaultsOf } from "../threads/own-state.js";
 import { missingCheckpointer, missingStore } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
 import {
   admitInput,
-  admitValues,
   assertRunInput,
-  type ClientRules,
   messagesOfInput,
-  onlyKeysOfState,
   type ReadThread,
+  type RunInput,
   readRunInput,
   type ThreadArchive,
   withMessages,
@@ -34,34 +32,9 @@ import {
 import { AgentContext, type RunBag } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
-import { publishingEnd, RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
-import { type OwnContext, type RunContext, withoutSettings } from "./settings/run-context.js";
-import type { ConcurrentRuns } from "./thread-queue.js";
-
-interface RunRules extends RunNeeds, ClientRules {
-  /** Whether a decision must name its question if several wait. */
-  readonly hasStrictResume: boolean;
-  /**
-   * Contract: returns the settings for this graph, and throws a clear error for an invalid context. A subgraph gets the
-   * context of its parent and ignores the parent's fields.
-   */
-  readonly readContext: (context: unknown, isSubgraph: boolean) => RunContext;
-  readonly ownState: OwnState;
-  readonly ownContext: OwnContext;
-}
-
-/** What every run of a graph has, whatever its options say. */
-export interface RunDefaults extends RunRules {
-  /** The default limit of supersteps for a run. */
-  readonly recursionLimit: number;
-  /** The graph's own middleware. It goes around that of a run. */
-  readonly middleware: MiddlewareByKind;
-  readonly concurrentRuns: ConcurrentRuns;
-  /** Whether the state has a structured response. */
-  readonly hasFormat: boolean;
-  /** Whether runs read the inbox of their thread. */
-  readonly steering: boolean;
-}
+import { type AgentPlan, readSettingsOfRun } from "./plan.js";
+import { RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
+import { type RunContext, withoutSettings } from "./settings/run-context.js";
 
 /** What is known about a run before it begins. */
 export interface RunStart {
@@ -71,7 +44,8 @@ export interface RunStart {
 
 type RunConfig = RunnableConfig & { readonly context?: object; readonly store?: BaseStore };
 
-interface AgentRun<Chunk> extends RunRules, RunStart {
+interface AgentRun<Chunk> extends RunStart {
+  readonly plan: AgentPlan;
   /** The input as the caller passed it. */
   readonly received: unknown;
   readonly options: RunConfig;
@@ -81,7 +55,7 @@ interface AgentRun<Chunk> extends RunRules, RunStart {
   readonly readThread: ReadThread | undefined;
   /** Events about the graph, which this run emits at its start. */
   readonly startEvents: readonly AgentEvent[];
-  /** The store of the graph. A store in the options has precedence. */
+  /** The store of the options, or else of the graph. */
   readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
@@ -94,101 +68,143 @@ interface AgentRun<Chunk> extends RunRules, RunStart {
  * have.
  */
 export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  const chunks = executeRun(run);
+  const chunks = execute(run);
   return isSubgraphRun(run.options) ? chunks : publishingEnd(chunks, run.options.signal);
 }
 
-async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
+/** The story of a run: it is admitted, prepared, and loops through the graph, alone or inside agent middleware. */
+async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   await followSpans();
-  const { options, middleware, watched, hasStrictResume, ownState } = run;
-  const { checkpoints } = watched;
-  const { input: received, ...kind } = readRunInput(run.received, {
-    hasStrictResume,
-    ownKeys: ownState.keys,
-  });
-  const isSubgraph = isSubgraphRun(options);
-  assertRunInput(run.received, isSubgraph);
-  assertServices(run, isSubgraph);
-  const checked = await admitValues(received, ownState);
-  // The parent graph of a subgraph is no client.
-  const { input: admitted, events } = isSubgraph
-    ? { input: checked, events: [] }
-    : await admitInput(checked, run, run.readThread, archiveOf(run));
-  const input = isSubgraph ? withoutResponse(admitted) : onlyKeysOfState(admitted, ownState.keys);
-  const inputEvents = [...run.startEvents, ...events];
-  const maxConcurrency = readMaxConcurrency(options);
-  const readContext = (given: unknown) => run.readContext(given, isSubgraph);
-  const settings = readContext(options.context);
-  // What a parent graph passes reaches the tools whole.
-  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
-  const ownContext = { ...inherited, ...(await run.ownContext.read(options.context)) };
-  const bag: RunBag = { metadata: {} };
-
-  const store = options.store ?? run.store;
-  const begin = (
-    runInput: unknown,
-    context: RunContext,
-    given?: GivenMessages,
-    own = options,
-    structuredResponse?: unknown,
-  ) => {
-    const resumeValue = isCommand(runInput) ? runInput.resume : undefined;
-    watched.restart(savesAtExit(own) ? resumeValue : undefined);
-    const inputs = {
-      input: runInput,
-      bag,
-      middleware,
-      checkpoints,
-      late: run.late,
-      ownState,
-      given,
-      maxConcurrency,
-      isInTool: runHandleOf(options) !== undefined,
-      structuredResponse,
-      ...kind,
-    };
-    const handle = new RunHandle(inputs);
-    handle.record.inputEvents.push(...inputEvents.splice(0));
-    const inner = innerOptions(own, { hasStrictResume, holdsResult: middleware.agent.length > 0 });
-    const chunks = run.stream(runInput, {
-      ...inner,
-      metadata: withGraphType(inner.metadata, isSubgraph),
-      context: { ...ownContext, ...context },
-      configurable: { ...inner.configurable, ...handle.toConfigurable() },
-    });
-    return { record: handle.record, chunks: thenClearInbox(chunks, handle.record) };
-  };
-  // At the end of `chunks` LangGraph has saved every checkpoint.
-  async function* thenClearInbox(chunks: AsyncGenerator<Chunk>, record: RunRecord) {
-    try {
-      yield* chunks;
-    } finally {
-      await watched.saved();
-    }
-    const { steered, late = [] } = record;
-    if (late.length > 0) await run.late?.remove(late);
-    if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], steered);
-  }
-  if (middleware.agent.length === 0) {
-    const { chunks, record } = begin(input, settings);
-    yield* chunks;
-    if (record.failure !== undefined) throw record.failure.error;
+  const admitted = await admit(run);
+  const ready = await prepare(run, admitted);
+  if (run.middleware.agent.length > 0) {
+    yield* loopInMiddleware(ready);
     return;
   }
+  const { chunks, record } = loop(ready, { input: ready.input, settings: ready.settings });
+  yield* chunks;
+  if (record.failure !== undefined) throw record.failure.error;
+}
+
+/** What was read of the input that the caller passed. */
+interface Admitted extends Pick<RunInput, "endsAfterInput" | "emptyAnswer"> {
+  readonly input: unknown;
+  /** Events about the graph and the input, until the first loop takes them. */
+  readonly events: AgentEvent[];
+}
+
+/** Checks the input, and that the run has what its graph needs. */
+async function admit(run: AgentRun<unknown>): Promise<Admitted> {
+  const { plan, received, options } = run;
+  const isSubgraph = isSubgraphRun(options);
+  assertRunInput(received, isSubgraph);
+  assertServices(run, isSubgraph);
+  const { input, ...kind } = await readRunInput(received, plan.callPolicy.asksHumans, plan.ownState);
+  // The parent graph of a subgraph is no client.
+  if (isSubgraph) return { ...kind, input, events: [...run.startEvents] };
+  const admitted = await admitInput(input, plan, run.readThread, archiveOf(run));
+  return { ...kind, input: admitted.input, events: [...run.startEvents, ...admitted.events] };
+}
+
+/** A run that can begin. */
+interface ReadyRun<Chunk> extends AgentRun<Chunk>, Admitted {
+  readonly isSubgraph: boolean;
+  readonly settings: RunContext;
+  /** The own keys of the context, and what a parent graph passes: it reaches the tools whole. */
+  readonly ownContext: Readonly<Record<string, unknown>>;
+  readonly maxConcurrency: number;
+  /** Shared by all middleware of the run. */
+  readonly bag: RunBag;
+}
+
+/** Reads the settings of the run. */
+async function prepare<Chunk>(run: AgentRun<Chunk>, admitted: Admitted): Promise<ReadyRun<Chunk>> {
+  const { plan, options } = run;
+  const isSubgraph = isSubgraphRun(options);
+  const maxConcurrency = readMaxConcurrency(options);
+  const settings = readSettingsOfRun(plan, options.context, isSubgraph);
+  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
+  const ownContext = { ...inherited, ...(await plan.ownContext.read(options.context)) };
+  return { ...run, ...admitted, isSubgraph, settings, ownContext, maxConcurrency, bag: { metadata: {} } };
+}
+
+interface Loop {
+  readonly input: unknown;
+  readonly settings: RunContext;
+  /** @default the options of the run */
+  readonly options?: RunConfig;
+  /** Messages that a middleware set. Undefined: the model is asked. */
+  readonly given?: GivenMessages;
+  /** The structured response of the run whose result a middleware corrects. */
+  readonly structuredResponse?: unknown;
+}
+
+/** Starts the graph. A run with agent middleware does so several times if the middleware changes its result. */
+function loop<Chunk>(
+  run: ReadyRun<Chunk>,
+  { input, settings, options = run.options, given, structuredResponse }: Loop,
+) {
+  const { plan, watched } = run;
+  const resumeValue = isCommand(input) ? input.resume : undefined;
+  watched.restart(savesAtExit(options) ? resumeValue : undefined);
+  const handle = new RunHandle({
+    input,
+    given,
+    structuredResponse,
+    bag: run.bag,
+    middleware: run.middleware,
+    checkpoints: watched.checkpoints,
+    late: run.late,
+    ownState: plan.ownState,
+    maxConcurrency: run.maxConcurrency,
+    isInTool: runHandleOf(run.options) !== undefined,
+    endsAfterInput: run.endsAfterInput,
+    emptyAnswer: run.emptyAnswer,
+  });
+  const { record } = handle;
+  record.inputEvents.push(...run.events.splice(0));
+  const hasStrictResume = plan.callPolicy.asksHumans;
+  const inner = innerOptions(options, { hasStrictResume, holdsResult: run.middleware.agent.length > 0 });
+  const chunks = run.stream(input, {
+    ...inner,
+    metadata: withGraphType(inner.metadata, run.isSubgraph),
+    context: { ...run.ownContext, ...settings },
+    configurable: { ...inner.configurable, ...handle.toConfigurable() },
+  });
+  return { record, chunks: thenClearInbox(run, chunks, record) };
+}
+
+/** At the end of the chunks LangGraph has saved every checkpoint. */
+async function* thenClearInbox<Chunk>(
+  { watched, late, options, store }: ReadyRun<Chunk>,
+  chunks: AsyncGenerator<Chunk>,
+  record: RunRecord,
+): AsyncGenerator<Chunk> {
+  try {
+    yield* chunks;
+  } finally {
+    await watched.saved();
+  }
+  if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
+  if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], record.steered);
+}
+
+async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Chunk> {
+  const { plan, options, input, settings, isSubgraph, watched } = run;
   const thread = await run.readThread?.();
   let record: RunRecord | undefined;
   let send = (_chunk: Chunk): void => {};
   const parentWriter: unknown = Reflect.get(options, "writer");
   const context = new AgentContext({
     ...scopeOf(options),
-    bag,
-    context: { ...ownContext, ...settings },
-    store,
+    bag: run.bag,
+    context: { ...run.ownContext, ...settings },
+    store: run.store,
     readState: () => ({
       messages: [],
-      ...defaultsOf(ownState),
+      ...defaultsOf(plan.ownState),
       ...thread?.values,
-      ...record?.ownValues(ownState),
+      ...record?.ownValues(plan.ownState),
       ...(record?.history !== undefined && { messages: record.history }),
     }),
     write: (value) => {
@@ -200,10 +216,11 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
+  const chosen = () => readSettingsOfRun(plan, context.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-  yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
+  yield* runAgentMiddleware<Chunk>(run.middleware.agent, context, {
     start: () => {
-      const begun = begin(withMessages(input, context.messages), readContext(context.options));
+      const begun = loop(run, { input: withMessages(input, context.messages), settings: chosen() });
       record = begun.record;
       return begun;
     },
@@ -211,32 +228,31 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
       const messages = isCommand(input)
         ? { ...readUpdate(input.update), messages: context.messages }
         : withMessages(input ?? {}, context.messages);
-      return begin(messages, readContext(context.options), given).chunks;
+      return loop(run, { input: messages, settings: chosen(), given }).chunks;
     },
-    correct: (given, history) => {
-      const response = record?.structuredResponse;
-      const messages = keepsHistory ? [] : history;
-      return begin({ messages }, settings, given, followingOptions(options), response).chunks;
-    },
+    correct: (given, history) =>
+      loop(run, {
+        input: { messages: keepsHistory ? [] : history },
+        settings,
+        options: followingOptions(options),
+        given,
+        structuredResponse: plan.formatPlan && record?.structuredResponse,
+      }).chunks,
     onWrite: (give) => {
       send = give;
     },
   });
 }
 
-function archiveOf({ usesArchive, options, store }: AgentRun<unknown>): ThreadArchive | undefined {
-  const given = options.store ?? store;
+function archiveOf({ plan, options, store }: AgentRun<unknown>): ThreadArchive | undefined {
   const threadId: unknown = options.configurable?.["thread_id"];
-  return usesArchive && given !== undefined && typeof threadId === "string"
-    ? { store: given, threadId }
+  return usesArchive(plan) && store !== undefined && typeof threadId === "string"
+    ? { store, threadId }
     : undefined;
 }
 
-/** Only the model writes the structured response. A parent graph passes on its own. */
-function withoutResponse(input: unknown): unknown {
-  if (!isPlainObject(input) || !("structuredResponse" in input)) return input;
-  const { structuredResponse: _old, ...rest } = input;
-  return rest;
+function usesArchive({ settings }: AgentPlan): boolean {
+  return settings.coveredMessages === "archive";
 }
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */
@@ -244,21 +260,6 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
   if (maxConcurrency !== Number.POSITIVE_INFINITY)
     checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
   return maxConcurrency;
-}
-
-/** The features of a graph that need a store or a checkpointer. */
-interface RunNeeds {
-  /** Whether covered messages are moved to the store. */
-  readonly usesArchive: boolean;
-  /** Whether tool calls can wait for a human. */
-  readonly asksHumans: boolean;
-}
-
-interface Given extends RunNeeds {
-  readonly options: RunnableConfig & { readonly store?: unknown };
-  /** The store of the graph. A store in the options has precedence. */
-  readonly store: BaseStore | undefined;
-  readonly watched: WatchedCheckpointer;
 }
 
 /**
@@ -270,11 +271,55 @@ interface Given extends RunNeeds {
  *
  * @throws InvalidSettingError if a store or a checkpointer is missing.
  */
-function assertServices(
-  { usesArchive, asksHumans, options, store, watched }: Given,
-  isSubgraph: boolean,
-): void {
-  if (usesArchive && (options.store ?? store) === undefined) throw missingStore();
-  if (asksHumans && !isSubgraph && !isServedRun(options) && watched.checkpointer === undefined)
+function assertServices({ plan, options, store, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
+  if (usesArchive(plan) && store === undefined) throw missingStore();
+  if (
+    plan.callPolicy.asksHumans &&
+    !isSubgraph &&
+    !isServedRun(options) &&
+    watched.checkpointer === undefined
+  )
     throw missingCheckpointer();
+}
+
+/*
+ * Tells listeners of the process how a run ended.
+ */
+
+/** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
+export const RUN_CHANNEL = "langgraph-tether:run";
+
+/** A run of a graph that is no subgraph. */
+export interface EndedRun {
+  /**
+   * `completed`: it has a response, hands calls to its caller, or waits for a human. `failed`: it threw an error.
+   * `cancelled`: it was aborted, or its caller stopped reading.
+   */
+  readonly outcome: "completed" | "failed" | "cancelled";
+}
+
+const runs = channel(RUN_CHANNEL);
+
+/** Passes the chunks on. They are the same generator if nobody listens. */
+function publishingEnd<Chunk>(
+  chunks: AsyncGenerator<Chunk>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Chunk> {
+  return runs.hasSubscribers ? watched(chunks, signal) : chunks;
+}
+
+async function* watched<Chunk>(
+  chunks: AsyncGenerator<Chunk>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Chunk> {
+  let outcome: EndedRun["outcome"] = "cancelled";
+  try {
+    yield* chunks;
+    outcome = "completed";
+  } catch (error) {
+    if (signal?.aborted !== true) outcome = "failed";
+    throw error;
+  } finally {
+    runs.publish({ outcome } satisfies EndedRun);
+  }
 }

@@ -39,15 +39,13 @@ export function accessThread(
   options: RunnableConfig,
   messageIds: () => readonly string[] = () => [],
 ): ThreadAccess {
-  if (!isSaver(checkpointer))
-    return { saver: undefined, update: (_, work) => work(), stream: (_, start) => start() };
+  const atOnce: Omit<ThreadAccess, "saver"> = { update: (_, work) => work(), stream: (_, start) => start() };
+  if (!isSaver(checkpointer)) return { saver: undefined, ...atOnce };
   const { signal } = options;
   const target = withMessageSerializer(checkpointer);
   const saver = withUniqueVersions(boundedSaver(target, signal));
-  const threadId: unknown = options.configurable?.["thread_id"];
-  const isThread = typeof threadId === "string" || typeof threadId === "number";
-  if (!isThread || isSubgraphRun(options) || isServedRun(options))
-    return { saver, update: (_, work) => work(), stream: (_, start) => start() };
+  const threadId = threadIdIn(options);
+  if (threadId === undefined || isSubgraphRun(options) || isServedRun(options)) return { saver, ...atOnce };
   const thread: Thread = { saver: checkpointer, threadId: String(threadId) };
   const guarded = guardHead({ saver, target, threadId, signal, messageIds });
   return {
@@ -59,6 +57,11 @@ export function accessThread(
         await guarded.assertKept();
       }),
   };
+}
+
+function threadIdIn({ configurable }: RunnableConfig): string | number | undefined {
+  const threadId: unknown = configurable?.["thread_id"];
+  return typeof threadId === "string" || typeof threadId === "number" ? threadId : undefined;
 }
 
 /** How a run accesses its thread, and what it can know about the thread. */
@@ -85,14 +88,14 @@ export function watchThread<Options extends RunnableConfig>(
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
   const { saver, stream } = accessThread(own, options, messageIds);
   const watched = watchCheckpointer(saver);
-  const { thread_id: threadId, checkpoint_ns } = { ...options.configurable };
-  const isThread = isSaver(own) && (typeof threadId === "string" || typeof threadId === "number");
+  const threadId = threadIdIn(options);
   const lateResults = (store: BaseStore | undefined) => {
+    if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
+    const { checkpoint_ns, checkpoint_id } = { ...options.configurable };
     // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
     const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
-    const isKept = isThread && (inherits || !isSubgraphRun(options));
-    const namesCheckpoint = !inherits && options.configurable?.["checkpoint_id"] !== undefined;
-    return isKept ? lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint }) : undefined;
+    const namesCheckpoint = !inherits && checkpoint_id !== undefined;
+    return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
   };
   if (!inherits || watched.checkpointer === undefined)
     return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };

@@ -44,55 +44,97 @@ import type { AgentUpdate } from "../threads/state.js";
 import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
 import { FunctionContext } from "./middleware/contexts.js";
 import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
-import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "./run-handle.js";
+import type { AgentPlan } from "./plan.js";
+import { noteFailure, runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
+import type { Settings } from "./settings/settings.js";
 
-export interface ToolsNodeOptions {
-  readonly tools: readonly StructuredToolInterface[];
-  /** Whether the model reads the message of an error that a tool threw. */
-  readonly includeDetailedErrors: boolean;
-  /** Milliseconds; undefined: no limit. */
-  readonly toolTimeoutMs: number | undefined;
-  /** Whether a call of an unknown tool ends the run. */
-  readonly terminateOnUnknownCalls: boolean;
-}
+type Config = LangGraphRunnableConfig<RunContext>;
 
 /**
  * Makes the node that runs one tool call. The node throws only LangGraph's own signals and the abort of its run: any
  * other error would lose the results of the calls that are still running.
  */
-export function createToolsNode(options: ToolsNodeOptions) {
-  const toolsByName = new Map(options.tools.map((tool) => [tool.name, tool]));
-  return async function tools(
-    task: ToolTask,
-    config: LangGraphRunnableConfig<RunContext>,
-  ): Promise<ToolsUpdate> {
+export function createToolsNode(plan: AgentPlan) {
+  return async function tools(task: ToolTask, config: Config): Promise<ToolsUpdate> {
     // Another agent left the task in a thread that is taken over. Only calls that our model made are run.
     if (!isToolTask(task)) return new Command({ goto: "patch" });
-    const handle = runHandleOf(config);
-    const answer = async (): Promise<ToolsUpdate> => {
-      // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
-      config.signal?.throwIfAborted();
-      const messages = savedMessages(task, config);
-      if (messages !== undefined) {
-        emitEvent(config, { type: "result-recovered", tool: task.call.name, callId: task.call.id });
-        return { messages };
-      }
-      return answerCall(task, toolsByName, options, config);
-    };
-    const answered = handle?.limitCall(answer) ?? answer();
+    const run = runOf(config);
     const { signal } = config;
+    const answered = run.limitCall(() => answerCall(task, plan, config));
     const answering = signal === undefined ? answered : untilAborted(answered, signal);
-    handle?.running.add(answering, stepOf(config));
+    run.running.add(answering, stepOf(config));
     const update = await answering.catch((error: unknown) => {
       if (signal?.aborted) keepLate(task, answered, config);
       throw error;
     });
-    handle?.record.tally.addResults(1);
-    return handle !== undefined && isHandOff(update)
-      ? withBatch(update, task.call.id, await handle.running.settled())
-      : update;
+    run.record.tally.addResults(1);
+    return isHandOff(update) ? withBatch(update, task.call.id, await run.running.settled()) : update;
   };
+}
+
+/** The story of one call: its saved result or its arguments, its middleware, its tool, and what it writes. */
+async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Promise<ToolsUpdate> {
+  // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
+  config.signal?.throwIfAborted();
+  const { call, args, offered } = task;
+  const saved = savedMessages(task, config);
+  if (saved !== undefined) {
+    emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
+    return { messages: saved };
+  }
+
+  const { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls } = plan.settings;
+  const finalize = (outcome: CallOutcome) => ({
+    ...finalizeCall(task, outcome, includeDetailedErrors),
+    endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
+  });
+  const finish = (outcome: CallOutcome): ToolsUpdate => {
+    const { result, endsRun, updateWith } = finalize(outcome);
+    return updateWith(result, { endsRun });
+  };
+  const tool = offered === undefined ? plan.tools.get(call.name) : undefined;
+  const unknown: CallOutcome = { kind: "unknown-tool", known: offered ?? [...plan.tools.keys()] };
+  // Middleware does not see a call whose arguments are not valid JSON.
+  if (args === undefined) return finish(tool === undefined ? unknown : unreadable(task));
+
+  const { ownState, middleware } = runOf(config).inputs;
+  const wanted = { id: call.id, name: call.name, args };
+  // Each tool has a memory of its own, and one more for each other call of it in the same response.
+  const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
+  const execute = async (given: WantedCall["args"]): Promise<CallOutcome> => {
+    if (tool === undefined) return unknown;
+    const call = { ...wanted, args: given };
+    const outcome = await callTool(tool, call, { toolTimeoutMs }, withOwnMemory(config, memory));
+    return checkCommand(outcome, ownState);
+  };
+  // A copy, because changes of the tool must not reach the history.
+  if (middleware.function.length === 0) return finish(await execute(structuredClone(args)));
+  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(middleware.function, context, {
+    execute,
+    finalize,
+    noteFailure: (error) => noteFailure(error, config),
+  });
+  return context.updates.length === 0 ? update : [...[update].flat(), ...(await writesOf(context, config))];
+}
+
+function unreadable({ call, parseError }: ToolTask): CallOutcome {
+  const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
+  return { kind: "invalid-arguments", detail };
+}
+
+/** What function middleware has written. LangGraph takes a list of writes only if it has a command. */
+function writesOf({ updates }: FunctionContext, config: Config): Promise<Command[]> {
+  const { ownState } = runOf(config).inputs;
+  const written = updates.map(async ({ messages, fields }) => {
+    const values = await readOwnValues(ownState, fields).catch((error: unknown) => {
+      noteFailure(error, config);
+      return {};
+    });
+    return new Command({ update: { ...values, ...(messages.length > 0 && { messages }) } });
+  });
+  return Promise.all(written);
 }
 
 /** What a tool returns after the abort of its run goes to the next run of the thread. */
@@ -103,77 +145,18 @@ function keepLate(
 ) {
   const isOfCall = (message: BaseMessage): message is ToolMessage =>
     isResult(message) && callIdOf(message) === call.id;
-  const { keys } = ownStateOf(config);
+  const { late, ownState } = runOf(config).inputs;
   const coming = answered.then((update) => ({
     result: messagesOf(update).find(isOfCall),
-    values: valuesOf(update, keys),
+    values: valuesOf(update, ownState.keys),
   }));
-  awaitLate(place, coming, runInputsOf(config)?.late, config.configurable?.["thread_id"]);
-}
-
-/** Middleware does not see a call whose arguments are not valid JSON. */
-async function answerCall(
-  task: ToolTask,
-  toolsByName: ReadonlyMap<string, StructuredToolInterface>,
-  { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls }: ToolsNodeOptions,
-  config: LangGraphRunnableConfig<RunContext>,
-): Promise<ToolsUpdate> {
-  const { call, args, parseError, offered } = task;
-  const finalize = (outcome: CallOutcome) => ({
-    ...finalizeCall(task, outcome, includeDetailedErrors),
-    endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
-  });
-  const finish = (outcome: CallOutcome): ToolsUpdate => {
-    const { update, endsRun } = finalize(outcome);
-    return update({ endsRun });
-  };
-  const tool = offered === undefined ? toolsByName.get(call.name) : undefined;
-  const unknown = { kind: "unknown-tool", known: offered ?? [...toolsByName.keys()] } as const;
-  if (args === undefined) {
-    const detail = call.id === "" ? "the call has no id" : (parseError ?? "they are not valid JSON");
-    return finish(tool === undefined ? unknown : { kind: "invalid-arguments", detail });
-  }
-  const ownState = ownStateOf(config);
-  // Each tool has a memory of its own, and one more for each other call of it in the same response.
-  const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
-  const wanted = { id: call.id, name: call.name, args };
-  const execute = async (given: WantedCall["args"]): Promise<CallOutcome> =>
-    checkCommand(
-      tool === undefined
-        ? unknown
-        : await callTool(tool, { ...wanted, args: given }, { toolTimeoutMs }, withOwnMemory(config, memory)),
-      ownState,
-    );
-  const layers = runInputsOf(config)?.middleware.function ?? [];
-  // A copy, because changes of the tool must not reach the history.
-  if (layers.length === 0) return finish(await execute(structuredClone(args)));
-  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
-  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(layers, context, {
-    execute,
-    finalize,
-    noteFailure: (error) => noteFailure(error, config),
-  });
-  if (context.updates.length === 0) return update;
-  // LangGraph takes a list of writes only if it has a command.
-  const written = context.updates.map(async ({ messages, fields }) => {
-    const values = await readOwnValues(ownState, fields).catch((error: unknown) => {
-      if (!noteFailure(error, config)) throw error;
-      return {};
-    });
-    return new Command({ update: { ...values, ...(messages.length > 0 && { messages }) } });
-  });
-  return [...[update].flat(), ...(await Promise.all(written))];
+  awaitLate(place, coming, late, config.configurable?.["thread_id"]);
 }
 
 interface WantedCall {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
-}
-
-interface CallToolOptions {
-  /** Milliseconds; undefined: no limit. */
-  readonly toolTimeoutMs: number | undefined;
 }
 
 /**
@@ -187,11 +170,11 @@ interface CallToolOptions {
 export async function callTool(
   tool: StructuredToolInterface,
   wanted: WantedCall,
-  { toolTimeoutMs }: CallToolOptions,
-  taskConfig: LangGraphRunnableConfig<RunContext>,
+  { toolTimeoutMs }: Pick<Settings, "toolTimeoutMs">,
+  taskConfig: Config,
 ): Promise<CallOutcome> {
   taskConfig.signal?.throwIfAborted();
-  const state = readState(taskConfig, runInputsOf(taskConfig)?.ownState.keys ?? []);
+  const state = readState(taskConfig, runOf(taskConfig).inputs.ownState.keys);
   const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
   const call = { ...wanted, type: "tool_call" as const };
   const invoke = (signal: AbortSignal): Promise<unknown> =>
@@ -282,26 +265,21 @@ interface Draft {
   readonly write: (result: ToolMessage) => ToolsUpdate;
 }
 
-/** What a call writes if no middleware has seen its result, which can then be nothing else than `result`. */
-interface UnseenCall {
-  readonly update: (options: { readonly endsRun: boolean }) => ToolsUpdate;
-}
-
 /** @param includesDetails Whether the model reads the message of an error that a tool threw. */
 export function finalizeCall(
   task: ToolTask,
   outcome: CallOutcome,
   includesDetails: boolean,
-): FinalizedCall<ToolsUpdate> & UnseenCall {
+): FinalizedCall<ToolsUpdate> {
   const { result, write } = draftCall(task, outcome, includesDetails);
-  const writeLast = (last: ToolMessage, endsRun = false) => write(endsRun ? endingRun(last) : last);
   return {
     result,
     ...("error" in outcome && { error: outcome.error }),
-    update: ({ endsRun }) => writeLast(result, endsRun),
     // A middleware can set or change the result. It answers this call, even if it names another one.
-    updateWith: (given, options) =>
-      writeLast(storable(returnedResult(task, cloneMessage(given))), options?.endsRun),
+    updateWith: (given, options) => {
+      const last = storable(returnedResult(task, cloneMessage(given)));
+      return write(options?.endsRun ? endingRun(last) : last);
+    },
   };
 }
 
@@ -319,10 +297,6 @@ function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolea
 function storable(result: ToolMessage): ToolMessage {
   const message = coerceMessage(result);
   return message !== undefined && isResult(message) ? message : result;
-}
-
-function unstorable(task: ToolTask, reason: string): ToolMessage {
-  return failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${reason}.`);
 }
 
 function alone(result: ToolMessage): Draft {
@@ -375,20 +349,19 @@ function draftCommand(
   faults: readonly string[] = [],
   includesDetails: boolean,
 ): Draft {
+  const failed = (text: string) =>
+    draftCall(task, { kind: "threw", error: new Error(text) }, includesDetails);
   const written = messagesOfCommand(command);
   const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
-  if (messages.includes(undefined)) {
-    const error = new Error("it returned a command with a value in `messages` that is not a message");
-    return draftCall(task, { kind: "threw", error }, includesDetails);
-  }
-  if (leadsToCalls(command)) {
-    const error = new Error(
+  if (messages.includes(undefined))
+    return failed("it returned a command with a value in `messages` that is not a message");
+  if (leadsToCalls(command))
+    return failed(
       "it returned a command that goes to `tools` or `approve`, but only calls of the model are run",
     );
-    return draftCall(task, { kind: "threw", error }, includesDetails);
-  }
   const fault = storageFault(command);
-  if (fault !== undefined) return alone(unstorable(task, fault));
+  if (fault !== undefined)
+    return alone(failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${fault}.`));
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const own = messages.filter((message) => message !== undefined);
   const first = own.find(isOurs);
@@ -472,10 +445,10 @@ function savedMessages(
   { call, place, index }: ToolTask,
   config: LangGraphRunnableConfig,
 ): AgentUpdate["messages"] {
-  const { input, checkpoints } = runInputsOf(config) ?? {};
+  const { input, checkpoints } = runOf(config).inputs;
   const step = stepOf(config);
-  const tuple = checkpoints?.abandoned;
-  if (tuple === undefined || checkpoints?.isFork || step === undefined || !continues(tuple, input))
+  const tuple = checkpoints.abandoned;
+  if (tuple === undefined || checkpoints.isFork || step === undefined || !continues(tuple, input))
     return undefined;
   const isOfCall = (message: BaseMessage) =>
     isResult(message) && callIdOf(message) === call.id && !isPlaceholder(message);

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { RunContext } from "../../src/agent/settings/run-context.js";
-import { createSummarizeNode, type SummarizeNodeOptions } from "../../src/agent/summarize.js";
+import { createSummarizeNode, type SummarizePlan } from "../../src/agent/summarize.js";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
@@ -23,7 +23,9 @@ export interface Pass {
   readonly summaryAttempt: SummaryAttempt | undefined;
 }
 
-interface PassOptions extends Partial<SummarizeNodeOptions> {
+interface PassOptions
+  extends Partial<Omit<SummarizePlan, "settings" | "summaryPolicy">>,
+    Partial<SummarizePlan["settings"]> {
   readonly policy?: Partial<SummaryPolicy>;
   readonly store?: BaseStore;
   readonly threadId?: string;
@@ -35,16 +37,22 @@ interface PassOptions extends Partial<SummarizeNodeOptions> {
 export async function summarizeOnce(
   messages: readonly BaseMessage[],
   model: FunctionModel,
-  { policy = {}, store, threadId = "thread", signal, summaryAttempt, ...options }: PassOptions = {},
+  {
+    policy = {},
+    store,
+    threadId = "thread",
+    signal,
+    summaryAttempt,
+    resolveSummaryModel = async () => model,
+    summaryWording: wording = summaryWording("en", {}),
+    ...settings
+  }: PassOptions = {},
 ): Promise<Pass> {
   const node = createSummarizeNode({
-    resolveSummaryModel: async () => model,
+    resolveSummaryModel,
     summaryPolicy: async () => policyOf(policy),
-    summaryWording: summaryWording("en", {}),
-    summaryTimeoutMs: 1_000,
-    maxStreamFallbackAttempts: 0,
-    coveredMessages: "keep",
-    ...options,
+    summaryWording: wording,
+    settings: { summaryTimeoutMs: 1_000, maxStreamFallbackAttempts: 0, coveredMessages: "keep", ...settings },
   });
   const events: AgentEvent[] = [];
   const config = {

@@ -2,7 +2,7 @@
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
 import { callsOf, indexesById } from "../../history/call.js";
 import { filterToolCalls } from "../../history/cut.js";
@@ -318,7 +318,7 @@ export async function settleResponse(
   if (reply.kind === "fail") {
     const text = checked.error.message;
     const results = [...structured, ...others].map((task) => endingRun(resultFor(task, text, "error")));
-    if (!noteFailure(reply.error, config)) throw reply.error;
+    noteFailure(reply.error, config);
     const { dispatched } = end(message, results, state.turn);
     return { kind: "done", dispatched: { ...dispatched, isEnd: false } };
   }
@@ -326,8 +326,7 @@ export async function settleResponse(
   if (others.length > 0 && off === undefined) return { kind: "go-on", answered };
   const results = [...answered.values(), ...others.map((task) => resultFor(task, TOOLS_OFF, "error"))];
   const update = { messages: [message, ...inCallOrder(results, message)], turn: state.turn };
-  const command = new Command({ update, goto: "model" as const });
-  return { kind: "done", dispatched: { command, refused: results.length, isEnd: false } };
+  return { kind: "done", dispatched: { update, goto: "model", refused: results.length } };
 }
 
 const TOO_EARLY =
@@ -388,8 +387,7 @@ function end(
     turn,
     ...(structuredResponse !== undefined && { structuredResponse }),
   };
-  const command = new Command({ update, goto: END });
-  return { kind: "done", dispatched: { command, refused: results.length, isEnd: true } };
+  return { kind: "done", dispatched: { update, goto: END, refused: results.length, isEnd: true } };
 }
 
 type Reply =

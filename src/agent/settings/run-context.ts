@@ -12,7 +12,7 @@ import {
   placeIn,
   readWith,
 } from "../../threads/own-state.js";
-import { type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
+import { type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
 import type { LoopLimits } from "./table.js";
 
 /** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
@@ -76,6 +76,14 @@ export function readRunContext(
       throw InvalidSettingError.expected(name, `at most ${most}, the limit of this graph`, value);
   }
   return chosen;
+}
+
+/** The settings in a run: what its context says, else those of its graph. Not the model, which fallback models can replace. */
+export function settingsInRun(settings: Settings, context: RunContext = {}): Settings {
+  const chosen = Object.entries(context).filter(
+    ([name, value]) => value !== undefined && name !== "model" && Object.hasOwn(RUN_RULES, name),
+  );
+  return { ...settings, ...Object.fromEntries(chosen) };
 }
 
 /** The keys of a context that are no settings. */
