@@ -41,16 +41,11 @@ const KEEPALIVES =
 /**
  * Makes a lock of threads from a PostgreSQL database: an advisory lock of a session. Runs of one thread that wait for it
  * get it in the order of their requests. It is free again when its run has saved its last write, and when its process or
- * the database dies.
+ * the database dies. Pass it as the option `concurrentRuns`: `postgresThreadLock(new Pool({ connectionString, max: 50 }))`.
  *
  * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has a
  *   connection of its own, so give it as many as this process has runs at once. A connection that PgBouncer shares by
  *   transaction cannot hold such a lock.
- * @example
- * ```ts
- * const lock = postgresThreadLock(new Pool({ connectionString, max: 50 }));
- * const agent = createAgentGraph({ model, tools, checkpointer, concurrentRuns: lock });
- * ```
  */
 export function postgresThreadLock(pool: LockPool): ThreadLock {
   return {
