@@ -104,3 +104,4 @@ export {
 } from "./threads/full-history.js";
 export { PairedMessagesDeltaValue } from "./threads/langgraph/channels.js";
 export { type MessageSerializer, messageSerializer } from "./threads/serializer/message-serializer.js";
+export { type LockPool, postgresThreadLock, type ThreadLock } from "./threads/thread-lock.js";

@@ -14,6 +14,7 @@ import {
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
 import { withMessageSerializer } from "../threads/serializer/message-serializer.js";
 import { boundedSaver } from "../threads/stores.js";
+import type { ThreadLock } from "../threads/thread-lock.js";
 import {
   type WatchedCheckpointer,
   watchCheckpointer,
@@ -107,8 +108,11 @@ export function watchThread<Options extends RunnableConfig>(
  * The runs and updates of each thread in this process, one after the other.
  */
 
-/** What happens to a run that starts while another run of its thread goes on. */
-export type ConcurrentRuns = "enqueue" | "reject";
+/**
+ * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several processes,
+ * and those of one process wait for one another before they ask for it.
+ */
+export type ConcurrentRuns = "enqueue" | "reject" | ThreadLock;
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 interface Thread {
@@ -147,7 +151,7 @@ async function inTurn<Result>(
   try {
     return await currentTurn.run(turn, work);
   } finally {
-    end();
+    await end();
   }
 }
 
@@ -167,7 +171,7 @@ async function* streamInTurn<Chunk>(
     try {
       yield* start();
     } finally {
-      end();
+      await end();
     }
   };
   yield* currentTurn.run(turn, () => readAhead(run()));
@@ -187,20 +191,28 @@ async function takeTurn(thread: Thread, { concurrentRuns, signal }: TurnOptions)
     resolve = done;
   });
   queue.set(threadId, ended);
-  const end = (): void => {
+  const leaveQueue = (): void => {
     turn.isOver = true;
     resolve();
     if (queue.get(threadId) === ended) queue.delete(threadId);
   };
-  if (previous !== undefined) {
-    try {
-      await (signal === undefined ? previous : untilAborted(previous, signal));
-    } catch (error) {
-      // The next one still waits for the run before.
-      previous.then(end);
-      throw error;
-    }
+  let release: Awaited<ReturnType<ThreadLock["acquire"]>> = () => {};
+  try {
+    if (previous !== undefined) await (signal === undefined ? previous : untilAborted(previous, signal));
+    if (typeof concurrentRuns === "object")
+      release = await concurrentRuns.acquire(threadId, signal ?? new AbortController().signal);
+  } catch (error) {
+    // The next one still waits for the run before.
+    (previous ?? Promise.resolve()).then(leaveQueue);
+    throw error;
   }
+  const end = async (): Promise<void> => {
+    try {
+      await release();
+    } finally {
+      leaveQueue();
+    }
+  };
   return { turn, end };
 }
 

@@ -29,6 +29,7 @@ import {
 } from "../../shared/check-settings.js";
 import { listWithOr } from "../../shared/text.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
+import type { ThreadLock } from "../../threads/thread-lock.js";
 import { requireApprovalRule } from "../approval-rules.js";
 import { responseFormatRule } from "../format/response-format.js";
 import type { NamesWith, Settings } from "./settings.js";
@@ -364,11 +365,16 @@ export const SERVICE_SETTINGS = {
   },
   /**
    * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits
-   * until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.
+   * until that run has ended. With `reject` it fails with `THREAD_BUSY`. A lock, such as `postgresThreadLock(pool)`, makes
+   * the runs of several processes wait for one another. Default: `enqueue`.
    */
   concurrentRuns: {
-    ...oneOf(["enqueue", "reject"]),
-    help: "What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits until that run has ended. With `reject` it fails with `THREAD_BUSY`. Default: `enqueue`.",
+    schema: z.union([
+      z.enum(["enqueue", "reject"]),
+      objectWith<ThreadLock>("acquire", "a lock of threads").schema,
+    ]),
+    expects: "`enqueue`, `reject` or a lock of threads with the function `acquire`",
+    help: "What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits until that run has ended. With `reject` it fails with `THREAD_BUSY`. A lock, such as `postgresThreadLock(pool)`, makes the runs of several processes wait for one another. Default: `enqueue`.",
     default: "enqueue",
   },
   /**

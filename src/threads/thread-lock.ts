@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { untilAborted } from "../shared/waiting.js";
+
+/** A lock of threads that several processes share. */
+export interface ThreadLock {
+  /**
+   * Contract: resolves when no other process holds the lock of the thread. The lock is held until the function that it
+   * resolves to is called. That is when the last write of the run is saved.
+   *
+   * @param signal - The signal of the run. The wait ends with its reason when it aborts.
+   */
+  acquire(threadId: string, signal: AbortSignal): Promise<() => void | Promise<void>>;
+}
+
+/** What is used of a `Pool` of the package `pg`. */
+export interface LockPool {
+  connect(): Promise<LockClient>;
+}
+
+interface LockClient {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  release(destroy?: boolean): void;
+}
+
+/** How long a run waits for a free connection, in milliseconds. */
+const LONGEST_WAIT_FOR_CONNECTION = 10_000;
+/** How long the end of a run waits for the server to give the lock back, before it closes the connection. */
+const LONGEST_RELEASE = 5_000;
+
+/**
+ * Without these the server would hold the lock of a machine that lost its power for two hours: it would not notice that
+ * the connection is dead.
+ */
+const KEEPALIVES =
+  "SELECT set_config('tcp_keepalives_idle', '20', false), set_config('tcp_keepalives_interval', '5', false), " +
+  "set_config('tcp_keepalives_count', '3', false)";
+
+/**
+ * Makes a lock of threads from a PostgreSQL database: an advisory lock of a session. Runs of one thread that wait for it
+ * get it in the order of their requests. It is free again when its run has saved its last write, and when its process or
+ * the database dies. Pass it as the option `concurrentRuns`: `postgresThreadLock(new Pool({ connectionString, max: 50 }))`.
+ *
+ * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has a
+ *   connection of its own, so give it as many as this process has runs at once. A connection that PgBouncer shares by
+ *   transaction cannot hold such a lock.
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, type LockPool, postgresThreadLock } from "langgraph-tether";
+ *
+ * // In your program: const pool = new Pool({ connectionString, max: 50 });
+ * const client = { query: async () => {}, on: () => {}, removeListener: () => {}, release: () => {} };
+ * const pool: LockPool = { connect: async () => client };
+ *
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   concurrentRuns: postgresThreadLock(pool),
+ * });
+ * const thread = { configurable: { thread_id: "1" } };
+ * const { messages } = await agent.invoke({ messages: [{ role: "user", content: "Hello" }] }, thread);
+ * console.log(messages.length); // 2
+ * ```
+ */
+export function postgresThreadLock(pool: LockPool): ThreadLock {
+  return {
+    async acquire(threadId, signal) {
+      const client = await connect(pool, threadId, signal);
+      // The server gives back the lock of a connection that breaks. The run then fails if another one writes.
+      const ignore = (): void => {};
+      client.on("error", ignore);
+      const leave = (isBroken: boolean): void => {
+        client.removeListener("error", ignore);
+        // The socket of a closed client can still report an error.
+        if (isBroken) client.on("error", ignore);
+        client.release(isBroken);
+      };
+      try {
+        await untilAborted(client.query(KEEPALIVES), signal);
+        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [keyOf(threadId)]), signal);
+      } catch (error) {
+        leave(true);
+        throw error;
+      }
+      return async () => {
+        const unlocked = client.query("SELECT pg_advisory_unlock($1)", [keyOf(threadId)]).then(
+          () => true,
+          () => false,
+        );
+        leave(!(await within(LONGEST_RELEASE, unlocked)));
+      };
+    },
+  };
+}
+
+/** @throws The reason of the abort, the error of the connection, or an error that says that the pool is exhausted. */
+async function connect(pool: LockPool, threadId: string, signal: AbortSignal): Promise<LockClient> {
+  const connecting = pool.connect();
+  let isTaken = false;
+  try {
+    const client = await untilAborted(within(LONGEST_WAIT_FOR_CONNECTION, connecting), signal);
+    if (client === undefined)
+      throw new Error(
+        `Expected a free connection for the lock of the thread \`${threadId}\` within ` +
+          `${LONGEST_WAIT_FOR_CONNECTION / 1_000} seconds, but all connections of the pool are in use. Give the lock a pool of its ` +
+          "own, with a connection for each run of this process that goes on or waits.",
+      );
+    isTaken = true;
+    return client;
+  } finally {
+    if (!isTaken)
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      );
+  }
+}
+
+/** Undefined if the work takes longer. */
+async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([work, delay(milliseconds, undefined, { signal: over.signal })]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The first 64 bits of a hash. The server's locks have such numbers as keys, and other programs use them too. */
+function keyOf(threadId: string): bigint {
+  return createHash("sha256")
+    .update(JSON.stringify(["langgraph-tether", "run", threadId]))
+    .digest()
+    .readBigInt64BE();
+}

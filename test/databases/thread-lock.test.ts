@@ -1,0 +1,163 @@
+/** The lock of a thread that several processes share. Two graphs with savers and pools of their own are two processes. */
+
+import { randomUUID } from "node:crypto";
+import { MemorySaver } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgentGraph, type LockPool, postgresThreadLock, type ThreadLock } from "../../src/index.js";
+import { FunctionModel } from "../support/function-model.js";
+import { DATABASE_URL } from "../support/savers.js";
+import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe("A run with a lock", () => {
+  /** Says what happens to the lock and to the thread, in order. */
+  function recorded({ fail }: { readonly fail?: Error } = {}) {
+    const steps: string[] = [];
+    class Saver extends MemorySaver {
+      override async put(...given: Parameters<MemorySaver["put"]>) {
+        const saved = await super.put(...given);
+        steps.push("saved");
+        return saved;
+      }
+    }
+    const lock: ThreadLock = {
+      acquire: async (threadId) => {
+        if (fail !== undefined) throw fail;
+        steps.push(`acquired ${threadId}`);
+        return async () => void steps.push("released");
+      },
+    };
+    const model = new FunctionModel(({ index }) => (index === 1 ? new Error("no") : "Hello."));
+    const graph = createAgentGraph({ model, checkpointer: new Saver(), concurrentRuns: lock });
+    return { graph, steps };
+  }
+
+  it("holds it until its last write is saved", async () => {
+    const { graph, steps } = recorded();
+    await graph.invoke(user("one"), inThread("1"));
+    expect(steps[0]).toBe("acquired 1");
+    expect(steps.at(-1)).toBe("released");
+    expect(steps.filter((step) => step !== "saved")).toHaveLength(2);
+    expect(steps.length).toBeGreaterThan(3);
+  });
+
+  it("asks for it one run after the other, also after a failure", async () => {
+    const { graph, steps } = recorded();
+    const runs = numbers(4).map((index) => graph.invoke(user(`${index}`), inThread("1")));
+    const outcomes = await Promise.allSettled(runs);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    const order = steps.filter((step) => step !== "saved");
+    expect(order).toEqual(numbers(4).flatMap(() => ["acquired 1", "released"]));
+  });
+
+  it("has it for an update of the state too", async () => {
+    const { graph, steps } = recorded();
+    await graph.updateState(inThread("1"), { messages: user("one").messages });
+    expect(steps).toEqual(["acquired 1", "saved", "released"]);
+  });
+
+  it("writes nothing if it does not get it", async () => {
+    const { graph, steps } = recorded({ fail: new Error("no lock") });
+    await expect(graph.invoke(user("one"), inThread("1"))).rejects.toThrow("no lock");
+    await expect(graph.invoke(user("two"), inThread("1"))).rejects.toThrow("no lock");
+    expect(steps).toEqual([]);
+  });
+
+  it("refuses what is no lock, by name", () => {
+    const make = () => createAgentGraph({ model: "offline:", concurrentRuns: { lock: 1 } as never });
+    expect(make).toThrow(/Expected `concurrentRuns` to be `enqueue`, `reject` or a lock of threads/);
+  });
+});
+
+describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
+  interface Pool extends LockPool {
+    readonly waitingCount: number;
+    query(text: string): Promise<unknown>;
+    end(): Promise<void>;
+  }
+  /** The class of LangGraph's own pools. */
+  const PoolClass = (Reflect.get(PostgresSaver.fromConnString(DATABASE_URL ?? ""), "pool") as object)
+    .constructor;
+  const poolOf = (max: number) => {
+    const pool: Pool = Reflect.construct(PoolClass, [{ connectionString: DATABASE_URL, max }]);
+    onTestFinished(() => pool.end());
+    return pool;
+  };
+  const never = new AbortController().signal;
+  const nextThread = () => randomUUID();
+
+  it("lets no run of two processes be refused", async () => {
+    const schema = `lock_${process.pid}`;
+    const id = nextThread();
+    const graphs = numbers(2).map(() => {
+      const checkpointer = PostgresSaver.fromConnString(DATABASE_URL ?? "", { schema });
+      onTestFinished(() => checkpointer.end());
+      const concurrentRuns = postgresThreadLock(poolOf(10));
+      return { checkpointer, graph: createAgentGraph({ model: "offline:", checkpointer, concurrentRuns }) };
+    });
+    await graphs[0]?.checkpointer.setup();
+    const texts = numbers(20).map((index) => `message ${index}`);
+    const run = (text: string, index: number) => graphs[index % 2]?.graph.invoke(user(text), inThread(id));
+    await Promise.all(texts.map(run));
+    const { values } = (await graphs[0]?.graph.getState(inThread(id))) ?? {};
+    const said = pairedMessagesOf(values).flatMap(({ type, text }) => (type === "human" ? text : []));
+    expect(said.toSorted()).toEqual(texts.toSorted());
+  });
+
+  it("gives it in the order of the requests, and to other threads at once", async () => {
+    const lock = postgresThreadLock(poolOf(10));
+    const id = nextThread();
+    const first = await lock.acquire(id, never);
+    const order: number[] = [];
+    const waiting = numbers(3).map(async (index) => {
+      await new Promise((resolve) => setTimeout(resolve, index * 100));
+      const release = await lock.acquire(id, never);
+      order.push(index);
+      await release();
+    });
+    await (await lock.acquire(nextThread(), never))();
+    expect(order).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await first();
+    await Promise.all(waiting);
+    expect(order).toEqual([0, 1, 2]);
+  });
+
+  it("ends the wait at the abort, and the next one gets it", async () => {
+    const lock = postgresThreadLock(poolOf(3));
+    const id = nextThread();
+    const release = await lock.acquire(id, never);
+    const abort = new AbortController();
+    const waiting = lock.acquire(id, abort.signal);
+    abort.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    await release();
+    await (await lock.acquire(id, never))();
+  });
+
+  it("is free when the connection of its holder breaks", async () => {
+    const pool = poolOf(3);
+    const lock = postgresThreadLock(pool);
+    const id = nextThread();
+    const release = await lock.acquire(id, never);
+    await pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
+    );
+    const next = await lock.acquire(id, never);
+    await next();
+    await expect(release()).resolves.toBeUndefined();
+  });
+
+  it("says so if the pool has no connection left, and leaves nothing behind", async () => {
+    const pool = poolOf(1);
+    const lock = postgresThreadLock(pool);
+    const id = nextThread();
+    const release = await lock.acquire(id, never);
+    await expect(lock.acquire(nextThread(), never)).rejects.toThrow(/all connections of the pool are in use/);
+    await release();
+    await (await lock.acquire(id, never))();
+    expect(pool.waitingCount).toBe(0);
+  }, 20_000);
+});
