@@ -2,7 +2,8 @@
 
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { wellFormed } from "../shared/text.js";
+import { isPlainObject, isRecord, mapTexts } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
 import {
   callerIdOf,
@@ -43,6 +44,19 @@ function clonePlain(value: unknown, levels = MOST_LEVELS + 2): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
   );
+}
+
+/** The message with U+FFFD in place of each half of a surrogate pair; the same message if it has none. */
+export function withWellFormedTexts<T extends BaseMessage>(message: T): T {
+  const changes: Record<string, unknown> = {};
+  for (const name in message) {
+    // No client sends the id of a message that it did not get from a provider.
+    if (name === "id" || name.startsWith("lc_")) continue;
+    const value: unknown = message[name];
+    const mended = mapTexts(value, wellFormed, MOST_LEVELS + 2);
+    if (mended !== value) changes[name] = mended;
+  }
+  return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 
 /** A copy of the message, of the same class, with some fields replaced. The original is not changed. */

@@ -20,6 +20,7 @@ export const RULES = {
   arguments: "The arguments of a call are not a JSON object.",
   "empty-calls": "The client would send an empty list of calls.",
   role: "A message has a role that the provider does not know.",
+  "unpaired-surrogate": "A text has half of a surrogate pair, as after a cut in the middle of an emoji.",
   "content-form":
     "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
   "foreign-block": "The provider or its client does not know a content block.",
@@ -92,6 +93,7 @@ const INFERRED = {
   arguments: "The arguments of a tool call must be a JSON object.",
   "empty-calls": "The list of tool calls is empty.",
   role: "The role {name} is not known.",
+  "unpaired-surrogate": "A text is not valid Unicode.",
   "content-form": "The content must be text or a list of blocks.",
   "foreign-block": "Content blocks of type {name} are not known.",
   "system-position": "A system message must be the first message.",

@@ -20,6 +20,24 @@ export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   return list;
 }
 
+/**
+ * The value with its texts changed, also those that are keys; the same value if none changes. Values that are not plain
+ * data are kept as they are, and so is what is nested deeper than `levels`.
+ */
+export function mapTexts(value: unknown, change: (text: string) => string, levels: number): unknown {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null || levels === 0) return value;
+  const map = (item: unknown): unknown => mapTexts(item, change, levels - 1);
+  if (Array.isArray(value)) {
+    const items = value.map(map);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (!isPlainObject(value)) return value;
+  const entries = Object.entries(value).map(([name, item]) => [change(name), map(item)] as const);
+  const isSame = entries.every(([name, item]) => Object.hasOwn(value, name) && value[name] === item);
+  return isSame ? value : Object.fromEntries(entries);
+}
+
 /** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);

@@ -134,6 +134,8 @@ export type InputReasonCode =
   | "system-joined"
   /** Changed: its calls are sent in one list, with objects as arguments. */
   | "calls-listed"
+  /** Changed: half of a surrogate pair, such as half of an emoji, was replaced. */
+  | "characters-replaced"
   /** Changed: what only the model that wrote it can read was removed, such as signed reasoning. */
   | "state-removed"
   /** Changed: a call of a tool that the provider runs, or its result, was removed, because the other one is missing. */

@@ -14,7 +14,13 @@ import type { ProjectionLog, StepName } from "./projection.js";
 import { sizeOf } from "./shorten.js";
 import type { StepReason } from "./step.js";
 import { whyListCalls, whyNameTools, whyPairServerTools, whyRenameCalls } from "./steps/calls.js";
-import { whyCarryMedia, whyCleanContent, whyFillBlanks, whyPassReasoning } from "./steps/content.js";
+import {
+  whyCarryMedia,
+  whyCleanContent,
+  whyFillBlanks,
+  whyMendTexts,
+  whyPassReasoning,
+} from "./steps/content.js";
 import { whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
 import type { Bridge } from "./steps/turns.js";
 import type { InputTrace } from "./to-model-input.js";
@@ -423,6 +429,7 @@ function sourceOf({ rules }: Dialect, names: readonly RuleName[]): { readonly so
 
 const STEP_REASONS: Readonly<Record<StepName, StepReason>> = {
   listCalls: whyListCalls,
+  mendTexts: whyMendTexts,
   keepOwnState: whyKeepOwnState,
   pairServerTools: whyPairServerTools,
   carryMedia: whyCarryMedia,

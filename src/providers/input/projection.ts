@@ -10,13 +10,14 @@ import type { Target } from "../rule.js";
 import { sizeOf } from "./shorten.js";
 import { type Change, Journal, type Step } from "./step.js";
 import { listCalls, nameTools, pairServerTools, renameCalls } from "./steps/calls.js";
-import { carryMedia, cleanContent, fillBlanks, passReasoning } from "./steps/content.js";
+import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
 const FORM_STEPS = {
   listCalls,
+  mendTexts,
   keepOwnState,
   carryMedia,
   cleanContent,

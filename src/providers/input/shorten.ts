@@ -8,6 +8,7 @@ import { isResult } from "../../history/result.js";
 import { countBlock, countTextTokens, countTokens } from "../../history/size.js";
 import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
+import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
 
@@ -142,7 +143,7 @@ function shortenFields(value: Fields, longest: number): Fields {
 function shortenValue(value: unknown, longest: number): unknown {
   if (typeof value === "string")
     return value.length > longest
-      ? `${value.slice(0, longest)}[… shortened from ${value.length} characters]`
+      ? `${beginningOf(value, longest)}[… shortened from ${value.length} characters]`
       : value;
   if (Array.isArray(value)) {
     const kept = value.slice(0, mostEntries(longest)).map((item) => shortenValue(item, longest));

@@ -3,7 +3,7 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
-import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
 import { serverItemsText } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
@@ -12,6 +12,19 @@ import { type Block, type MediaForm, readMedia } from "../../media.js";
 import { type Dialect, mayHaveWritten, type Rules, type StateField } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step, StepReason } from "../step.js";
+
+/*
+ * Replaces each half of a surrogate pair. A program leaves one when it cuts a text in the middle of an emoji. JSON has no
+ * place for it, so providers refuse the complete request, and each one after it.
+ */
+
+export const mendTexts: Step = () => withWellFormedTexts;
+
+export const whyMendTexts: StepReason = () => ({
+  code: "characters-replaced",
+  text: "A text has half of a surrogate pair, such as half of an emoji, so U+FFFD is sent in its place.",
+  rules: ["unpaired-surrogate"],
+});
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
