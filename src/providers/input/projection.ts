@@ -3,7 +3,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { createFollowing, type Follower, type Place, Places } from "../../history/follow-list.js";
+import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import { DIALECTS, type DialectName } from "../dialects.js";
 import type { Target } from "../rule.js";
@@ -50,7 +50,8 @@ export interface ProjectionLog {
 }
 
 /** How far the projection was before a group. */
-interface GroupPlace extends Place {
+interface GroupPlace {
+  readonly taken: number;
   readonly formed: number;
   readonly runStart: number;
   readonly sent: number;
@@ -71,7 +72,7 @@ class Projection implements Follower {
   readonly #passReasoning: Change;
   readonly #log: ProjectionLog | undefined;
   readonly #journal = new Journal();
-  readonly #places = new Places<GroupPlace>();
+  readonly #places: GroupPlace[] = [];
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** The tokens of the messages that are sent. */
@@ -96,7 +97,7 @@ class Projection implements Follower {
   }
 
   take(message: BaseMessage, index: number): void {
-    if (!isResult(message)) this.#places.add(this.#here(index));
+    if (!isResult(message)) this.#places.push(this.#here(index));
     const formed = this.#form(message);
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
@@ -112,7 +113,9 @@ class Projection implements Follower {
   }
 
   rewind(length: number): number {
-    const { taken, formed, runStart, sent, size, before, noted } = this.#places.rewind(length) ?? NOWHERE;
+    let place = this.#places.pop();
+    while (place !== undefined && place.taken > length) place = this.#places.pop();
+    const { taken, formed, runStart, sent, size, before, noted } = place ?? NOWHERE;
     this.#formed.length = formed;
     this.#sent.length = sent;
     this.#size = size;
