@@ -117,25 +117,6 @@ class Surveyor implements Follower {
 
 function surveyed(before: Surveyed, message: BaseMessage, index: number): Surveyed {
   if (!isMessage(message)) return { ...before, odd: before.odd + 1, isOrdered: false };
-  const { systems, leadingSystems } = before;
-  const isSystem = message.type === "system";
-  const tokens = before.tokens + countTokens(message);
-  const usage = usageOf(message);
-  return {
-    ...pairing(before, message, index),
-    odd: before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1),
-    summaries: before.summaries + (coverageOf(message) === undefined ? 0 : 1),
-    madeUp: before.madeUp + (isMadeUpResult(message) ? 1 : 0),
-    systems: systems + (isSystem ? 1 : 0),
-    leadingSystems: leadingSystems + (isSystem && leadingSystems === index ? 1 : 0),
-    tokens,
-    measured: usage > 0 ? { usage, tokens } : before.measured,
-  };
-}
-
-type Pairing = Pick<Surveyed, "paired" | "calls" | "answered" | "isOrdered">;
-
-function pairing(before: Surveyed, message: BaseMessage, index: number): Pairing {
   const isAnswer = isResult(message);
   const calls = isAnswer ? before.calls : callsOf(message);
   const answered = isAnswer ? before.answered + 1 : 0;
@@ -143,8 +124,19 @@ function pairing(before: Surveyed, message: BaseMessage, index: number): Pairing
     ? calls[before.answered]?.id === callIdOf(message)
     : before.answered === before.calls.length;
   const isOrdered = before.isOrdered && isNext;
+  const isSystem = message.type === "system";
+  const isLeading = isSystem && before.leadingSystems === index;
+  const tokens = before.tokens + countTokens(message);
+  const usage = usageOf(message);
   return {
     paired: isOrdered && answered === calls.length ? index + 1 : before.paired,
+    odd: before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1),
+    summaries: before.summaries + (coverageOf(message) === undefined ? 0 : 1),
+    madeUp: before.madeUp + (isMadeUpResult(message) ? 1 : 0),
+    systems: before.systems + (isSystem ? 1 : 0),
+    leadingSystems: before.leadingSystems + (isLeading ? 1 : 0),
+    tokens,
+    measured: usage > 0 ? { usage, tokens } : before.measured,
     calls,
     answered,
     isOrdered,

@@ -46,9 +46,14 @@ export function listWithOr(items: readonly string[]): string {
   return [items.slice(0, -1).join(", "), ...items.slice(-1)].filter((text) => text !== "").join(" or ");
 }
 
+/** Half of a surrogate pair without the other half. */
+const UNPAIRED = /\p{Surrogate}/gu;
+/** Says at once that a text has none, which is so for most: a pattern with `u` is slow. */
+const SURROGATE = /[\ud800-\udfff]/;
+
 /** A text with U+FFFD in place of each half of a surrogate pair without the other half. */
 export function wellFormed(text: string): string {
-  return text.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+  return SURROGATE.test(text) ? text.replaceAll(UNPAIRED, "\uFFFD") : text;
 }
 
 /** The beginning of a text. It does not end in the middle of a surrogate pair. */
