@@ -10,18 +10,9 @@ import { addToList } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName, type Target } from "../rule.js";
 import type { CutInput } from "./bounds.js";
 import type { InputReason, InputReasonCode } from "./explain-input.js";
-import type { ProjectionLog, StepName } from "./projection.js";
+import type { ProjectionLog } from "./projection.js";
 import { sizeOf } from "./shorten.js";
 import type { StepReason } from "./step.js";
-import { whyListCalls, whyNameTools, whyPairServerTools, whyRenameCalls } from "./steps/calls.js";
-import {
-  whyCarryMedia,
-  whyCleanContent,
-  whyFillBlanks,
-  whyMendTexts,
-  whyPassReasoning,
-} from "./steps/content.js";
-import { whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
 import type { Bridge } from "./steps/turns.js";
 import type { InputTrace } from "./to-model-input.js";
 
@@ -338,7 +329,7 @@ function movedItems(
 }
 
 interface Change {
-  readonly step: StepName;
+  readonly why: StepReason;
   readonly after: BaseMessage | undefined;
 }
 
@@ -363,8 +354,8 @@ class LoggedProjection implements ProjectionLog {
     this.#changes.push([]);
   }
 
-  changed(step: StepName, _before: BaseMessage, after: BaseMessage | undefined): void {
-    this.#changes.at(-1)?.push({ step, after });
+  changed(why: StepReason, _before: BaseMessage, after: BaseMessage | undefined): void {
+    this.#changes.at(-1)?.push({ why, after });
   }
 
   sent(count: number, messages: readonly BaseMessage[], bridges: readonly Bridge[]): void {
@@ -375,9 +366,9 @@ class LoggedProjection implements ProjectionLog {
   formedItems(items: readonly Item[]): readonly Item[] {
     return items.flatMap((item, index) => {
       let formed: readonly Item[] = [item];
-      for (const { step, after } of this.#changes[index] ?? [])
+      for (const { why, after } of this.#changes[index] ?? [])
         formed = formed.flatMap((one) =>
-          changedItem(one, after, (before) => this.#reasonOf(step, before, after)),
+          changedItem(one, after, (before) => this.#reasonOf(why, before, after)),
         );
       return formed;
     });
@@ -390,7 +381,7 @@ class LoggedProjection implements ProjectionLog {
     const sent = formed.slice(0, next);
     for (const { count, messages, bridges } of this.#sent) {
       const bridging = bridges.map(({ rule }, index): Item => {
-        const text = `The provider would refuse the input without it. ${RULES[rule]}`;
+        const text = `The provider would refuse the input without it. ${RULES[rule].meaning}`;
         const reason = { code: "bridge", text, ...sourceOf(this.#target.dialect, [rule]) } as const;
         return { message: messages[index] as BaseMessage, origins: [addedFor(reason)] };
       });
@@ -411,8 +402,8 @@ class LoggedProjection implements ProjectionLog {
     return { message, origins: run.flatMap(({ origins }) => origins) };
   }
 
-  #reasonOf(step: StepName, before: BaseMessage, after: BaseMessage | undefined): InputReason {
-    const { code, text, rules = [] } = STEP_REASONS[step]({ before, after, target: this.#target });
+  #reasonOf(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): InputReason {
+    const { code, text, rules = [] } = why({ before, after, target: this.#target });
     return { code, text, ...sourceOf(this.#target.dialect, rules) };
   }
 }
@@ -422,21 +413,3 @@ function sourceOf({ rules }: Dialect, names: readonly RuleName[]): { readonly so
   const source = names.map((name) => rules[name]?.source).find((path) => path !== undefined);
   return source === undefined ? {} : { source: `https://github.com/${source}` };
 }
-
-/*
- * What each step of the projection says of its changes.
- */
-
-const STEP_REASONS: Readonly<Record<StepName, StepReason>> = {
-  listCalls: whyListCalls,
-  mendTexts: whyMendTexts,
-  keepOwnState: whyKeepOwnState,
-  pairServerTools: whyPairServerTools,
-  carryMedia: whyCarryMedia,
-  cleanContent: whyCleanContent,
-  nameTools: whyNameTools,
-  fillBlanks: whyFillBlanks,
-  renameCalls: whyRenameCalls,
-  fitStoredItems: whyFitStoredItems,
-  passReasoning: whyPassReasoning,
-};

@@ -8,29 +8,53 @@ import { isResult } from "../../history/result.js";
 import { DIALECTS, type DialectName } from "../dialects.js";
 import type { Target } from "../rule.js";
 import { sizeOf } from "./shorten.js";
-import { type Change, Journal, type Step } from "./step.js";
-import { listCalls, nameTools, pairServerTools, renameCalls } from "./steps/calls.js";
-import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
-import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
-import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
-
-/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
-const FORM_STEPS = {
+import { type Change, Journal, type Step, type StepReason } from "./step.js";
+import {
   listCalls,
-  mendTexts,
-  keepOwnState,
+  nameTools,
+  pairServerTools,
+  renameCalls,
+  whyListCalls,
+  whyNameTools,
+  whyPairServerTools,
+  whyRenameCalls,
+} from "./steps/calls.js";
+import {
   carryMedia,
   cleanContent,
-  // After the steps that take blocks out.
-  pairServerTools,
-  nameTools,
   fillBlanks,
-  renameCalls,
-  fitStoredItems,
+  mendTexts,
   passReasoning,
-} as const satisfies Readonly<Record<string, Step>>;
+  whyCarryMedia,
+  whyCleanContent,
+  whyFillBlanks,
+  whyMendTexts,
+  whyPassReasoning,
+} from "./steps/content.js";
+import { fitStoredItems, keepOwnState, whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
+import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
 
-export type StepName = keyof typeof FORM_STEPS;
+interface StepRow {
+  readonly step: Step;
+  readonly why: StepReason;
+}
+
+/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
+const FORM_STEPS: readonly StepRow[] = [
+  { step: listCalls, why: whyListCalls },
+  { step: mendTexts, why: whyMendTexts },
+  { step: keepOwnState, why: whyKeepOwnState },
+  { step: carryMedia, why: whyCarryMedia },
+  { step: pairServerTools, why: whyPairServerTools },
+  { step: cleanContent, why: whyCleanContent },
+  // Once more, as the step before can take one block of a pair.
+  { step: pairServerTools, why: whyPairServerTools },
+  { step: nameTools, why: whyNameTools },
+  { step: fillBlanks, why: whyFillBlanks },
+  { step: renameCalls, why: whyRenameCalls },
+  { step: fitStoredItems, why: whyFitStoredItems },
+  { step: passReasoning, why: whyPassReasoning },
+];
 
 /**
  * Learns where the messages that are sent come from.
@@ -40,8 +64,9 @@ export type StepName = keyof typeof FORM_STEPS;
  * messages were sent as one.
  */
 export interface ProjectionLog {
-  taken(message: BaseMessage): void;
-  changed(step: StepName, before: BaseMessage, after: BaseMessage | undefined): void;
+  taken(): void;
+  /** @param why Says what the step did. */
+  changed(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): void;
   /**
    * The next `count` formed messages are sent as the last of these messages. Before it there are bridges. If `count` is
    * 0, all of them are bridges.
@@ -68,7 +93,7 @@ interface GroupPlace {
 class Projection implements Follower {
   readonly #target: Target;
   readonly #offset: number;
-  readonly #changes: readonly Change[];
+  readonly #steps: readonly { readonly change: Change; readonly why: StepReason }[];
   readonly #passReasoning: Change;
   readonly #log: ProjectionLog | undefined;
   readonly #journal = new Journal();
@@ -87,12 +112,10 @@ class Projection implements Follower {
     this.#target = target;
     this.#offset = offset;
     this.#log = log;
-    const changes = (Object.keys(FORM_STEPS) as StepName[]).flatMap((name) => {
-      const change = FORM_STEPS[name](target, this.#journal);
-      if (change === undefined) return [];
-      return log === undefined ? change : logged(change, name, log);
+    this.#steps = FORM_STEPS.flatMap(({ step, why }) => {
+      const change = step(target, this.#journal);
+      return change === undefined ? [] : [{ change, why }];
     });
-    this.#changes = log === undefined ? changes : [taking(log), ...changes];
     this.#passReasoning = passReasoning(target, this.#journal) ?? ((message) => message);
   }
 
@@ -153,10 +176,13 @@ class Projection implements Follower {
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
-    let formed: BaseMessage | undefined = message;
-    for (const change of this.#changes) {
-      formed = change(formed, this.#offset + this.#formed.length);
-      if (formed === undefined) return undefined;
+    this.#log?.taken();
+    let formed = message;
+    for (const { change, why } of this.#steps) {
+      const after = change(formed, this.#offset + this.#formed.length);
+      if (after !== formed) this.#log?.changed(why, formed, after);
+      if (after === undefined) return undefined;
+      formed = after;
     }
     return formed;
   }
@@ -196,21 +222,6 @@ class Projection implements Follower {
       noted: this.#journal.length,
     };
   }
-}
-
-function taking(log: ProjectionLog): Change {
-  return (message) => {
-    log.taken(message);
-    return message;
-  };
-}
-
-function logged(change: Change, name: StepName, log: ProjectionLog): Change {
-  return (message, index) => {
-    const after = change(message, index);
-    if (after !== message) log.changed(name, message, after);
-    return after;
-  };
 }
 
 function sumOf(messages: readonly BaseMessage[]): number {
