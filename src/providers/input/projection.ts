@@ -45,9 +45,8 @@ const FORM_STEPS: readonly StepRow[] = [
   { step: mendTexts, why: whyMendTexts },
   { step: keepOwnState, why: whyKeepOwnState },
   { step: carryMedia, why: whyCarryMedia },
-  { step: pairServerTools, why: whyPairServerTools },
   { step: cleanContent, why: whyCleanContent },
-  // Once more, as the step before can take one block of a pair.
+  // After the steps that take blocks out.
   { step: pairServerTools, why: whyPairServerTools },
   { step: nameTools, why: whyNameTools },
   { step: fillBlanks, why: whyFillBlanks },

@@ -5,7 +5,7 @@ import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
-import { serverItemsText } from "../../../history/server-tools.js";
+import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { type Block, type MediaForm, readMedia } from "../../media.js";
@@ -76,7 +76,7 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
-export const whyCleanContent: StepReason = ({ before, after }) => {
+export const whyCleanContent: StepReason = ({ before, after, target }) => {
   const content: unknown = before.content;
   if (!Array.isArray(content)) {
     const text = "Its content says nothing, so an empty text takes its place.";
@@ -84,6 +84,8 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
   }
   const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
   const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
+  if (takesBlocks(before, target.dialect) && gone.length > 0 && gone.every(isUnanswered(content)))
+    return UNPAIRED_SERVER_TOOL;
   const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
   if (types === "")
     return {
@@ -97,6 +99,22 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
     rules: ["foreign-block", "content-form"],
   };
 };
+
+/** Whether a block is a call of a tool that the provider runs, and has no result. */
+function isUnanswered(content: readonly unknown[]): (block: unknown) => boolean {
+  const answered = new Set(content.map(serverResultId));
+  return (block) => {
+    const call = serverCallId(block);
+    return call !== undefined && !answered.has(call);
+  };
+}
+
+/** What is said of a call of such a tool without a result, whichever step leaves it out. */
+export const UNPAIRED_SERVER_TOOL = {
+  code: "server-call-removed",
+  text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
+  rules: ["server-call-without-result", "server-result-without-call"],
+} as const satisfies ReturnType<StepReason>;
 
 /*
  * Rewrites a user's images, sounds and files into the form that the client accepts.
