@@ -47,7 +47,7 @@ export function explainInput(
   const added = sent.flatMap(({ origins }, inputIndex) =>
     origins.every(isAdded) ? [{ inputIndex, reasons: origins.flatMap(({ reasons }) => reasons) }] : [],
   );
-  const stored = trace.lineage.stored.map((origin, index): StoredMessageExplanation => {
+  const stored = trace.stored.map((origin, index): StoredMessageExplanation => {
     const indexes = inputIndexes.get(origin) ?? [];
     const fate = indexes.length === 0 ? "left-out" : origin.reasons.length > 0 ? "changed" : "sent";
     // What was changed before a message was left out does not matter.

@@ -7,7 +7,7 @@ import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import { DIALECTS, type DialectName } from "../dialects.js";
 import type { Target } from "../rule.js";
-import { sizeOf } from "./shorten.js";
+import { sizeOfInput } from "./shorten.js";
 import { type Change, Journal, type Step, type StepReason } from "./step.js";
 import {
   listCalls,
@@ -126,8 +126,7 @@ class Projection implements Follower {
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
       const from = this.#sent.length;
       this.#sendWaiting(this.#sent, this.#log);
-      for (let index = from; index < this.#sent.length; index += 1)
-        this.#size += sizeOf(this.#sent[index] as BaseMessage);
+      this.#size += sizeOfInput(this.#sent.slice(from));
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -159,7 +158,7 @@ class Projection implements Follower {
 
   /** The tokens of these messages, by our estimate. */
   size(): number {
-    return this.#size + sumOf(this.#end());
+    return this.#size + sizeOfInput(this.#end());
   }
 
   /** The messages that wait, and what must stand after them. */
@@ -221,10 +220,6 @@ class Projection implements Follower {
       noted: this.#journal.length,
     };
   }
-}
-
-function sumOf(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
 const NOWHERE: GroupPlace = {
@@ -290,7 +285,7 @@ function formSystem(system: BaseMessage | undefined, target: Target, log?: Proje
 function withFirst(first: readonly BaseMessage[], projection: Projection): Projected {
   return {
     sent: () => projection.sent(first),
-    size: () => first.reduce((sum, message) => sum + sizeOf(message), projection.size()),
+    size: () => sizeOfInput(first) + projection.size(),
     formed: () => first.concat(projection.formed()),
   };
 }

@@ -18,6 +18,10 @@ export function sizeOf(message: BaseMessage): number {
   return countTokens(message) + (reasoning === undefined ? 0 : countTextTokens(reasoning));
 }
 
+export function sizeOfInput(messages: readonly BaseMessage[]): number {
+  return messages.reduce((total, message) => total + sizeOf(message), 0);
+}
+
 /** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
 export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
   if (sizeOf(message) <= tokens) return message;
