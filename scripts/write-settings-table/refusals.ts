@@ -31,6 +31,7 @@ const SECTIONS: Readonly<Record<RuleName, string>> = {
   "tool-name": "Names and blocks that a provider does not take",
   "message-name": "Names and blocks that a provider does not take",
   "foreign-block": "Names and blocks that a provider does not take",
+  "unpaired-surrogate": "Half of a character",
   "text-after-call": "Names and blocks that a provider does not take",
   "missing-reasoning": "Reasoning that must be passed back",
   "reasoning-alone": "Reasoning of another model",

@@ -106,7 +106,7 @@ export function explain(
       return {
         code: PAIRING_CODES[rule] ?? codeOf(rule),
         rule,
-        meaning: RULES[rule],
+        meaning: RULES[rule].meaning,
         index,
         messageId: at.get(index)?.id ?? null,
         callIds: rule in PAIRING_CODES ? ids : [],

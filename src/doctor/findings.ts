@@ -7,7 +7,7 @@ import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
 import { reasoningOf } from "../providers/deepseek/dialect.js";
 import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dialects.js";
-import { type RuleName, readMaker } from "../providers/rule.js";
+import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
 import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, readList } from "./examine.js";
@@ -258,18 +258,6 @@ function of(tool: string | undefined): string {
  * Findings about the form of messages.
  */
 
-/** The rules about the order of messages. All others are about the content of one. */
-const ORDER_RULES: ReadonlySet<RuleName> = new Set<RuleName>([
-  "system-position",
-  "first-user",
-  "assistant-last",
-  "user-after-tool",
-  "alternation",
-  "call-position",
-  "text-after-call",
-  "empty-history",
-]);
-
 /** The rules of the dialect that the messages break, besides those of pairing. */
 function contentFindings({ found, sent, dialect }: FindingContext, severity: Severity): Finding[] {
   const { list, unsentCalls } = found;
@@ -277,7 +265,10 @@ function contentFindings({ found, sent, dialect }: FindingContext, severity: Sev
   const thinks = sent.some((message) => isAIMessage(message) && reasoningOf(message) !== undefined);
   return (
     violationsOf(sent, dialect, list.messages.length)
-      .filter(({ rule, grade }) => !PAIRING_RULES.has(rule) && (severity === "error" || grade !== "inferred"))
+      .filter(
+        ({ rule, grade }) =>
+          RULES[rule].about !== "pairing" && (severity === "error" || grade !== "inferred"),
+      )
       .filter(({ rule, index }) => rule !== "arguments" || !told.has(list.messages[index]?.index))
       // Only a model that thinks demands its reasoning back, and this thread shows none.
       .filter(({ rule }) => rule !== "missing-reasoning" || thinks)
@@ -295,8 +286,9 @@ function contentFindings({ found, sent, dialect }: FindingContext, severity: Sev
   );
 }
 
+/** The rules of pairing have findings of their own. */
 export function codeOf(rule: RuleName): FindingCode {
-  return ORDER_RULES.has(rule) ? `order/${rule}` : `content/${rule}`;
+  return RULES[rule].about === "order" ? `order/${rule}` : `content/${rule}`;
 }
 
 /*
@@ -399,15 +391,6 @@ function sizeFindings(
 /*
  * What a provider says about the messages of a thread.
  */
-
-/** The rules that have a finding of their own, under `pairing/`. */
-const PAIRING_RULES: ReadonlySet<RuleName> = new Set<RuleName>([
-  "missing-result",
-  "orphan-result",
-  "duplicate-result",
-  "result-order",
-  "repeated-call-id",
-]);
 
 /** The violations of the messages, without those of messages that are not stored. */
 function violationsOf(messages: readonly BaseMessage[], dialect: DialectName, stored: number): Violation[] {

@@ -80,7 +80,7 @@ function bringTo(messages: readonly BaseMessage[], line: Line<Follower>): void {
   const compared = Math.max(messages.length - COMPARED_MESSAGES, 0);
   for (const index of facts.keys()) if (index < compared || index >= from) facts.delete(index);
   for (let index = compared; index < messages.length; index += 1)
-    if (!facts.has(index)) facts.set(index, messageFacts(messages[index]));
+    if (!facts.has(index)) facts.set(index, messageFacts(messages[index] as BaseMessage));
 }
 
 /** How many messages at the beginning are the same objects, and hold the same as before. */
@@ -94,44 +94,9 @@ function sameLength(
   // Several times faster than `===`, which first asks of which types the values are.
   while (same < most && Object.is(messages[same], list[same])) same += 1;
   let least = same;
-  for (const [index, before] of facts) if (index < least && !hasFacts(messages[index], before)) least = index;
+  for (const [index, before] of facts)
+    if (index < least && !hasFacts(messages[index] as BaseMessage, before)) least = index;
   return least;
-}
-
-/** So many of the latest places are all kept. A thread mostly changes at its end. */
-const LATEST = 64;
-/** Of the places before them, one of so many is kept: a follower that goes back there takes a few messages again. */
-const APART = 16;
-
-/** What a follower knew when it had taken so many messages. Contract: it is not changed in place. */
-export interface Place {
-  readonly taken: number;
-}
-
-/** The places to which a follower can go back. */
-export class Places<Kept extends Place> {
-  readonly #earlier: Kept[] = [];
-  readonly #latest: Kept[] = [];
-
-  /** Adds a place after the others. */
-  add(place: Kept): void {
-    if (this.#latest.length === 2 * LATEST) {
-      for (let index = 0; index < LATEST; index += APART) this.#earlier.push(this.#latest[index] as Kept);
-      this.#latest.splice(0, LATEST);
-    }
-    this.#latest.push(place);
-  }
-
-  /** Removes the last place at which at most this many messages were taken, and those after it. */
-  rewind(length: number): Kept | undefined {
-    return lastWithin(this.#latest, length) ?? lastWithin(this.#earlier, length);
-  }
-}
-
-function lastWithin<Kept extends Place>(places: Kept[], length: number): Kept | undefined {
-  let place = places.pop();
-  while (place !== undefined && place.taken > length) place = places.pop();
-  return place;
 }
 
 /*
@@ -144,66 +109,35 @@ const END = Symbol("end");
 /** What is nested deeper counts as one value. A message cannot be stored with it. */
 const DEEPEST = 50;
 
-/** Takes one value after the other. */
-interface Facts {
-  push(fact: unknown): unknown;
-}
-
 /** Every value that a message holds, in order. Two messages with the same facts have the same content. */
-function messageFacts(message: unknown): readonly unknown[] {
+export function messageFacts(message: BaseMessage): readonly unknown[] {
   const facts: unknown[] = [];
   // What throws when it is read is never the same.
   return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
 }
 
-/** Whether a message has these facts. It is asked often, so no list is made. */
-function hasFacts(message: unknown, facts: readonly unknown[]): boolean {
-  const comparison = new Comparison(facts);
-  return safely(() => readFacts(message, comparison), false) && comparison.isSame;
+/** Whether a message has these facts. */
+export function hasFacts(message: BaseMessage, expected: readonly unknown[]): boolean {
+  const facts = messageFacts(message);
+  return facts.length === expected.length && facts.every((fact, index) => Object.is(fact, expected[index]));
 }
 
-class Comparison implements Facts {
-  readonly #expected: readonly unknown[];
-  #count = 0;
-  #differs = false;
-
-  constructor(expected: readonly unknown[]) {
-    this.#expected = expected;
-  }
-
-  get isSame(): boolean {
-    return !this.#differs && this.#count === this.#expected.length;
-  }
-
-  push(fact: unknown): void {
-    if (!Object.is(fact, this.#expected[this.#count])) this.#differs = true;
-    this.#count += 1;
-  }
-}
-
-function readFacts(message: unknown, facts: Facts): true {
-  if (typeof message !== "object" || message === null) {
-    facts.push(message);
-    return true;
-  }
+function readFacts(message: object, facts: unknown[]): true {
   // Reading a value by the key of a `for in` loop is faster than any other way.
-  for (const key in message) {
+  for (const key in Object(message)) {
     if (key === "lc_serializable" || key === "lc_namespace") continue;
-    const value: unknown = message[key as never];
     facts.push(key);
     // The values are those of the fields.
-    if (key === "lc_kwargs") gather(value, facts, DEEPEST - 1);
-    else gather(value, facts, 0);
+    gather(message[key as never], facts, key === "lc_kwargs" ? DEEPEST - 1 : 0);
   }
   return true;
 }
 
-function gather(value: unknown, facts: Facts, depth: number): void {
+function gather(value: unknown, facts: unknown[], depth: number): void {
   if (typeof value !== "object" || value === null || depth === DEEPEST) {
     facts.push(value);
   } else if (Array.isArray(value)) {
-    facts.push(LIST);
-    facts.push(value.length);
+    facts.push(LIST, value.length);
     for (let index = 0; index < value.length; index += 1) gather(value[index], facts, depth + 1);
   } else if (isPlainObject(value)) {
     facts.push(OBJECT);

@@ -92,25 +92,16 @@ const MANY_VALUES = 1_000_000;
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
-  return isSmallAndSound(message) ? message : mendOther(message);
-}
-
-/** The same for a message of which {@link isSmallAndSound} is false. */
-export function mendOther<T extends BaseMessage>(message: T): T {
-  return isLargeAndSound(message) ? message : mendFields(message);
+  if (!hasShape(message)) return mendFields(message);
+  if (hasPlainFields(message, FEW_VALUES) || storable.has(message)) return message;
+  if (!hasPlainFields(message, MANY_VALUES)) return mendFields(message);
+  storable.add(message);
+  return message;
 }
 
 /** Whether the message is sound without doubt, and has few values. All of them were read. Most messages are so. */
 export function isSmallAndSound(message: BaseMessage): boolean {
   return hasShape(message) && hasPlainFields(message, FEW_VALUES);
-}
-
-function isLargeAndSound(message: BaseMessage): boolean {
-  if (!hasShape(message)) return false;
-  if (storable.has(message)) return true;
-  if (!hasPlainFields(message, MANY_VALUES)) return false;
-  storable.add(message);
-  return true;
 }
 
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */

@@ -2,7 +2,8 @@
 
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { wellFormed } from "../shared/text.js";
+import { changesTexts, isPlainObject, isRecord, mapTexts } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
 import {
   callerIdOf,
@@ -32,17 +33,34 @@ function fieldsOf(message: BaseMessage): object {
   return Object.fromEntries(Object.entries(message).filter(([name]) => !name.startsWith("lc_")));
 }
 
+/** The field and its list add two levels. */
+const LEVELS = MOST_LEVELS + 2;
+
 /**
  * Values that are not plain data (a client's raw response, a function) are kept as they are:
  * `structuredClone` would throw. So is what is nested deeper than a message can store.
  */
-function clonePlain(value: unknown, levels = MOST_LEVELS + 2): unknown {
+function clonePlain(value: unknown, levels = LEVELS): unknown {
   if (typeof value !== "object" || value === null || levels === 0) return value;
   if (Array.isArray(value)) return value.map((item) => clonePlain(item, levels - 1));
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
   );
+}
+
+/** The message with U+FFFD in place of each half of a surrogate pair; the same message if it has none. */
+export function withWellFormedTexts<T extends BaseMessage>(message: T): T {
+  const changes: Record<string, unknown> = {};
+  let isSame = true;
+  for (const name in message) {
+    const value: unknown = message[name];
+    // No client sends the id of a message that it did not get from a provider.
+    if (name === "id" || name.startsWith("lc_") || !changesTexts(value, wellFormed, LEVELS)) continue;
+    changes[name] = mapTexts(value, wellFormed, LEVELS);
+    isSame = false;
+  }
+  return isSame ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 
 /** A copy of the message, of the same class, with some fields replaced. The original is not changed. */

@@ -2,10 +2,11 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "./call.js";
-import { createFollowing, type Follower, type Place, Places } from "./follow-list.js";
+import { createFollowing, type Follower } from "./follow-list.js";
 import { type Group, groupMessages } from "./group.js";
 import { isMessage } from "./read-messages.js";
 import { callIdOf, isMadeUpResult, isResult } from "./result.js";
+import { countTokens, usageOf } from "./size.js";
 import { coverageOf } from "./summary.js";
 
 export interface UnansweredCall {
@@ -29,18 +30,7 @@ function isAnswered(result: ToolMessage | undefined): boolean {
 
 const NONE: UnansweredCalls = { dangling: [], pending: [] };
 
-const known = new WeakMap<readonly BaseMessage[], UnansweredCalls>();
-
-/** Reads the messages that the thread's list before did not have. The finding is cached by array. */
 export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCalls {
-  const cached = known.get(messages);
-  if (cached !== undefined) return cached;
-  const found = findUnanswered(messages);
-  known.set(messages, found);
-  return found;
-}
-
-function findUnanswered(messages: readonly BaseMessage[]): UnansweredCalls {
   const { paired, madeUp } = surveyOf(messages);
   if (paired === messages.length && madeUp === 0) return NONE;
   const { groups } = groupMessages(messages, callsOf);
@@ -73,12 +63,17 @@ export interface Survey {
   readonly summaries: number;
   /** How many results another program made up. */
   readonly madeUp: number;
-  /** The indexes of the system messages. Only complete if nothing is odd. */
-  readonly systems: readonly number[];
+  /** How many are system messages, and how many of these stand before all others. */
+  readonly systems: number;
+  readonly leadingSystems: number;
+  /** The tokens of the messages, by our estimate. */
+  readonly tokens: number;
+  /** The last usage numbers of a response, and the estimate up to it. */
+  readonly measured: { readonly usage: number; readonly tokens: number } | undefined;
 }
 
 /** The survey of the messages up to one, and what the next message needs. */
-interface Surveyed extends Place, Omit<Survey, "systems"> {
+interface Surveyed extends Survey {
   /** The calls of the last group, and how many of them have their result. */
   readonly calls: readonly Call[];
   readonly answered: number;
@@ -87,11 +82,14 @@ interface Surveyed extends Place, Omit<Survey, "systems"> {
 }
 
 const NOTHING: Surveyed = {
-  taken: 0,
   paired: 0,
   odd: 0,
   summaries: 0,
   madeUp: 0,
+  systems: 0,
+  leadingSystems: 0,
+  tokens: 0,
+  measured: undefined,
   calls: [],
   answered: 0,
   isOrdered: true,
@@ -100,45 +98,49 @@ const NOTHING: Surveyed = {
 const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "system"]);
 
 class Surveyor implements Follower {
-  #last = NOTHING;
-  readonly #places = new Places<Surveyed>();
-  readonly #systems: number[] = [];
+  /** For each message, what is known after it. */
+  readonly #known: Surveyed[] = [];
 
   get survey(): Survey {
-    return { ...this.#last, systems: [...this.#systems] };
+    return this.#known.at(-1) ?? NOTHING;
   }
 
   take(message: BaseMessage, index: number): void {
-    this.#places.add(this.#last);
-    this.#last = surveyed(this.#last, message, index);
-    if (this.#last.odd === 0 && message.type === "system") this.#systems.push(index);
+    this.#known.push(surveyed(this.#known.at(-1) ?? NOTHING, message, index));
   }
 
   rewind(length: number): number {
-    this.#last = this.#places.rewind(length) ?? NOTHING;
-    while ((this.#systems.at(-1) ?? -1) >= this.#last.taken) this.#systems.pop();
-    return this.#last.taken;
+    this.#known.length = length;
+    return length;
   }
 }
 
 function surveyed(before: Surveyed, message: BaseMessage, index: number): Surveyed {
-  const taken = index + 1;
-  if (!isMessage(message)) return { ...before, taken, odd: before.odd + 1, isOrdered: false };
-  const odd = before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1);
-  const summaries = before.summaries + (coverageOf(message) === undefined ? 0 : 1);
-  if (isResult(message)) {
-    const { calls } = before;
-    const isOrdered = before.isOrdered && calls[before.answered]?.id === callIdOf(message);
-    const answered = before.answered + 1;
-    const madeUp = before.madeUp + (isMadeUpResult(message) ? 1 : 0);
-    const paired = isOrdered && answered === calls.length ? index + 1 : before.paired;
-    return { taken, paired, odd, summaries, madeUp, calls, answered, isOrdered };
-  }
-  const calls = callsOf(message);
-  const { madeUp } = before;
-  const isOrdered = before.isOrdered && before.answered === before.calls.length;
-  const paired = isOrdered && calls.length === 0 ? index + 1 : before.paired;
-  return { taken, paired, odd, summaries, madeUp, calls, answered: 0, isOrdered };
+  if (!isMessage(message)) return { ...before, odd: before.odd + 1, isOrdered: false };
+  const isAnswer = isResult(message);
+  const calls = isAnswer ? before.calls : callsOf(message);
+  const answered = isAnswer ? before.answered + 1 : 0;
+  const isNext = isAnswer
+    ? calls[before.answered]?.id === callIdOf(message)
+    : before.answered === before.calls.length;
+  const isOrdered = before.isOrdered && isNext;
+  const isSystem = message.type === "system";
+  const isLeading = isSystem && before.leadingSystems === index;
+  const tokens = before.tokens + countTokens(message);
+  const usage = usageOf(message);
+  return {
+    paired: isOrdered && answered === calls.length ? index + 1 : before.paired,
+    odd: before.odd + (COMMON_ROLES.has(message.type) ? 0 : 1),
+    summaries: before.summaries + (coverageOf(message) === undefined ? 0 : 1),
+    madeUp: before.madeUp + (isMadeUpResult(message) ? 1 : 0),
+    systems: before.systems + (isSystem ? 1 : 0),
+    leadingSystems: before.leadingSystems + (isLeading ? 1 : 0),
+    tokens,
+    measured: usage > 0 ? { usage, tokens } : before.measured,
+    calls,
+    answered,
+    isOrdered,
+  };
 }
 
 const follow = createFollowing<Surveyor>();

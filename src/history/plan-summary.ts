@@ -1,15 +1,12 @@
 /** What part of a history a summary covers, what the model sees then, and how long that is. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { soundCount } from "../shared/values.js";
-import { isAIMessage } from "./call.js";
-import { filterToolCalls, findSafeCutoff, lacksCalls, safeCuts, type ToolCallsToKeep } from "./cut.js";
-import { createFollowing, type Follower, type Place, Places } from "./follow-list.js";
+import { filterToolCalls, findSafeCutoff, safeCuts, type ToolCallsToKeep } from "./cut.js";
 import { groupMessages } from "./group.js";
 import { contentText } from "./message.js";
 import { surveyOf } from "./open-calls.js";
 import { callIdOf, isPlaceholder } from "./result.js";
-import { countTokens } from "./size.js";
+import { sumTokens, usageOf } from "./size.js";
 import { type Coverage, coverageOf, createSummaryNote, isUserMessage } from "./summary.js";
 
 export interface SummaryPolicy extends InputOverhead {
@@ -51,7 +48,7 @@ export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPol
 /** How many messages the model sees, without system messages and summaries. */
 function countVisible(history: readonly BaseMessage[]): number {
   return isWholeInput(history)
-    ? history.length - surveyOf(history).systems.length
+    ? history.length - surveyOf(history).systems
     : visibleHistory(history).rest.length;
 }
 
@@ -123,95 +120,33 @@ const LEAST_PLAUSIBLE = 0.2;
  * and neither do numbers that are far below the estimate: they belong to another input.
  */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): number {
-  if (isWholeInput(history)) return measureWhole(history, overhead);
-  const visible = flattenVisible(visibleHistory(history));
-  const input =
-    overhead.maxToolCalls === undefined ? visible : filterToolCalls(visible, overhead.maxToolCalls);
-  const estimate = overhead.toolTokens + overhead.promptTokens + sumTokens(input);
-  const trustedFrom = lastSummarised(history);
-  if (trustedFrom >= history.length) return estimate;
-  const trusted = new Set(history.slice(trustedFrom + 1));
-  const measured = input.findLastIndex((message) => usageOf(message) > 0 && trusted.has(message));
-  const answer = input[measured];
-  if (answer === undefined) return estimate;
-  const since = sumTokens(input.slice(measured + 1));
-  const isPlausible = usageOf(answer) >= (estimate - since) * LEAST_PLAUSIBLE;
-  return isPlausible ? usageOf(answer) + since : estimate;
-}
-
-/** Whether the model sees each message of the history, in the same order. */
-function isWholeInput(history: readonly BaseMessage[]): boolean {
-  const { odd, summaries, paired, systems } = surveyOf(history);
-  return (
-    odd === 0 &&
-    summaries === 0 &&
-    systems.every((place, index) => place === index) &&
-    paired === history.length
-  );
-}
-
-interface Total extends Place {
-  readonly tokens: number;
-  readonly measured: Measured | undefined;
-}
-
-const NOTHING: Total = { taken: 0, tokens: 0, measured: undefined };
-
-/** The length of lists of messages, and the last usage numbers in them. */
-class Length implements Follower {
-  #total = NOTHING;
-  readonly #places = new Places<Total>();
-
-  get total(): Total {
-    return this.#total;
-  }
-
-  take(message: BaseMessage, index: number): void {
-    this.#places.add(this.#total);
-    const { tokens: before, measured } = this.#total;
-    const tokens = before + countTokens(message);
-    const usage = usageOf(message);
-    this.#total = { taken: index + 1, tokens, measured: usage > 0 ? { usage, tokens } : measured };
-  }
-
-  rewind(length: number): number {
-    this.#total = this.#places.rewind(length) ?? NOTHING;
-    return this.#total.taken;
-  }
-}
-
-/** The usage numbers of a response, and the estimate up to it. */
-interface Measured {
-  readonly usage: number;
-  readonly tokens: number;
-}
-
-const follow = createFollowing<Length>();
-
-function measureWhole(
-  history: readonly BaseMessage[],
-  { toolTokens, promptTokens, maxToolCalls }: InputOverhead,
-): number {
-  const input = maxToolCalls === undefined ? history : filterToolCalls(history, maxToolCalls);
-  const variant = input === history ? "whole" : "filtered";
-  const { tokens, measured } = follow(input, variant, () => new Length()).total;
+  const { toolTokens, promptTokens, maxToolCalls } = overhead;
+  const visible = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
+  const input = maxToolCalls === undefined ? visible : filterToolCalls(visible, maxToolCalls);
+  const { tokens, measured } = input === history ? surveyOf(history) : lengthOf(input, history);
   const estimate = toolTokens + promptTokens + tokens;
   if (measured === undefined) return estimate;
   const since = tokens - measured.tokens;
   return measured.usage >= (estimate - since) * LEAST_PLAUSIBLE ? measured.usage + since : estimate;
 }
 
-export function sumTokens(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => sum + countTokens(message), 0);
+/** Whether the model sees each message of the history, in the same order. */
+function isWholeInput(history: readonly BaseMessage[]): boolean {
+  const { odd, summaries, paired, systems, leadingSystems } = surveyOf(history);
+  return odd === 0 && summaries === 0 && systems === leadingSystems && paired === history.length;
 }
 
-/** Tokens of the request and of its response together; 0 if the provider reported none. */
-function usageOf(message: BaseMessage): number {
-  // The numbers of a message with more calls.
-  if (!isAIMessage(message) || lacksCalls(message)) return 0;
-  const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
-  const input = soundCount(usage.input_tokens) ?? 0;
-  return input === 0 ? 0 : input + (soundCount(usage.output_tokens) ?? 0);
+/** The tokens of an input that is not the whole history, and the usage numbers that belong to it. */
+function lengthOf(input: readonly BaseMessage[], history: readonly BaseMessage[]) {
+  const tokens = sumTokens(input);
+  // A message that has fewer calls than the history's is a copy, and its numbers are those of another input.
+  const trusted = new Set(history.slice(lastSummarised(history) + 1));
+  const last = input.findLastIndex((message) => usageOf(message) > 0 && trusted.has(message));
+  const answer = input[last];
+  return {
+    tokens,
+    measured: answer && { usage: usageOf(answer), tokens: tokens - sumTokens(input.slice(last + 1)) },
+  };
 }
 
 /** The position of the message that was last when the latest summary was made; -1 if there is no summary. */

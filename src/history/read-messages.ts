@@ -17,7 +17,7 @@ import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
-import { isSmallAndSound, mendMessage, mendOther } from "./message-shape.js";
+import { isSmallAndSound, mendMessage } from "./message-shape.js";
 import { createRepair, type Repair } from "./reducer/repair.js";
 import { isReadBack } from "./storable.js";
 
@@ -157,7 +157,7 @@ export function isMessage(value: unknown): value is BaseMessage {
     if (isMarked(value) && isSmallAndSound(value)) return true;
     if (!BaseMessage.isInstance(value)) return false;
     assertReadable(value);
-    return mendOther(value) === value;
+    return mendMessage(value) === value;
   } catch {
     return false;
   }

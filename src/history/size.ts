@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, soundCount } from "../shared/values.js";
 import { callsOf, countCalls, isAIMessage } from "./call.js";
 
 /** Tokens that a provider adds for the role and the separators of a message. */
@@ -36,6 +36,18 @@ export function countTokens(message: BaseMessage): number {
   const count = TOKENS_PER_MESSAGE + countContent(content) + countCallTokens(message);
   counts.set(message, { content, calls, count });
   return count;
+}
+
+export function sumTokens(messages: readonly BaseMessage[]): number {
+  return messages.reduce((sum, message) => sum + countTokens(message), 0);
+}
+
+/** Tokens of the request and of its response together; 0 if the provider reported none. */
+export function usageOf(message: BaseMessage): number {
+  if (!isAIMessage(message)) return 0;
+  const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
+  const input = soundCount(usage.input_tokens) ?? 0;
+  return input === 0 ? 0 : input + (soundCount(usage.output_tokens) ?? 0);
 }
 
 /** Says at once that a text has no such character, which is so for most: see {@link isDense}. */

@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/json.js";
+import { beginningOf, isHighSurrogate, wellFormed } from "../shared/text.js";
 import { argumentsOf, callsOf } from "./call.js";
 import { contentText } from "./message.js";
 import { isResult } from "./result.js";
@@ -37,10 +38,13 @@ export function renderMessage(message: BaseMessage): string {
  * other. Nothing is left out: a message that is too long for a piece continues in the next one.
  */
 export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
+  const paragraphs = messages.flatMap((message) =>
+    splitText(wellFormed(renderMessage(message)), tokensPerPiece),
+  );
   const pieces: string[] = [];
   let piece = "";
   let tokens = 0;
-  for (const paragraph of messages.flatMap((message) => splitText(renderMessage(message), tokensPerPiece))) {
+  for (const paragraph of paragraphs) {
     // At most one token more than the joined text has.
     const joined = tokens + countTextTokens(`\n\n${paragraph}`);
     if (piece !== "" && joined > tokensPerPiece) {
@@ -61,15 +65,10 @@ function splitText(text: string, tokens: number): string[] {
     if (countTextTokens(left) <= tokens) return [...parts, left];
     const length =
       [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
-    const end = Math.max(isHighSurrogate(left, length - 1) ? length - 1 : length, 1);
-    parts.push(left.slice(0, end));
-    start += end;
+    const part = beginningOf(left, length) || left.slice(0, 1);
+    parts.push(part);
+    start += part.length;
   }
-}
-
-function isHighSurrogate(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code >= 0xd800 && code <= 0xdbff;
 }
 
 /*
@@ -104,14 +103,16 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 
 /** The longest beginning with at most this many tokens. */
 function takeStart(text: string, tokens: number): string {
-  const length = fittingLength(text.length, tokens, (index) => text.charCodeAt(index));
-  return text.slice(0, length > 0 && endsInHalf(text.charCodeAt(length - 1)) ? length - 1 : length);
+  return beginningOf(
+    text,
+    fittingLength(text.length, tokens, (index) => text.charCodeAt(index)),
+  );
 }
 
 function takeEnd(text: string, tokens: number): string {
   const last = text.length - 1;
   const start = text.length - fittingLength(text.length, tokens, (index) => text.charCodeAt(last - index));
-  return text.slice(endsInHalf(text.charCodeAt(start - 1)) ? start + 1 : start);
+  return text.slice(isHighSurrogate(text, start - 1) ? start + 1 : start);
 }
 
 function fittingLength(length: number, tokens: number, codeAt: (index: number) => number): number {
@@ -121,10 +122,6 @@ function fittingLength(length: number, tokens: number, codeAt: (index: number) =
     if (room < 0) return index;
   }
   return length;
-}
-
-function endsInHalf(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
 }
 
 /** More words than this say nothing more about a request. */

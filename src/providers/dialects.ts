@@ -1,4 +1,5 @@
 import { InvalidSettingError } from "../errors.js";
+import { didYouMean } from "../shared/text.js";
 import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
 import { openaiCompatible } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
@@ -38,7 +39,8 @@ export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
-  throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name);
+  const hint = didYouMean(String(name), DIALECT_NAMES);
+  throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
 }
 
 /** Fields that the models of one provider write for themselves. The client of another provider may still send them. */

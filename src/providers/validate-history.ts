@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { argumentsIn, flatEntry, isAIMessage, readCall } from "../history/call.js";
+import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { serverCallId, serverResultId } from "../history/server-tools.js";
@@ -120,6 +121,7 @@ const checkNames: Check = (messages, { callId, toolName, callPlaces }, report) =
 
 const checkContent: Check = (messages, dialect, report) => {
   for (const sent of messages) {
+    if (withWellFormedTexts(sent.message) !== sent.message) report("unpaired-surrogate", sent.index);
     checkForm(sent, dialect, report);
     checkBlanks(sent, report);
     checkBlockOrder(sent, report);

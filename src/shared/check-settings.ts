@@ -34,7 +34,8 @@ export function countFrom(least: number) {
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return { schema: z.enum(names), expects: listWithOr(names) } satisfies Rule;
+  const hint = (value: unknown) => didYouMean(String(value), names);
+  return { schema: z.enum(names), expects: listWithOr(names), hint } satisfies Rule;
 }
 
 /** A list. Its entries are checked where they are used. */

@@ -46,6 +46,27 @@ export function listWithOr(items: readonly string[]): string {
   return [items.slice(0, -1).join(", "), ...items.slice(-1)].filter((text) => text !== "").join(" or ");
 }
 
+/** Half of a surrogate pair without the other half. */
+const UNPAIRED = /\p{Surrogate}/gu;
+/** Says at once that a text has none, which is so for most: a pattern with `u` is slow. */
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** A text with U+FFFD in place of each half of a surrogate pair without the other half. */
+export function wellFormed(text: string): string {
+  return SURROGATE.test(text) ? text.replaceAll(UNPAIRED, "\uFFFD") : text;
+}
+
+/** The beginning of a text. It does not end in the middle of a surrogate pair. */
+export function beginningOf(text: string, length: number): string {
+  return text.slice(0, length < text.length && isHighSurrogate(text, length - 1) ? length - 1 : length);
+}
+
+/** Whether the character at an index is the first half of a surrogate pair. */
+export function isHighSurrogate(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
 const LONGEST_VALUE = 200;
 
 /** The text of an error about a value that is not what it must be. */
@@ -56,5 +77,5 @@ export function refusalText(name: string, expectation: string, value: unknown): 
 function formatValue(value: unknown): string {
   if (typeof value === "function") return "a function";
   const text = typeof value === "number" ? String(value) : (toJson(value) ?? typeof value);
-  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  return text.length > LONGEST_VALUE ? `${beginningOf(text, LONGEST_VALUE)}…` : text;
 }

@@ -20,6 +20,34 @@ export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   return list;
 }
 
+/** Contract: never throws. Gets the texts of plain data, also those that are keys. */
+type TextChange = (text: string) => string;
+
+/** Whether a text of a value changes. Nothing is allocated to find that, because it is asked for every message. */
+export function changesTexts(value: unknown, change: TextChange, levels: number): boolean {
+  if (typeof value === "string") return change(value) !== value;
+  if (typeof value !== "object" || value === null || levels === 0) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (changesTexts(item, change, levels - 1)) return true;
+    return false;
+  }
+  if (!isPlainObject(value)) return false;
+  for (const name in value)
+    if (change(name) !== name || changesTexts(value[name], change, levels - 1)) return true;
+  return false;
+}
+
+/** The value with its texts changed. What is not plain data is kept as it is, and so is what is nested deeper. */
+export function mapTexts(value: unknown, change: TextChange, levels: number): unknown {
+  if (typeof value === "string") return change(value);
+  if (levels === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, levels - 1));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [change(name), mapTexts(item, change, levels - 1)]),
+  );
+}
+
 /** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);

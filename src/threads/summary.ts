@@ -12,10 +12,9 @@ import {
   planSummary,
   type SummaryPlan,
   type SummaryPolicy,
-  sumTokens,
   TARGET,
 } from "../history/plan-summary.js";
-import { countTextTokens, countTokens } from "../history/size.js";
+import { countTextTokens, countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, isUserMessage } from "../history/summary.js";
 import { levelFor, renderTranscript } from "../history/transcript.js";
 import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";

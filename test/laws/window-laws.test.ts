@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { countTokens } from "../../src/history/size.js";
 import { isUserMessage } from "../../src/history/summary.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
-import { sizeOfInput } from "../../src/providers/input/bounds.js";
+import { sizeOfInput } from "../../src/providers/input/shorten.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { runs } from "../support/law-runs.js";

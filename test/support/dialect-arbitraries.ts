@@ -24,8 +24,8 @@ const ID_STYLES = [
   `call_${"x".repeat(40)}|fc_${"y".repeat(30)}`,
   "toolu_01A09q90qw90lq917835lq",
 ] as const;
-const TOOL_NAMES = ["tool", "my tool.v2", "", "n".repeat(70), "9lives"] as const;
-const ARGUMENTS = [{}, { city: "Oslo" }, [1], "text", null, 5] as const;
+const TOOL_NAMES = ["tool", "my tool.v2", "", "n".repeat(70), "9lives", "tool\ud83d"] as const;
+const ARGUMENTS = [{}, { city: "Oslo" }, { "key\ud83d": ["\ude00 half"] }, [1], "text", null, 5] as const;
 
 const CONTENTS: readonly unknown[] = [
   null,
@@ -35,12 +35,18 @@ const CONTENTS: readonly unknown[] = [
   [],
   [{ type: "text", text: "" }],
   [{ type: "text", text: "said" }],
+  "said \ud83d",
+  [{ type: "text", text: "\ude00 said 😀" }],
   [
     { type: "text", text: "one" },
     { type: "text", text: " " },
   ],
   [
     { type: "thinking", thinking: "hm", signature: "c2lnbmVk" },
+    { type: "text", text: "said" },
+  ],
+  [
+    { type: "thinking", thinking: "hm \ud83d", signature: "c2lnbmVk" },
     { type: "text", text: "said" },
   ],
   [{ type: "redacted_thinking", data: "c2VjcmV0" }],
@@ -107,6 +113,7 @@ const STATES: readonly Partial<AIMessage>[] = [
     response_metadata: { model_provider: "deepseek", model_name: "deepseek-chat" },
     additional_kwargs: { reasoning_content: "I must look." },
   },
+  { additional_kwargs: { reasoning_content: "I must look \ud83d" } },
   {
     response_metadata: { model_provider: "google-genai" },
     additional_kwargs: { __gemini_function_call_thought_signatures__: { c1: "c2ln" }, signatures: ["c2ln"] },

@@ -102,6 +102,25 @@ export const REFUSED_HISTORIES: readonly RefusedHistory[] = [
     refusal: 'messages with role "tool" must be a response to a preceeding message with "tool_calls"',
   },
   {
+    title: "a tool has cut its output in the middle of an emoji",
+    report: "https://github.com/anthropics/claude-code/issues/60394",
+    provider: "anthropic",
+    history: [userMessage(), calls("c1"), result("c1", "Sunny \ud83d"), userMessage()],
+    refusal: "The request body is not valid JSON: no low surrogate in string",
+  },
+  {
+    title: "a tool has cut its output in the middle of an emoji",
+    report: "https://github.com/JohnnyZ93/oai-compatible-copilot/pull/271",
+    provider: "deepseek",
+    history: [
+      userMessage(),
+      callsOf({ ids: ["c1"], additional_kwargs: { reasoning_content: "hm" } }),
+      result("c1", "Sunny \ud83d"),
+      userMessage(),
+    ],
+    refusal: "lone leading surrogate in hex escape",
+  },
+  {
     title: "a call id from Kimi is sent to Claude",
     report: "https://github.com/anomalyco/opencode/issues/1279",
     provider: "anthropic",

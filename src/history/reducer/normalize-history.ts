@@ -4,7 +4,7 @@
  * are not read again.
  */
 
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import {
   type CallsOfHead,
   callsAnsweredAfter,
@@ -146,16 +146,8 @@ function isStored(value: unknown): boolean {
   return isMessage(value) && hasId(value) && isOfStoredClass(value) && recoveredAfter(value) === undefined;
 }
 
-/** Whether messages of a class are stored unchanged, by prototype: the check is costly. */
-const storedClasses = new WeakMap<object, boolean>();
-
 function isOfStoredClass(message: BaseMessage): boolean {
-  const prototype: object = Object.getPrototypeOf(message);
-  const known = storedClasses.get(prototype);
-  if (known !== undefined) return known;
-  const isOfClass = !RemoveMessage.isInstance(message) && !isChunk(message) && isReadBack(message);
-  storedClasses.set(prototype, isOfClass);
-  return isOfClass;
+  return message.type !== "remove" && !isChunk(message) && isReadBack(message);
 }
 
 /** Gives each message without an id of its own a derived one. */

@@ -6,6 +6,7 @@ import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
+import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { PROVIDERS } from "../providers.js";
 
@@ -104,16 +105,9 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boole
 function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
   const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];
   const refused = new Set(message.invalid_tool_calls?.map(({ args }) => args));
-  return raw.every(({ args = "" }) => (args.trim() === "" ? isFinished : isJson(args) || refused.has(args)));
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return raw.every(({ args = "" }) =>
+    args.trim() === "" ? isFinished : parseJson(args) !== undefined || refused.has(args),
+  );
 }
 
 /*

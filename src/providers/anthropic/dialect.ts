@@ -101,6 +101,10 @@ export const anthropic = {
       "anthropics/claude-code/issues/6696",
     ),
     role: confirmed('messages: Unexpected role "{name}".', "vllm-project/vllm/pull/44505"),
+    "unpaired-surrogate": confirmed(
+      "The request body is not valid JSON: no low surrogate in string",
+      "anthropics/claude-code/issues/60394",
+    ),
     "content-form": confirmed(EMPTY, "anthropics/claude-code/issues/6774"),
     "foreign-block": confirmed(
       `${BLOCK}: Input tag '{name}' found using 'type' does not match any of the expected tags`,

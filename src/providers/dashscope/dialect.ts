@@ -40,6 +40,7 @@ export const dashscope = {
       "duplicate-result",
       "call-id",
       "repeated-call-id",
+      "unpaired-surrogate",
       "foreign-block",
       "system-position",
     ),

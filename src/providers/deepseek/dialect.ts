@@ -15,6 +15,10 @@ export const deepseek = {
     ),
     // Only the title is known, not the body of the error.
     "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
+    "unpaired-surrogate": confirmed(
+      "Failed to parse the request body as JSON: messages[{index}].content: lone leading surrogate in hex escape",
+      "JohnnyZ93/oai-compatible-copilot/pull/271",
+    ),
     "empty-assistant": confirmed(
       "Invalid assistant message: content or tool_calls must be set",
       "carlrobertoh/ProxyAI/issues/830",

@@ -7,6 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { isError } from "../../shared/is-error.js";
+import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
@@ -294,7 +295,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 export function providerTextOf(error: Error): string {
   const { message } = error;
   const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
-  const text = (json === "" ? undefined : findMessage(parse(json))) ?? message;
+  const text = (json === "" ? undefined : findMessage(parseJson(json))) ?? message;
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
   const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
@@ -315,14 +316,6 @@ function findMessage(answer: unknown): string | undefined {
   const read = (field: string): unknown => Reflect.get(answer, field);
   const own = [read("message"), read("detail"), read("error")].find((value) => typeof value === "string");
   return typeof own === "string" ? own : findMessage(read("error"));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function shorten(text: string, longest: number): string {

@@ -1,5 +1,6 @@
 /** Removes keys from texts. Providers repeat keys in their errors. */
 
+import { wellFormed } from "../../shared/text.js";
 import { nativeClassOf } from "../../shared/values.js";
 import { PROVIDERS } from "../providers.js";
 
@@ -88,10 +89,9 @@ function addSent(found: Set<string>, fields: object): void {
 function addSecret(found: Set<string>, name: string, value: string, least: number): void {
   for (const part of partsOf(name, value.trim())) {
     // The plain form, and the form in a URL. A URL cannot hold half of a surrogate pair.
-    const wellFormed = part.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
     const forms = [
       part,
-      encodeURIComponent(wellFormed),
+      encodeURIComponent(wellFormed(part)),
       new URLSearchParams([["", part]]).toString().slice(1),
     ];
     for (const form of forms) if (part.length >= least) found.add(form);

@@ -67,6 +67,9 @@ const OTHER_WORDS: readonly RegExp[] = [
   // vLLM, llama.cpp and others, such as "After the optional system message, conversation roles must alternate
   // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037)
   /conversation roles must alternate/,
+  // Half of a surrogate pair: Cerebras and others that parse JSON with Rust's serde (elizaOS/eliza#18079), and servers
+  // in Python.
+  /lone (?:leading|trailing) surrogate|surrogates not allowed/,
   // Perplexity (perplexityai/api-discussion#265)
   /roles should be alternating|should alternate with assistant message/,
   // Mistral's template: "Tool call IDs should be alphanumeric strings with length 9!" (vllm-project/vllm#5649)

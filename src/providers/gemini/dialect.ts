@@ -105,6 +105,7 @@ export const gemini = {
       "repeated-call-id",
       "arguments",
       "role",
+      "unpaired-surrogate",
       "foreign-block",
       "system-position",
     ),

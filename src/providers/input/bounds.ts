@@ -338,7 +338,3 @@ function conversationOf({ kept, notes }: CutInput): Conversation {
     ? { system: first, messages: messages.slice(1) }
     : { system: undefined, messages };
 }
-
-export function sizeOfInput(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => sum + sizeOf(message), 0);
-}

@@ -47,7 +47,7 @@ export function explainInput(
   const added = sent.flatMap(({ origins }, inputIndex) =>
     origins.every(isAdded) ? [{ inputIndex, reasons: origins.flatMap(({ reasons }) => reasons) }] : [],
   );
-  const stored = trace.lineage.stored.map((origin, index): StoredMessageExplanation => {
+  const stored = trace.stored.map((origin, index): StoredMessageExplanation => {
     const indexes = inputIndexes.get(origin) ?? [];
     const fate = indexes.length === 0 ? "left-out" : origin.reasons.length > 0 ? "changed" : "sent";
     // What was changed before a message was left out does not matter.
@@ -134,6 +134,8 @@ export type InputReasonCode =
   | "system-joined"
   /** Changed: its calls are sent in one list, with objects as arguments. */
   | "calls-listed"
+  /** Changed: half of a surrogate pair, such as half of an emoji, was replaced. */
+  | "characters-replaced"
   /** Changed: what only the model that wrote it can read was removed, such as signed reasoning. */
   | "state-removed"
   /** Changed: a call of a tool that the provider runs, or its result, was removed, because the other one is missing. */

@@ -10,34 +10,38 @@ import { addToList } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName, type Target } from "../rule.js";
 import type { CutInput } from "./bounds.js";
 import type { InputReason, InputReasonCode } from "./explain-input.js";
-import type { ProjectionLog, StepName } from "./projection.js";
+import type { ProjectionLog } from "./projection.js";
 import { sizeOf } from "./shorten.js";
 import type { StepReason } from "./step.js";
-import { whyListCalls, whyNameTools, whyPairServerTools, whyRenameCalls } from "./steps/calls.js";
-import { whyCarryMedia, whyCleanContent, whyFillBlanks, whyPassReasoning } from "./steps/content.js";
-import { whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
 import type { Bridge } from "./steps/turns.js";
 import type { InputTrace } from "./to-model-input.js";
 
 /** Follows the messages of a history through all steps to the input. */
 export class InputLineage implements InputTrace {
-  readonly lineage: Lineage;
+  /** One for each message of the history. */
+  readonly stored: readonly Origin[];
+  /** The list of messages after the last step, with the origin of each. */
+  #items: readonly Item[];
   readonly #target: Target;
   #projection: LoggedProjection;
 
   constructor(history: readonly BaseMessage[], target: Target) {
-    this.lineage = new Lineage(history);
+    this.stored = Array.from(history, (_, index) => ({ index, reasons: [] }));
+    this.#items = this.stored.map((origin, index) => ({
+      message: history[index] as BaseMessage,
+      origins: [origin],
+    }));
     this.#target = target;
     this.#projection = new LoggedProjection(target);
   }
 
   /** The messages of the input, with their origins. */
   sent(): readonly Item[] {
-    return this.#projection.sentItems(this.lineage.items);
+    return this.#projection.sentItems(this.#items);
   }
 
   read(after: readonly (BaseMessage | undefined)[]): void {
-    this.lineage.change(after, (before, message) => {
+    this.#change(after, (before, message) => {
       if (message !== undefined) return MENDED;
       return isMessage(before)
         ? reason("removed", "A removal in the history takes it out.")
@@ -46,11 +50,11 @@ export class InputLineage implements InputTrace {
   }
 
   visible(visible: VisibleHistory): void {
-    const before = this.lineage.items.map(({ message }) => message);
+    const before = this.#items.map(({ message }) => message);
     const summaryOf = representing(coveringSummaries(before));
     const fixed = new Set(visible.rest);
     const shown = [...visible.system, ...visible.summaries, ...visible.lateResults, ...visible.rest];
-    this.lineage.arrange(shown, groupMessages(before), (message) => fixed.has(message), {
+    this.#arrange(shown, groupMessages(before), (message) => fixed.has(message), {
       leftOut: (message, refused) => {
         const summary = summaryOf(message);
         if (summary !== undefined) return reason("covered", `The summary ${nameOf(summary)} represents it.`);
@@ -59,7 +63,7 @@ export class InputLineage implements InputTrace {
       },
       moved: () => reason("moved", "System messages and summaries are sent before the other messages."),
     });
-    this.lineage.change(flattenVisible(visible), (message) =>
+    this.#change(flattenVisible(visible), (message) =>
       reason(
         "late-result",
         `A summary represents the call ${nameOfCall(message)}, so the result is told as a text.`,
@@ -68,7 +72,7 @@ export class InputLineage implements InputTrace {
   }
 
   plainRoles(after: readonly BaseMessage[]): void {
-    this.lineage.change(after, (before, message) =>
+    this.#change(after, (before, message) =>
       this.#demanded(
         "role-changed",
         `Not every provider knows the role ${roleOf(before)}, so it is sent as ${message?.type}.`,
@@ -78,8 +82,8 @@ export class InputLineage implements InputTrace {
   }
 
   repaired(after: readonly BaseMessage[]): void {
-    const before = this.lineage.items.map(({ message }) => message);
-    this.lineage.arrange(after, groupMessages(before, callsOf), (message) => !isResult(message), {
+    const before = this.#items.map(({ message }) => message);
+    this.#arrange(after, groupMessages(before, callsOf), (message) => !isResult(message), {
       leftOut: (message, refused = "duplicate") => this.#refused(`${refused}-result`, message),
       moved: (message) =>
         this.#demanded(
@@ -98,11 +102,11 @@ export class InputLineage implements InputTrace {
   }
 
   sound(after: readonly BaseMessage[]): void {
-    this.lineage.change(after, () => MENDED);
+    this.#change(after, () => MENDED);
   }
 
   filtered(after: readonly (BaseMessage | undefined)[]): void {
-    this.lineage.change(after, (before, message) => {
+    this.#change(after, (before, message) => {
       const left = new Set(message === undefined ? [] : idsOf(message));
       const gone = idsOf(before).filter((id) => !left.has(id));
       return reason(
@@ -114,8 +118,8 @@ export class InputLineage implements InputTrace {
 
   joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void {
     const isPart = new Set(joined);
-    const systems = this.lineage.items.filter(({ message }) => message.type === "system");
-    const others = this.lineage.items.filter(({ message }) => message.type !== "system");
+    const systems = this.#items.filter(({ message }) => message.type === "system");
+    const others = this.#items.filter(({ message }) => message.type !== "system");
     const parts = systems.filter(({ message }) => isPart.has(message));
     const whole = this.#demanded(
       "system-joined",
@@ -129,7 +133,7 @@ export class InputLineage implements InputTrace {
       message: system as BaseMessage,
       origins: parts.length > 0 ? origins : [addedFor(prompt)],
     };
-    this.lineage.items = system === undefined ? others : [made, ...others];
+    this.#items = system === undefined ? others : [made, ...others];
   }
 
   projection(): LoggedProjection {
@@ -138,7 +142,7 @@ export class InputLineage implements InputTrace {
   }
 
   formed(): void {
-    this.lineage.items = this.#projection.formedItems(this.lineage.items);
+    this.#items = this.#projection.formedItems(this.#items);
   }
 
   cut({ kept, notes }: CutInput, tokens: number): void {
@@ -149,13 +153,51 @@ export class InputLineage implements InputTrace {
             "shortened",
             `The messages may have ${tokens} tokens, so ${sizeOf(after)} of its ${sizeOf(before)} tokens are sent.`,
           );
-    this.lineage.items = this.lineage.items.flatMap((item, place): readonly Item[] => {
+    this.#items = this.#items.flatMap((item, place): readonly Item[] => {
       const left = changedItem(item, kept[place], why);
       const note = notes.get(place);
       if (left.length > 0 || note === undefined) return left;
       const gap = reason("gap-note", "It says how many messages are left out here.");
       return [{ message: note, origins: [addedFor(gap)] }];
     });
+  }
+
+  /** A step that changed messages one by one. `after` has what is left of each message. */
+  #change(after: readonly (BaseMessage | undefined)[], why: Why): void {
+    this.#items = this.#items.flatMap((item, index) => changedItem(item, after[index], why));
+  }
+
+  /**
+   * A step that kept, left out, moved and added messages, and changed none.
+   *
+   * @param grouping The list before the step. An object that it has twice is what the grouping says of its place.
+   * @param isFixed Whether a message is moved only if it changes places with another fixed one.
+   */
+  #arrange(
+    after: readonly BaseMessage[],
+    { groups, refusedAt }: Grouping,
+    isFixed: (message: BaseMessage) => boolean,
+    why: {
+      readonly leftOut: (message: BaseMessage, refused: Refused | undefined) => InputReason;
+      readonly moved: (message: BaseMessage) => InputReason;
+      /** Undefined if the step adds nothing. */
+      readonly added?: (message: BaseMessage) => InputReason;
+    },
+  ): void {
+    const left = new Map<BaseMessage, Item[]>();
+    for (const place of placesInGroups(groups).toReversed()) {
+      const item = this.#items[place];
+      if (item !== undefined) addToList(left, item.message, item);
+    }
+    const items = after.map(
+      (message): Item => left.get(message)?.pop() ?? { message, origins: [addedFor(why.added?.(message))] },
+    );
+    const kept = new Set(items);
+    const before = this.#items.filter((item) => kept.has(item));
+    for (const [place, item] of this.#items.entries())
+      if (!kept.has(item)) tell(item, why.leftOut(item.message, refusedAt.get(place)));
+    for (const item of movedItems(before, items, isFixed)) tell(item, why.moved(item.message));
+    this.#items = items;
   }
 
   #refused(code: "orphan-result" | "duplicate-result", message: BaseMessage): InputReason {
@@ -236,59 +278,6 @@ interface Item {
 
 type Why = (before: BaseMessage, after: BaseMessage | undefined) => InputReason;
 
-/** The list of messages between two steps, with the origin of each. */
-class Lineage {
-  /** One for each message of the history. */
-  readonly stored: readonly Origin[];
-  items: readonly Item[];
-
-  constructor(history: readonly BaseMessage[]) {
-    this.stored = Array.from(history, (_, index) => ({ index, reasons: [] }));
-    this.items = this.stored.map((origin, index) => ({
-      message: history[index] as BaseMessage,
-      origins: [origin],
-    }));
-  }
-
-  /** A step that changed messages one by one. `after` has what is left of each message. */
-  change(after: readonly (BaseMessage | undefined)[], why: Why): void {
-    this.items = this.items.flatMap((item, index) => changedItem(item, after[index], why));
-  }
-
-  /**
-   * A step that kept, left out, moved and added messages, and changed none.
-   *
-   * @param grouping The list before the step. An object that it has twice is what the grouping says of its place.
-   * @param isFixed Whether a message is moved only if it changes places with another fixed one.
-   */
-  arrange(
-    after: readonly BaseMessage[],
-    { groups, refusedAt }: Grouping,
-    isFixed: (message: BaseMessage) => boolean,
-    why: {
-      readonly leftOut: (message: BaseMessage, refused: Refused | undefined) => InputReason;
-      readonly moved: (message: BaseMessage) => InputReason;
-      /** Undefined if the step adds nothing. */
-      readonly added?: (message: BaseMessage) => InputReason;
-    },
-  ): void {
-    const left = new Map<BaseMessage, Item[]>();
-    for (const place of placesInGroups(groups).toReversed()) {
-      const item = this.items[place];
-      if (item !== undefined) addToList(left, item.message, item);
-    }
-    const items = after.map(
-      (message): Item => left.get(message)?.pop() ?? { message, origins: [addedFor(why.added?.(message))] },
-    );
-    const kept = new Set(items);
-    const before = this.items.filter((item) => kept.has(item));
-    for (const [place, item] of this.items.entries())
-      if (!kept.has(item)) tell(item, why.leftOut(item.message, refusedAt.get(place)));
-    for (const item of movedItems(before, items, isFixed)) tell(item, why.moved(item.message));
-    this.items = items;
-  }
-}
-
 /** The origin of a message that is not stored. */
 function addedFor(reason?: InputReason): Origin {
   return { index: undefined, reasons: reason === undefined ? [] : [reason] };
@@ -332,7 +321,7 @@ function movedItems(
 }
 
 interface Change {
-  readonly step: StepName;
+  readonly why: StepReason;
   readonly after: BaseMessage | undefined;
 }
 
@@ -357,8 +346,8 @@ class LoggedProjection implements ProjectionLog {
     this.#changes.push([]);
   }
 
-  changed(step: StepName, _before: BaseMessage, after: BaseMessage | undefined): void {
-    this.#changes.at(-1)?.push({ step, after });
+  changed(why: StepReason, _before: BaseMessage, after: BaseMessage | undefined): void {
+    this.#changes.at(-1)?.push({ why, after });
   }
 
   sent(count: number, messages: readonly BaseMessage[], bridges: readonly Bridge[]): void {
@@ -369,9 +358,9 @@ class LoggedProjection implements ProjectionLog {
   formedItems(items: readonly Item[]): readonly Item[] {
     return items.flatMap((item, index) => {
       let formed: readonly Item[] = [item];
-      for (const { step, after } of this.#changes[index] ?? [])
+      for (const { why, after } of this.#changes[index] ?? [])
         formed = formed.flatMap((one) =>
-          changedItem(one, after, (before) => this.#reasonOf(step, before, after)),
+          changedItem(one, after, (before) => this.#reasonOf(why, before, after)),
         );
       return formed;
     });
@@ -384,7 +373,7 @@ class LoggedProjection implements ProjectionLog {
     const sent = formed.slice(0, next);
     for (const { count, messages, bridges } of this.#sent) {
       const bridging = bridges.map(({ rule }, index): Item => {
-        const text = `The provider would refuse the input without it. ${RULES[rule]}`;
+        const text = `The provider would refuse the input without it. ${RULES[rule].meaning}`;
         const reason = { code: "bridge", text, ...sourceOf(this.#target.dialect, [rule]) } as const;
         return { message: messages[index] as BaseMessage, origins: [addedFor(reason)] };
       });
@@ -405,8 +394,8 @@ class LoggedProjection implements ProjectionLog {
     return { message, origins: run.flatMap(({ origins }) => origins) };
   }
 
-  #reasonOf(step: StepName, before: BaseMessage, after: BaseMessage | undefined): InputReason {
-    const { code, text, rules = [] } = STEP_REASONS[step]({ before, after, target: this.#target });
+  #reasonOf(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): InputReason {
+    const { code, text, rules = [] } = why({ before, after, target: this.#target });
     return { code, text, ...sourceOf(this.#target.dialect, rules) };
   }
 }
@@ -416,20 +405,3 @@ function sourceOf({ rules }: Dialect, names: readonly RuleName[]): { readonly so
   const source = names.map((name) => rules[name]?.source).find((path) => path !== undefined);
   return source === undefined ? {} : { source: `https://github.com/${source}` };
 }
-
-/*
- * What each step of the projection says of its changes.
- */
-
-const STEP_REASONS: Readonly<Record<StepName, StepReason>> = {
-  listCalls: whyListCalls,
-  keepOwnState: whyKeepOwnState,
-  pairServerTools: whyPairServerTools,
-  carryMedia: whyCarryMedia,
-  cleanContent: whyCleanContent,
-  nameTools: whyNameTools,
-  fillBlanks: whyFillBlanks,
-  renameCalls: whyRenameCalls,
-  fitStoredItems: whyFitStoredItems,
-  passReasoning: whyPassReasoning,
-};

@@ -3,33 +3,57 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { createFollowing, type Follower, type Place, Places } from "../../history/follow-list.js";
+import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import { DIALECTS, type DialectName } from "../dialects.js";
 import type { Target } from "../rule.js";
-import { sizeOf } from "./shorten.js";
-import { type Change, Journal, type Step } from "./step.js";
-import { listCalls, nameTools, pairServerTools, renameCalls } from "./steps/calls.js";
-import { carryMedia, cleanContent, fillBlanks, passReasoning } from "./steps/content.js";
-import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
-import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
-
-/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
-const FORM_STEPS = {
+import { sizeOfInput } from "./shorten.js";
+import { type Change, Journal, type Step, type StepReason } from "./step.js";
+import {
   listCalls,
-  keepOwnState,
+  nameTools,
+  pairServerTools,
+  renameCalls,
+  whyListCalls,
+  whyNameTools,
+  whyPairServerTools,
+  whyRenameCalls,
+} from "./steps/calls.js";
+import {
   carryMedia,
   cleanContent,
-  // After the steps that take blocks out.
-  pairServerTools,
-  nameTools,
   fillBlanks,
-  renameCalls,
-  fitStoredItems,
+  mendTexts,
   passReasoning,
-} as const satisfies Readonly<Record<string, Step>>;
+  whyCarryMedia,
+  whyCleanContent,
+  whyFillBlanks,
+  whyMendTexts,
+  whyPassReasoning,
+} from "./steps/content.js";
+import { fitStoredItems, keepOwnState, whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
+import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
 
-export type StepName = keyof typeof FORM_STEPS;
+interface StepRow {
+  readonly step: Step;
+  readonly why: StepReason;
+}
+
+/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
+const FORM_STEPS: readonly StepRow[] = [
+  { step: listCalls, why: whyListCalls },
+  { step: mendTexts, why: whyMendTexts },
+  { step: keepOwnState, why: whyKeepOwnState },
+  { step: carryMedia, why: whyCarryMedia },
+  { step: cleanContent, why: whyCleanContent },
+  // After the steps that take blocks out.
+  { step: pairServerTools, why: whyPairServerTools },
+  { step: nameTools, why: whyNameTools },
+  { step: fillBlanks, why: whyFillBlanks },
+  { step: renameCalls, why: whyRenameCalls },
+  { step: fitStoredItems, why: whyFitStoredItems },
+  { step: passReasoning, why: whyPassReasoning },
+];
 
 /**
  * Learns where the messages that are sent come from.
@@ -39,8 +63,9 @@ export type StepName = keyof typeof FORM_STEPS;
  * messages were sent as one.
  */
 export interface ProjectionLog {
-  taken(message: BaseMessage): void;
-  changed(step: StepName, before: BaseMessage, after: BaseMessage | undefined): void;
+  taken(): void;
+  /** @param why Says what the step did. */
+  changed(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): void;
   /**
    * The next `count` formed messages are sent as the last of these messages. Before it there are bridges. If `count` is
    * 0, all of them are bridges.
@@ -49,7 +74,8 @@ export interface ProjectionLog {
 }
 
 /** How far the projection was before a group. */
-interface GroupPlace extends Place {
+interface GroupPlace {
+  readonly taken: number;
   readonly formed: number;
   readonly runStart: number;
   readonly sent: number;
@@ -66,11 +92,11 @@ interface GroupPlace extends Place {
 class Projection implements Follower {
   readonly #target: Target;
   readonly #offset: number;
-  readonly #changes: readonly Change[];
+  readonly #steps: readonly { readonly change: Change; readonly why: StepReason }[];
   readonly #passReasoning: Change;
   readonly #log: ProjectionLog | undefined;
   readonly #journal = new Journal();
-  readonly #places = new Places<GroupPlace>();
+  readonly #places: GroupPlace[] = [];
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** The tokens of the messages that are sent. */
@@ -85,25 +111,22 @@ class Projection implements Follower {
     this.#target = target;
     this.#offset = offset;
     this.#log = log;
-    const changes = (Object.keys(FORM_STEPS) as StepName[]).flatMap((name) => {
-      const change = FORM_STEPS[name](target, this.#journal);
-      if (change === undefined) return [];
-      return log === undefined ? change : logged(change, name, log);
+    this.#steps = FORM_STEPS.flatMap(({ step, why }) => {
+      const change = step(target, this.#journal);
+      return change === undefined ? [] : [{ change, why }];
     });
-    this.#changes = log === undefined ? changes : [taking(log), ...changes];
     this.#passReasoning = passReasoning(target, this.#journal) ?? ((message) => message);
   }
 
   take(message: BaseMessage, index: number): void {
-    if (!isResult(message)) this.#places.add(this.#here(index));
+    if (!isResult(message)) this.#places.push(this.#here(index));
     const formed = this.#form(message);
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
       const from = this.#sent.length;
       this.#sendWaiting(this.#sent, this.#log);
-      for (let index = from; index < this.#sent.length; index += 1)
-        this.#size += sizeOf(this.#sent[index] as BaseMessage);
+      this.#size += sizeOfInput(this.#sent.slice(from));
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -111,7 +134,9 @@ class Projection implements Follower {
   }
 
   rewind(length: number): number {
-    const { taken, formed, runStart, sent, size, before, noted } = this.#places.rewind(length) ?? NOWHERE;
+    let place = this.#places.pop();
+    while (place !== undefined && place.taken > length) place = this.#places.pop();
+    const { taken, formed, runStart, sent, size, before, noted } = place ?? NOWHERE;
     this.#formed.length = formed;
     this.#sent.length = sent;
     this.#size = size;
@@ -133,7 +158,7 @@ class Projection implements Follower {
 
   /** The tokens of these messages, by our estimate. */
   size(): number {
-    return this.#size + sumOf(this.#end());
+    return this.#size + sizeOfInput(this.#end());
   }
 
   /** The messages that wait, and what must stand after them. */
@@ -149,10 +174,13 @@ class Projection implements Follower {
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
-    let formed: BaseMessage | undefined = message;
-    for (const change of this.#changes) {
-      formed = change(formed, this.#offset + this.#formed.length);
-      if (formed === undefined) return undefined;
+    this.#log?.taken();
+    let formed = message;
+    for (const { change, why } of this.#steps) {
+      const after = change(formed, this.#offset + this.#formed.length);
+      if (after !== formed) this.#log?.changed(why, formed, after);
+      if (after === undefined) return undefined;
+      formed = after;
     }
     return formed;
   }
@@ -192,25 +220,6 @@ class Projection implements Follower {
       noted: this.#journal.length,
     };
   }
-}
-
-function taking(log: ProjectionLog): Change {
-  return (message) => {
-    log.taken(message);
-    return message;
-  };
-}
-
-function logged(change: Change, name: StepName, log: ProjectionLog): Change {
-  return (message, index) => {
-    const after = change(message, index);
-    if (after !== message) log.changed(name, message, after);
-    return after;
-  };
-}
-
-function sumOf(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
 const NOWHERE: GroupPlace = {
@@ -276,7 +285,7 @@ function formSystem(system: BaseMessage | undefined, target: Target, log?: Proje
 function withFirst(first: readonly BaseMessage[], projection: Projection): Projected {
   return {
     sent: () => projection.sent(first),
-    size: () => first.reduce((sum, message) => sum + sizeOf(message), projection.size()),
+    size: () => sizeOfInput(first) + projection.size(),
     formed: () => first.concat(projection.formed()),
   };
 }

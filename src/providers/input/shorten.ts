@@ -8,6 +8,7 @@ import { isResult } from "../../history/result.js";
 import { countBlock, countTextTokens, countTokens } from "../../history/size.js";
 import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
+import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
 
@@ -15,6 +16,10 @@ import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
 export function sizeOf(message: BaseMessage): number {
   const reasoning = reasoningOf(message);
   return countTokens(message) + (reasoning === undefined ? 0 : countTextTokens(reasoning));
+}
+
+export function sizeOfInput(messages: readonly BaseMessage[]): number {
+  return messages.reduce((total, message) => total + sizeOf(message), 0);
 }
 
 /** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
@@ -142,7 +147,7 @@ function shortenFields(value: Fields, longest: number): Fields {
 function shortenValue(value: unknown, longest: number): unknown {
   if (typeof value === "string")
     return value.length > longest
-      ? `${value.slice(0, longest)}[… shortened from ${value.length} characters]`
+      ? `${beginningOf(value, longest)}[… shortened from ${value.length} characters]`
       : value;
   if (Array.isArray(value)) {
     const kept = value.slice(0, mostEntries(longest)).map((item) => shortenValue(item, longest));

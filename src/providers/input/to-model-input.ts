@@ -2,12 +2,7 @@
 
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
-import {
-  checkToolCallsToKeep,
-  filterEach,
-  filterToolCalls,
-  type ToolCallsToKeep,
-} from "../../history/cut.js";
+import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { flattenVisible, type VisibleHistory, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readEach, soundMessages } from "../../history/read-messages.js";
@@ -95,7 +90,9 @@ export function prepareModelInput(
   const survey = surveyOf(history);
   const paired = pairedHistory(history, survey, trace);
   const filtered =
-    maxToolCallsFromHistory === undefined ? paired : filteredCalls(paired, maxToolCallsFromHistory, trace);
+    maxToolCallsFromHistory === undefined
+      ? paired
+      : filteredCalls(paired, survey, maxToolCallsFromHistory, trace);
   const input = withSystemFirst(filtered, survey, systemPrompt, trace);
   const bounds: Bound[] = [
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
@@ -160,15 +157,15 @@ function visibleMessages(
 
 function filteredCalls(
   paired: readonly BaseMessage[],
+  { odd }: Survey,
   max: ToolCallsToKeep,
   trace: InputTrace | undefined,
 ): readonly BaseMessage[] {
-  if (trace === undefined) return filterToolCalls(paired, max);
-  const messages = soundMessages(paired);
-  trace.sound(messages);
+  const messages = odd === 0 ? paired : soundMessages(paired);
+  trace?.sound(messages);
   const left = filterEach(messages, max);
-  trace.filtered(left);
-  return left.filter((message) => message !== undefined);
+  trace?.filtered(left);
+  return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
 function hasSummary(history: readonly BaseMessage[]): boolean {
@@ -196,9 +193,9 @@ function withSystemFirst(
 
 /** Only an odd role becomes a system message, so a history without both needs no search. */
 function systemsOf(messages: readonly BaseMessage[], { odd, systems }: Pick<Survey, "odd" | "systems">) {
-  if (odd === 0 && systems.length === 0) return [];
+  if (odd === 0 && systems === 0) return [];
   const [first] = messages;
-  if (odd === 0 && systems.length === 1 && first?.type === "system") return [first];
+  if (odd === 0 && systems === 1 && first?.type === "system") return [first];
   return messages.filter(({ type }) => type === "system");
 }
 

@@ -43,7 +43,7 @@ export const mistral = {
       "Unexpected role 'user' after role 'tool'",
       "datapizza-labs/datapizza-ai/issues/98",
     ),
-    ...inferred("arguments", "role", "content-form", "foreign-block"),
+    ...inferred("arguments", "role", "unpaired-surrogate", "content-form", "foreign-block"),
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,

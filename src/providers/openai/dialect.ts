@@ -58,7 +58,7 @@ const chatRules = {
     "Invalid value for 'content': expected a string, got null.",
     "run-llama/llama_index/issues/17555",
   ),
-  ...inferred("repeated-call-id", "arguments", "role", "foreign-block"),
+  ...inferred("repeated-call-id", "arguments", "role", "unpaired-surrogate", "foreign-block"),
 } as const satisfies Rules;
 
 /** Chat Completions, and most hosts with that protocol: images only. */
@@ -148,7 +148,7 @@ export const openaiResponses = {
       "Item '{id}' of type 'reasoning' was provided without its required following item.",
       "openai/openai-node/issues/1567",
     ),
-    ...inferred("duplicate-result", "repeated-call-id", "arguments", "content-form"),
+    ...inferred("duplicate-result", "repeated-call-id", "arguments", "unpaired-surrogate", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],
   callId: PLAIN_NAME,

@@ -20,7 +20,14 @@ export const strict = {
     ...openai.rules,
     ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
     ...taken(gemini.rules, "tool-name", "call-position"),
-    ...taken(anthropic.rules, "blank-text", "blank-user", "blank-result", "foreign-state"),
+    ...taken(
+      anthropic.rules,
+      "unpaired-surrogate",
+      "blank-text",
+      "blank-user",
+      "blank-result",
+      "foreign-state",
+    ),
     ...taken(openaiResponses.rules, "item-id"),
     "repeated-call-id": confirmed(
       "invalid params, duplicate tool_call id: {id}",

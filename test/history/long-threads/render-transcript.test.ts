@@ -8,6 +8,10 @@ import { squeeze, turnsOf } from "../../support/long-histories.js";
 
 const args = { city: "Köln", days: 3 };
 
+it("A transcript has no half of a surrogate pair, which the summariser's provider would refuse.", () => {
+  expect(renderTranscript([new HumanMessage("Sunny \ud83d")], 100)).toEqual(["User: Sunny \ufffd"]);
+});
+
 describe("A message is rendered with", () => {
   it("its speaker and its text, to the letter", () => {
     expect(renderMessage(new HumanMessage("cost: $& or $1?"))).toBe("User: cost: $& or $1?");

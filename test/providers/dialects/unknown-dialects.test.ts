@@ -15,6 +15,11 @@ describe.each([
     },
   );
 
+  it("asks whether a similar name was meant", () => {
+    expect(() => ask("antropic")).toThrow(/got `"antropic"`\. Did you mean `anthropic`\?$/);
+    expect(() => ask(7)).toThrow(/got `7`\.$/);
+  });
+
   it("accepts a known dialect", () => {
     expect(() => ask("mistral")).not.toThrow();
   });

@@ -92,3 +92,11 @@ it("explainInput tells whether the client does not send a result, or there is no
     { code: "server-call-removed", source: "https://github.com/vercel/ai/issues/13040" },
   ]);
 });
+
+it("The explanation says so of a call that the client would leave out anyway.", () => {
+  const mcp = { type: "mcp_tool_use", id: "m", name: "look", input: {} };
+  const response_metadata = { model_provider: "anthropic" };
+  const response = new AIMessage({ content: [text, mcp] as never, response_metadata });
+  const { stored } = explainInput([user, response, user], { dialect: "anthropic" });
+  expect(stored[1]?.reasons.map(({ code }) => code)).toEqual(["server-call-removed"]);
+});

@@ -1,8 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sumTokens } from "../../../src/history/plan-summary.js";
-import { countTextTokens } from "../../../src/history/size.js";
+import { countTextTokens, sumTokens } from "../../../src/history/size.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";

@@ -40,3 +40,15 @@ export function isJsonObject(text: unknown): boolean {
 export function firstRepeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) < index);
 }
+
+/** What the parsers of JSON say of half a surrogate pair. The others are taken to say the same. */
+const UNPAIRED = "The request body is not valid JSON: no low surrogate in string: line 1 column 2 (char 1)";
+const UNPAIRED_AT_DEEPSEEK =
+  "Failed to parse the request body as JSON: messages[0].content: lone leading surrogate in hex escape";
+
+/** JSON writes half a pair as an escape. Clients may also send the bytes of U+FFFD, which every parser takes. */
+export function checkText(host: string, text: string): Refusal | undefined {
+  if (!/(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/i.test(text)) return undefined;
+  const message = host === "deepseek" ? UNPAIRED_AT_DEEPSEEK : UNPAIRED;
+  return { status: 400, body: { type: "error", message, error: { type: "invalid_request_error", message } } };
+}

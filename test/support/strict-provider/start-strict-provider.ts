@@ -14,7 +14,7 @@ import { checkGemini } from "./check-gemini.js";
 import { asMistralEvents, checkMistral, checkVllm } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
 import { checkWindow, type Window } from "./check-window.js";
-import { listOf, type RequestCheck } from "./refusal.js";
+import { checkText, listOf, type RequestCheck } from "./refusal.js";
 import type { Reply, Respond, SentMessage } from "./reply.js";
 
 const CHECKS = {
@@ -120,7 +120,8 @@ export async function startStrictProvider(
     const body: unknown = JSON.parse(text);
     if (!isHost(host)) throw new Error(`There is no strict provider ${host}.`);
     // A provider counts the tokens of a valid history only.
-    const refusal = CHECKS[host](body, stored) ?? (window && checkWindow(host, body, window));
+    const refusal =
+      checkText(host, text) ?? CHECKS[host](body, stored) ?? (window && checkWindow(host, body, window));
     const streams = isStreaming(request, body);
     requests.push({ host, streams, body, refusal: refusal?.body });
     if (refusal?.events !== undefined && streams) {

@@ -9,6 +9,7 @@ import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { hashText } from "../../../shared/json.js";
 import { addNoted, type Journal, type Step, type StepReason } from "../step.js";
+import { UNPAIRED_SERVER_TOOL } from "./content.js";
 
 /*
  * Sends every call in `tool_calls`, and nowhere else. The result of a call with bad arguments says what was wrong.
@@ -199,8 +200,4 @@ export const pairServerTools: Step = () => (message) => {
   return copyMessage(message, { content: paired.length === 0 ? "" : paired });
 };
 
-export const whyPairServerTools: StepReason = () => ({
-  code: "server-call-removed",
-  text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
-  rules: ["server-call-without-result", "server-result-without-call"],
-});
+export const whyPairServerTools: StepReason = () => UNPAIRED_SERVER_TOOL;

@@ -3,15 +3,28 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
-import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
-import { serverItemsText } from "../../../history/server-tools.js";
+import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { type Block, type MediaForm, readMedia } from "../../media.js";
 import { type Dialect, mayHaveWritten, type Rules, type StateField } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step, StepReason } from "../step.js";
+
+/*
+ * Replaces each half of a surrogate pair. A program leaves one when it cuts a text in the middle of an emoji. JSON has no
+ * place for it, so providers refuse the complete request, and each one after it.
+ */
+
+export const mendTexts: Step = () => withWellFormedTexts;
+
+export const whyMendTexts: StepReason = () => ({
+  code: "characters-replaced",
+  text: "A text has half of a surrogate pair, such as half of an emoji, so U+FFFD is sent in its place.",
+  rules: ["unpaired-surrogate"],
+});
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
@@ -63,7 +76,7 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
-export const whyCleanContent: StepReason = ({ before, after }) => {
+export const whyCleanContent: StepReason = ({ before, after, target }) => {
   const content: unknown = before.content;
   if (!Array.isArray(content)) {
     const text = "Its content says nothing, so an empty text takes its place.";
@@ -71,6 +84,8 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
   }
   const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
   const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
+  if (takesBlocks(before, target.dialect) && gone.length > 0 && gone.every(isUnanswered(content)))
+    return UNPAIRED_SERVER_TOOL;
   const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
   if (types === "")
     return {
@@ -84,6 +99,22 @@ export const whyCleanContent: StepReason = ({ before, after }) => {
     rules: ["foreign-block", "content-form"],
   };
 };
+
+/** Whether a block is a call of a tool that the provider runs, and has no result. */
+function isUnanswered(content: readonly unknown[]): (block: unknown) => boolean {
+  const answered = new Set(content.map(serverResultId));
+  return (block) => {
+    const call = serverCallId(block);
+    return call !== undefined && !answered.has(call);
+  };
+}
+
+/** What is said of a call of such a tool without a result, whichever step leaves it out. */
+export const UNPAIRED_SERVER_TOOL = {
+  code: "server-call-removed",
+  text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
+  rules: ["server-call-without-result", "server-result-without-call"],
+} as const satisfies ReturnType<StepReason>;
 
 /*
  * Rewrites a user's images, sounds and files into the form that the client accepts.

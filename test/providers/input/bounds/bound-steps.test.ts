@@ -9,7 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { createSummary } from "../../../../src/history/summary.js";
-import { sizeOfInput } from "../../../../src/providers/input/bounds.js";
+import { sizeOfInput } from "../../../../src/providers/input/shorten.js";
 import { prepareModelInput, toModelInput } from "../../../../src/providers/input/to-model-input.js";
 import { aiOf, humanOf, stepOf, textOf, turnsOf } from "../../../support/long-histories.js";
 import { strictViolations } from "../../../support/strict-check.js";
