@@ -96,7 +96,7 @@ const asCode = (text: string) => (text.includes("`") ? `\`\` ${text} \`\`` : `\`
 export function refusalsPage(): string {
   const all = refusals();
   return Object.entries(RULES)
-    .map(([rule, meaning]) => {
+    .map(([rule, { meaning }]) => {
       const title = SECTIONS[rule as RuleName];
       const texts = all
         .filter((each) => each.rule === rule)

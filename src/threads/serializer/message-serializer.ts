@@ -82,9 +82,9 @@ export function withMessageSerializer(saver: BaseCheckpointSaver): BaseCheckpoin
   return view;
 }
 
-/** The class is not exported, and a server has a copy of its own. */
+/** By the name of its class, which is not exported, and of which a server has a copy of its own. */
 function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
-  const isStock = Object.getPrototypeOf(serde ?? {})?.constructor?.name === "JsonPlusSerializer";
+  const isStock = Object(serde).constructor?.name === "JsonPlusSerializer";
   return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
 }
 
