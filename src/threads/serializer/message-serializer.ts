@@ -91,7 +91,7 @@ function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
 /** Read from the sources of its classes: a `#name`, or what compilers make of it. */
 function hasPrivateFields(saver: BaseCheckpointSaver): boolean {
   let { constructor: made } = saver;
-  while (made !== Function.prototype && typeof made === "function") {
+  while (typeof made === "function") {
     if (/#[\w$]|__classPrivateField/.test(Function.prototype.toString.call(made))) return true;
     made = Object.getPrototypeOf(made);
   }
