@@ -21,7 +21,6 @@ export type {
 } from "./doctor/plan.js";
 export type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./doctor/receipt.js";
 export { openReceipt, type ReceiptFile, readReceipt } from "./doctor/receipt.js";
-export { type SizeReport, sizeOf } from "./doctor/size.js";
 export type {
   EndedRun,
   OpenTask,
@@ -30,7 +29,6 @@ export type {
   StoredThread,
   ThreadRef,
   ThreadSelection,
-  ThreadSizes,
   ThreadStatus,
   ThreadStore,
   ThreadWrite,

@@ -17,7 +17,6 @@ import type { RuleName } from "../providers/rule.js";
  * - `content/too-deep`: a value is nested deeper than a checkpoint can be read back.
  * - `content/…`, `order/…`: a rule that a provider applies, by its name in `validateHistory`.
  * - `size/window`: the messages do not fit into the window of a model.
- * - `size/quadratic`: each checkpoint stores the whole list again.
  * - `state/pending-result`: a finished result that is not in the list, but can be recovered.
  * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
  * - `state/busy`: a run is going on. The messages were not judged.
@@ -39,7 +38,6 @@ export type FindingCode =
   | `content/${RuleName}`
   | `order/${RuleName}`
   | "size/window"
-  | "size/quadratic"
   | "state/pending-result"
   | "state/waiting-for-approval"
   | "state/busy"
@@ -57,7 +55,6 @@ export type Severity = "error" | "warning" | "info";
  * - `mend`: the message is replaced by one that can be read and sent.
  * - `rewrite`: the thread is written again, so that its own graph can read it.
  * - `at-request`: nothing has to be stored. `toModelInput`, `tetherMiddleware` or `createAgentGraph` change the request.
- * - `use-delta`: a delta channel for the messages, or an archive, stops the growth.
  * - `wait`: nothing is done until the human has answered, or the run has ended.
  */
 export type FixKind =
@@ -68,7 +65,6 @@ export type FixKind =
   | "mend"
   | "rewrite"
   | "at-request"
-  | "use-delta"
   | "wait";
 
 /** Something that ends a finding. */
@@ -148,7 +144,6 @@ const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
   rewrite: "Write the thread again, so that its own graph can read it.",
   "at-request":
     "Nothing has to be stored. `toModelInput`, `tetherMiddleware` and `createAgentGraph` change the request.",
-  "use-delta": "Use a delta channel for the messages, or archive what a summary covers.",
   wait: "Wait until the human has answered, or the run has ended.",
 };
 

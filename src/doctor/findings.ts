@@ -20,7 +20,6 @@ import {
   type Severity,
   type ThreadReport,
 } from "./finding.js";
-import { sizeOf } from "./size.js";
 import type { StoredThread } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
@@ -35,8 +34,6 @@ export interface DiagnoseOptions {
   readonly dialect?: DialectName | "auto" | undefined;
   /** How many tokens the model's input may have, by our estimate. @default not checked */
   readonly maxTokens?: number | undefined;
-  /** From how many stored bytes of messages on a full channel is reported. @default 5,000,000 */
-  readonly largeBytes?: number | undefined;
   /** Whether results of ended runs are looked for. @default true */
   readonly harvest?: boolean | undefined;
 }
@@ -63,7 +60,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     const pairing = pairingFindings(context);
     const list = [...(heals ? pairing.map(asHealing) : pairing), ...inDialect];
     findings.push(...list.sort((one, other) => (one.index ?? -1) - (other.index ?? -1)));
-    findings.push(...sizeFindings(thread, messages, options));
+    findings.push(...windowFindings(messages, options.maxTokens));
   }
   const isSkipped = status === "busy";
   const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
@@ -360,40 +357,11 @@ function formFindings(values: readonly unknown[], isBricked: boolean): Finding[]
   return [...ofForeign, ...ofShape];
 }
 
-/*
- * Findings about the size of a thread.
- */
-
-const LARGE_BYTES = 5_000_000;
-
-interface SizeLimits {
-  readonly maxTokens?: number | undefined;
-  readonly largeBytes?: number | undefined;
-}
-
-function sizeFindings(
-  thread: StoredThread,
-  messages: readonly BaseMessage[],
-  { maxTokens, largeBytes = LARGE_BYTES }: SizeLimits,
-): Finding[] {
-  const findings: Finding[] = [];
+function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
   const tokens = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
-  if (maxTokens !== undefined && tokens > maxTokens)
-    findings.push(
-      finding("size/window", "error", {
-        evidence: `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`,
-        fixes: [fix("at-request")],
-      }),
-    );
-  const size = sizeOf(thread);
-  if (size === undefined || size.messagesChannel === "delta" || size.messagesBytes < largeBytes)
-    return findings;
-  if (size.savedByDelta <= size.messagesBytes / 2) return findings;
-  const evidence =
-    `${size.checkpoints} checkpoints store ${size.messagesBytes} bytes of messages, for a list of ` +
-    `${size.latestMessagesBytes} bytes. A delta channel would have stored about ${size.messagesBytes - size.savedByDelta}, ` +
-    `and an archive would save about ${size.savedByArchive} of each new checkpoint.`;
-  return [...findings, finding("size/quadratic", "warning", { evidence, fixes: [fix("use-delta")] })];
+  if (maxTokens === undefined || tokens <= maxTokens) return [];
+  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
+  return [finding("size/window", "error", { evidence, fixes: [fix("at-request")] })];
 }
 
 /*

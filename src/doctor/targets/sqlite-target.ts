@@ -3,16 +3,14 @@
 import { open, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { parseJson } from "../../shared/json.js";
-import { isRecord } from "../../shared/values.js";
-import type { ThreadSizes } from "../thread-store.js";
-import type { OpenDatabase } from "./open-target.js";
+import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
-  type Head,
   importPackage,
+  type OpenContext,
+  optionOf,
   reasonOf,
   requireDependency,
-  type ThreadTable,
+  type Target,
   UsageError,
 } from "./target.js";
 
@@ -21,26 +19,34 @@ const SAVER = "@langchain/langgraph-checkpoint-sqlite";
 const MAGIC = "SQLite format 3";
 
 /** The part of `better-sqlite3` that is used. */
-interface Database {
-  prepare(sql: string): { all(...values: unknown[]): unknown[]; get(...values: unknown[]): unknown };
+interface Sqlite {
+  prepare(sql: string): { all(...values: unknown[]): unknown[]; get(): unknown };
   close(): void;
 }
 
-export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
+export const sqliteTarget: Target = {
+  option: optionOf("--sqlite <FILE>", "An SQLite database. Needs @langchain/langgraph-checkpoint-sqlite."),
+  further: [graphOption],
+  canWrite: true,
+  open: async (place, context) =>
+    storeOfDatabase(await openSqlite(place["sqlite"], context), place["graph"], context),
+  fromReceipt: (target) =>
+    target.startsWith("sqlite:") ? { sqlite: target.slice("sqlite:".length) } : undefined,
+};
+
+async function openSqlite(place: string, { canWrite, folder }: OpenContext): Promise<Database> {
   const path = resolve(folder, place);
   await assertDatabase(path, place);
-  const why = "Reading an SQLite file";
   const { SqliteSaver } = await importPackage<{ SqliteSaver: new (db: unknown) => BaseCheckpointSaver }>(
     SAVER,
-    {
-      folder,
-      why,
-    },
+    { folder, why: "Reading an SQLite file" },
   );
-  const Database = requireDependency(SAVER, "better-sqlite3", folder) as DatabaseClass;
-  let db: Database;
+  const BetterSqlite = requireDependency(SAVER, "better-sqlite3", folder) as SqliteClass;
+  let db: Sqlite;
   try {
-    db = canWrite ? new Database(path, { fileMustExist: true }) : await openForReading(Database, path, place);
+    db = canWrite
+      ? new BetterSqlite(path, { fileMustExist: true })
+      : await openForReading(BetterSqlite, path, place);
   } catch (error) {
     if (UsageError.isInstance(error)) throw error;
     if (isNotBuilt(error))
@@ -50,34 +56,51 @@ export const openSqlite: OpenDatabase = async ({ place, canWrite, folder }) => {
     throw new UsageError(`The SQLite file ${place} cannot be opened: ${reasonOf(error)}`);
   }
   try {
+    assertTables(db, place);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return {
+    target: `sqlite:${place}`,
+    saver: new SqliteSaver(withoutSetup(db)),
+    tables: {
+      query: async (sql: string, values: readonly unknown[]) =>
+        db
+          .prepare(sql)
+          .all(...values)
+          .map(Object),
+      checkpoints: "checkpoints",
+      rowsOfArray: "SELECT value FROM json_each(?)",
+    },
+    close: async () => db.close(),
+  };
+}
+
+function assertTables(db: Sqlite, place: string): void {
+  try {
     const rows = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const names = rows.map((row) => Object(row).name);
     if (!names.includes("checkpoints") || !names.includes("writes"))
       throw new UsageError(
         `The SQLite file ${place} has no tables \`checkpoints\` and \`writes\`, so no LangGraph checkpointer has written to it.`,
       );
-    return {
-      target: `sqlite:${place}`,
-      saver: new SqliteSaver(withoutSetup(db)),
-      // Another program can have tables of these names. Their columns are then missing.
-      table: createTable(db),
-      close: async () => db.close(),
-    };
+    // Another program can have tables of these names. Their columns are then missing.
+    db.prepare("SELECT thread_id, checkpoint_ns, checkpoint_id, metadata FROM checkpoints");
   } catch (error) {
-    db.close();
     if (UsageError.isInstance(error)) throw error;
     throw new UsageError(`The SQLite file ${place} cannot be read: ${reasonOf(error)}`);
   }
-};
+}
 
-type DatabaseClass = new (source: string | Uint8Array, options: object) => Database;
+type SqliteClass = new (source: string | Uint8Array, options: object) => Sqlite;
 
 /**
  * SQLite reads a file in WAL mode only if it can make files beside it, or if they are there. If it cannot, such as in a
  * folder of somebody else, and nothing is left in the WAL, the file is read into memory.
  */
-async function openForReading(Database: DatabaseClass, path: string, place: string): Promise<Database> {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+async function openForReading(BetterSqlite: SqliteClass, path: string, place: string): Promise<Sqlite> {
+  const db = new BetterSqlite(path, { readonly: true, fileMustExist: true });
   try {
     db.prepare("SELECT name FROM sqlite_master").get();
     return db;
@@ -91,7 +114,7 @@ async function openForReading(Database: DatabaseClass, path: string, place: stri
         `The SQLite file ${place} has its latest changes in ${place}-wal, and SQLite cannot read them, because this user may not write in their folder. Copy both files into a folder of your own, and name that copy.`,
       );
     bytes.fill(0x01, WRITE_VERSION, WRITE_VERSION + 2);
-    return new Database(bytes, { readonly: true });
+    return new BetterSqlite(bytes, { readonly: true });
   }
 }
 
@@ -128,7 +151,7 @@ async function assertDatabase(path: string, place: string): Promise<void> {
 }
 
 /** The checkpointer creates its tables and changes the journal mode when it is first used. The tables are there. */
-function withoutSetup(db: Database): Database {
+function withoutSetup(db: Sqlite): Sqlite {
   return new Proxy(db, {
     get(target, name) {
       if (name === "exec" || name === "pragma") return () => undefined;
@@ -136,71 +159,4 @@ function withoutSetup(db: Database): Database {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-}
-
-function createTable(db: Database): ThreadTable {
-  const heads = db.prepare(`
-    SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM checkpoints
-    WHERE (thread_id, checkpoint_ns) > (?, ?)
-    GROUP BY thread_id, checkpoint_ns ORDER BY thread_id, checkpoint_ns LIMIT ?`);
-  const headsOfOne = db.prepare(`
-    SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = ?
-    GROUP BY thread_id, checkpoint_ns ORDER BY checkpoint_ns`);
-  const head = db.prepare(
-    "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
-  );
-  const metadata = db.prepare(
-    "SELECT CAST(metadata AS TEXT) AS text FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
-  );
-  const measures = createMeasures(db);
-  return {
-    heads: async (after, count, threadIds) => {
-      if (threadIds === undefined)
-        return heads.all(after?.threadId ?? "", after?.namespace ?? "", count).map(toHead);
-      // The threads that somebody names are few, so they are one page.
-      return after === undefined
-        ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead))
-        : [];
-    },
-    headOf: async ({ threadId, namespace }) => Object(head.get(threadId, namespace)).id ?? undefined,
-    metadataOf: async ({ threadId, namespace, checkpointId }) => {
-      const read = parseJson(String(Object(metadata.get(threadId, namespace, checkpointId)).text));
-      return isRecord(read) ? read : {};
-    },
-    measure: async (threadId) => measures(threadId),
-  };
-}
-
-function toHead(row: unknown): Head {
-  const { thread_id, checkpoint_ns, checkpoint_id } = Object(row);
-  return { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id };
-}
-
-function createMeasures(db: Database): (threadId: string) => ThreadSizes {
-  const total = db.prepare(`
-    SELECT count(*) AS count, coalesce(sum(length(checkpoint) + length(metadata)), 0) AS bytes
-    FROM checkpoints WHERE thread_id = ?`);
-  const writes = db.prepare(`
-    SELECT channel, sum(length(value)) AS bytes FROM writes WHERE thread_id = ? GROUP BY channel`);
-  const channels = db.prepare(`
-    SELECT each.key AS channel, sum(length(CAST(each.value AS BLOB))) AS bytes
-    FROM checkpoints, json_each(CAST(checkpoint AS TEXT), '$.channel_values') AS each
-    WHERE thread_id = ? GROUP BY each.key`);
-  const latest = db.prepare(`
-    SELECT length(CAST(json_extract(CAST(checkpoint AS TEXT), '$.channel_values.messages') AS BLOB)) AS bytes
-    FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1`);
-  return (threadId) => {
-    const { count, bytes } = Object(total.get(threadId));
-    const written = writes.all(threadId).map(Object);
-    const stored: Record<string, number> = {};
-    for (const row of [...channels.all(threadId).map(Object), ...written])
-      stored[row.channel] = (stored[row.channel] ?? 0) + (row.bytes ?? 0);
-    return {
-      checkpoints: count,
-      totalBytes: bytes + written.reduce((sum, row) => sum + (row.bytes ?? 0), 0),
-      messagesBytes: stored["messages"] ?? 0,
-      latestMessagesBytes: Object(latest.get(threadId)).bytes ?? 0,
-      channels: stored,
-    };
-  };
 }
