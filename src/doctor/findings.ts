@@ -9,7 +9,6 @@ import { reasoningOf } from "../providers/deepseek/dialect.js";
 import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
-import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, readList } from "./examine.js";
 import {
   type Finding,
@@ -110,18 +109,21 @@ interface FindingContext {
 function pairingFindings(context: FindingContext): Finding[] {
   const { found, sent, dialect, waits } = context;
   const { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
-  const words = wordsAt(violationsOf(sent, dialect, list.messages.length));
+  const violations = violationsOf(sent, dialect, list.messages.length);
   const headOf = new Map(
     groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
   );
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
+  /** The provider's words for a fault at one of these messages. Null if it would not refuse it, or if nobody knows them. */
   const says = (
     rules: readonly RuleName[],
     messages: readonly BaseMessage[],
   ): Pick<Finding, "dialect" | "providerSays"> => {
-    const places = messages.map((message) => placeIn.get(message) ?? -1);
-    const providerSays = wordsFor(words, rules, places);
-    return { dialect: providerSays === null ? null : dialect, providerSays };
+    const places = messages.map((message) => placeIn.get(message));
+    const said = violations.find(
+      ({ rule, index, grade }) => rules.includes(rule) && grade !== "inferred" && places.includes(index),
+    );
+    return { dialect: said === undefined ? null : dialect, providerSays: said?.message ?? null };
   };
   const ofResult = (
     code: FindingCode,
@@ -380,29 +382,6 @@ const PAIRING_RULES: ReadonlySet<RuleName> = new Set<RuleName>([
 /** The violations of the messages, without those of messages that are not stored. */
 function violationsOf(messages: readonly BaseMessage[], dialect: DialectName, stored: number): Violation[] {
   return validateHistory(messages, dialect).filter(({ index }) => index < stored);
-}
-
-/** The words of the provider, by the index of the message that breaks a rule. */
-type WordsAt = ReadonlyMap<number, readonly Violation[]>;
-
-/** Those that somebody has seen. */
-function wordsAt(violations: readonly Violation[]): WordsAt {
-  const at = new Map<number, Violation[]>();
-  for (const violation of violations)
-    if (violation.grade !== "inferred") addToList(at, violation.index, violation);
-  return at;
-}
-
-/**
- * The provider's words for a fault at one of these messages. Null if it would not refuse the fault, or if nobody knows
- * its words.
- */
-function wordsFor(words: WordsAt, rules: readonly RuleName[], places: readonly number[]): string | null {
-  const known = [...places]
-    .sort((one, other) => one - other)
-    .flatMap((place) => words.get(place) ?? [])
-    .find(({ rule }) => rules.includes(rule));
-  return known?.message ?? null;
 }
 
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */

@@ -159,35 +159,16 @@ function groupLines(code: FindingCode, group: readonly PrintedFinding[]): string
   ];
 }
 
-/** What the findings of one code are called. */
-const WORDS: Readonly<Partial<Record<FindingCode, readonly [one: string, many: string]>>> = {
-  "thread/bricked": ["bricked: every read of the thread throws", "bricked"],
-  "thread/unreadable": ["cannot be read", "cannot be read"],
-  "pairing/dangling-call": ["1 dangling call", "dangling calls"],
-  "pairing/orphan-result": ["1 orphan result", "orphan results"],
-  "pairing/misplaced-result": ["1 misplaced result", "misplaced results"],
-  "pairing/duplicate-result": ["1 duplicate result", "duplicate results"],
-  "pairing/reused-id": ["1 call with the id of an earlier one", "calls with ids of earlier ones"],
-  "pairing/open-call": ["1 call left for the caller to answer", "calls left for the caller to answer"],
-  "content/not-a-message": ["1 value that is not a message", "values that are not messages"],
-  "content/shape": ["1 message with a wrong field", "messages with wrong fields"],
-  "content/too-deep": ["1 value nested too deep", "values nested too deep"],
-  "size/window": ["longer than the window of the model", "longer than the window of the model"],
-  "state/pending-result": ["1 result can be recovered", "results can be recovered"],
-  "state/waiting-for-approval": ["waits for a human, and is never changed", "waits for a human"],
-  "state/busy": ["busy, so it was not judged", "busy"],
-  "state/other-graph": ["belongs to another graph, so it is not repaired", "belongs to another graph"],
-  "state/subgraph": ["the state of a subgraph, which is never changed", "subgraphs"],
-};
-
-/** Such as `2 dangling calls (weather, pay)`. */
+/** Codes that are about calls and results are counted, such as `2 dangling calls (weather, pay)`. */
 function describeFindings(code: FindingCode, findings: readonly Finding[]): string {
-  const [one, many] = WORDS[code] ?? [`1 message against ${code}`, `messages against ${code}`];
-  const text = findings.length === 1 ? one : `${findings.length} ${many}`;
+  const [kind = "", rule = ""] = code.split("/");
+  const name = rule.replaceAll("-", " ");
+  if (kind === "content" || kind === "order") return `${amount(findings.length, "message")} against ${code}`;
+  if (kind !== "pairing" && code !== "state/pending-result") return name;
   const tools = [...new Set(findings.flatMap(({ tool }) => tool || []))];
-  return code.startsWith("pairing/") && tools.length > 0
-    ? `${text} (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`
-    : text;
+  const named =
+    tools.length === 0 ? "" : ` (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`;
+  return `${amount(findings.length, name)}${named}`;
 }
 
 /** @param mend The command that mends the threads; empty if there is nothing to mend. */

@@ -147,7 +147,7 @@ const QUIET = new Option("--quiet", "Prints no progress.");
 
 /** The options that name one of these targets, and those that say more about it. */
 function optionsOfTargets(targets = TARGETS): readonly Option[] {
-  return [...new Set(targets.flatMap(({ option, further }) => [option, ...further]))];
+  return [...targets.map(({ option }) => option), ...new Set(targets.flatMap(({ further }) => further))];
 }
 
 /*
