@@ -36,13 +36,7 @@ export interface Explanation {
   readonly text: string;
 }
 
-const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
-  "missing-result": "pairing/dangling-call",
-  "orphan-result": "pairing/orphan-result",
-  "duplicate-result": "pairing/duplicate-result",
-  "result-order": "pairing/misplaced-result",
-  "repeated-call-id": "pairing/reused-id",
-};
+const isAboutPairing = (rule: RuleName): boolean => codeOf(rule).startsWith("pairing/");
 
 const CLOSE =
   "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
@@ -99,12 +93,12 @@ export function explain(
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
     ({ rule, index, message, grade, ids }): Reason => {
       return {
-        code: PAIRING_CODES[rule] ?? codeOf(rule),
+        code: codeOf(rule),
         rule,
         meaning: RULES[rule],
         index,
         messageId: at.get(index)?.id ?? null,
-        callIds: rule in PAIRING_CODES ? ids : [],
+        callIds: isAboutPairing(rule) ? ids : [],
         providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
         grade,
         mend: MENDS[rule] ?? AT_REQUEST,
@@ -147,7 +141,7 @@ function wordsFor(
   // An id can break the rule in another way than by its length.
   const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];
   if (rule === "call-id" && callId.length <= Number(maximum)) return null;
-  if (!(rule in PAIRING_CODES) || !body?.customCalls.has(callId)) return words;
+  if (!isAboutPairing(rule) || !body?.customCalls.has(callId)) return words;
   // Quoted in diegosouzapw/OmniRoute/issues/8946.
   return rule === "missing-result" ? words.replace("function call", "custom tool call") : null;
 }

@@ -123,16 +123,18 @@ const NOTHING = {
   tool: null,
   dialect: null,
   providerSays: null,
-  fixes: [],
 } as const;
 
-/** A finding. Fields that are missing are null. */
+/** A finding. Fields that are missing are null. @param kind What ends it; undefined if nothing does. */
 export function finding(
   code: FindingCode,
   severity: Severity,
-  fields: Partial<Omit<Finding, "code" | "severity">> & Pick<Finding, "evidence">,
+  evidence: string,
+  kind?: FixKind,
+  fields: Partial<Finding> = {},
 ): Finding {
-  return { code, severity, ...NOTHING, ...fields };
+  const fixes = kind === undefined ? [] : [{ kind, description: DESCRIPTIONS[kind], command: null }];
+  return { code, severity, ...NOTHING, ...fields, evidence, fixes };
 }
 
 const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
@@ -146,7 +148,3 @@ const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
     "Nothing has to be stored. `toModelInput`, `tetherMiddleware` and `createAgentGraph` change the request.",
   wait: "Wait until the human has answered, or the run has ended.",
 };
-
-export function fix(kind: FixKind): Fix {
-  return { kind, description: DESCRIPTIONS[kind], command: null };
-}

@@ -160,6 +160,11 @@ export interface StoredThread {
   readonly mendsItself?: boolean | undefined;
 }
 
+/** The stored list; undefined if it could not be read, or if there is none. */
+export function valuesOf({ content }: StoredThread): readonly unknown[] | undefined {
+  return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
+}
+
 /**
  * A list of messages that no store has, as a thread. Nothing is known about its run, so each call without a result is a
  * fault.

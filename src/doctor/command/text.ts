@@ -2,7 +2,7 @@
 
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import type { StoredThread } from "../thread-store.js";
+import { type StoredThread, valuesOf } from "../thread-store.js";
 
 /** Characters that move the cursor, change colours, or turn the direction of the text. A line break and a tab are not among them. */
 const CONTROLS = /[^\P{Cc}\n\t]|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
@@ -64,9 +64,8 @@ export function amount(count: number, one: string, many = `${one}s`): string {
 const LONGEST = 120;
 
 /** The beginning of a message of the thread, on one line; empty if it has no text. */
-export function excerptOf({ content }: StoredThread, index: number): string {
-  const values = "messages" in content ? (content.messages ?? []) : [];
-  const message = coerceMessage(values[index]);
+export function excerptOf(thread: StoredThread, index: number): string {
+  const message = coerceMessage(valuesOf(thread)?.[index]);
   const text = message === undefined ? "" : contentText(message).replaceAll(/\s+/g, " ").trim();
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
