@@ -99,7 +99,8 @@ async function repairAll(
     reading = await readThreads(store, options, io, plan, async (each) => {
       if (each.plan.kind === "write") planned.push(each.plan.threadId);
       count(each);
-      if (format === "text") await print(each);
+      // A program is told of a thread once: what became of it.
+      if (format === "text" || each.plan.kind !== "write") await print(each);
     });
     if (planned.length > 0 && reading.stopped === null) {
       const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
@@ -109,48 +110,18 @@ async function repairAll(
       listing = new Listing(maxFindings);
       const { concurrency, quiet } = options;
       const again = { thread: planned, concurrency, ...(quiet && { quiet }) };
-      reading = await readThreads(store, again, io, mend, done);
+      const written = await readThreads(store, again, io, mend, done);
+      reading = { ...written, missing: [...reading.missing, ...written.missing] };
     }
   }
   const { planned, unreadable, otherGraph, moved, failed, skipped } = counts;
   const left = planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
   const isLeft = left > 0 || reading.missing.length > 0 || reading.stopped !== null;
-  const path = receipt?.writtenTo();
-  const typed = (group: "target" | "select") => typedOptions(command, group, io);
-  const verdict = isApplied
-    ? `${amount(counts.repaired, "thread was", "threads were")} repaired. ${soundText(counts)}`
-    : `${amount(planned, "thread", "threads")} would be repaired. ${soundText(counts)} Nothing was written.`;
-  const next: string[] = [];
-  if (!isApplied && planned > 0 && targetOf(options).canWrite)
-    next.push(
-      "",
-      "  Write the repairs:",
-      wrapCommand(
-        [
-          "npx langgraph-tether repair",
-          ...typed("target"),
-          ...typed("select"),
-          ...(harvest === false ? ["--no-harvest"] : []),
-          "--apply",
-        ],
-        "    ",
-      ),
-    );
-  if (path !== undefined)
-    next.push(
-      "",
-      "  Take the repairs back:",
-      wrapCommand(["npx langgraph-tether undo", quoted(path), ...typed("target")], "    "),
-    );
+  const outcome = isLeft ? "left" : "done";
+  const path = receipt?.writtenTo() ?? null;
   await printer.end(
-    {
-      outcome: isLeft ? "left" : "done",
-      counts,
-      unlistedSteps: listing.unlisted,
-      ...reading,
-      receipt: path ?? null,
-    },
-    `${notesText({ ...counts }, reading)}${[`  ${verdict}`, ...next].join("\n")}\n`,
+    { outcome, counts, unlistedSteps: listing.unlisted, ...reading, receipt: path },
+    notesText(counts, reading) + verdictText(counts, isApplied) + nextText(counts, command, io, path),
   );
   return isLeft ? EXIT.findings : EXIT.sound;
 }
@@ -275,8 +246,27 @@ function planText(
   return `${lines.join("\n")}\n`;
 }
 
-const soundText = ({ nothing }: Counts): string =>
-  `${amount(nothing, "thread needs", "threads need")} no repair.`;
+function verdictText({ planned, repaired, nothing }: Counts, isApplied: boolean): string {
+  const sound = `${amount(nothing, "thread needs", "threads need")} no repair.`;
+  return isApplied
+    ? `  ${amount(repaired, "thread was", "threads were")} repaired. ${sound}\n`
+    : `  ${amount(planned, "thread", "threads")} would be repaired. ${sound} Nothing was written.\n`;
+}
+
+/** The command that writes the repairs, or the one that takes them back. Empty if nothing is to be done. */
+function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt: string | null): string {
+  const target = typedOptions(command, "target", io);
+  const isWritable = targetOf(command.opts()).canWrite;
+  if (receipt !== null) {
+    const undo = ["npx langgraph-tether undo", quoted(receipt), ...target];
+    return `\n  Take the repairs back:\n${wrapCommand(undo, "    ")}\n`;
+  }
+  if (command.getOptionValue("apply") || planned === 0 || !isWritable) return "";
+  const harvest = command.getOptionValue("harvest") === false ? ["--no-harvest"] : [];
+  const selected = typedOptions(command, "select", io);
+  const repair = ["npx langgraph-tether repair", ...target, ...selected, ...harvest, "--apply"];
+  return `\n  Write the repairs:\n${wrapCommand(repair, "    ")}\n`;
+}
 
 /** A receipt whose file is made with its first entry, so that a repair without a write leaves none. */
 interface LazyReceipt extends ReceiptWriter {
@@ -295,10 +285,10 @@ async function openLazyReceipt(
 ): Promise<LazyReceipt> {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
-  const taken = new UsageError(
-    `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`,
-  );
-  if (await isThere(absolute)) throw taken;
+  if (await isThere(absolute))
+    throw new UsageError(
+      `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`,
+    );
   let opening: Promise<ReceiptFile> | undefined;
   const create = async (): Promise<ReceiptFile> => {
     try {
@@ -306,9 +296,7 @@ async function openLazyReceipt(
       await (await open(absolute, "wx", 0o600)).close();
       return await openReceipt(absolute);
     } catch (error) {
-      throw Object(error).code === "EEXIST"
-        ? taken
-        : new UsageError(`The receipt ${name} cannot be written: ${reasonOf(error)}`);
+      throw new UsageError(`The receipt ${name} cannot be written: ${reasonOf(error)}`);
     }
   };
   return {
