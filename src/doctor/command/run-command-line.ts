@@ -51,7 +51,7 @@ const countServers = (): number =>
 async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
   const format = /(?:^|\s)--format[\s=](json|ndjson)(?=\s|$)/.exec(args.join(" "))?.[1];
   if (format === undefined || args[0] === "undo") return;
-  const reason = reasonOf(error).replace(/^error: /, "");
+  const reason = withoutValues(reasonOf(error)).replace(/^error: /, "");
   const failure = { schemaVersion: 1, outcome: "failed", error: reason } as const;
   const type = format === "ndjson" ? { type: "error" } : {};
   await output.write(`${JSON.stringify({ ...type, ...failure })}\n`);
@@ -59,6 +59,10 @@ async function reportAsJson(args: readonly string[], error: unknown, { output }:
 
 const isSettingError = (error: unknown): boolean =>
   TetherError.isInstance(error) && error.code === ("INVALID_SETTING" satisfies InvalidSettingError["code"]);
+
+/** Commander repeats words that it does not know. An address, or the value of a misspelt option, can have a password. */
+const withoutValues = (text: string): string =>
+  text.replaceAll(/'(-[^'=\s]*=|\w+:\/\/).*'/g, (_, beginning) => `'${beginning}…'`);
 
 const isOfCommander = (error: unknown): error is CommanderError =>
   String(Object(error).code).startsWith("commander.");
@@ -86,7 +90,7 @@ async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitC
     if (!isOfCommander(error) || error.exitCode !== 0) throw error;
   } finally {
     await io.output.write(printed.output);
-    await io.errors.write(printable(printed.errors));
+    await io.errors.write(printable(withoutValues(printed.errors)));
   }
   return code;
 }

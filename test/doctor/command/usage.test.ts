@@ -89,6 +89,18 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     }
   });
 
+  it.each([
+    ["doctor", `--postgress=postgresql://me:${SECRET}@127.0.0.1:9/x`],
+    ["doctor", `--api-key=${SECRET}`],
+    [`postgresql://me:${SECRET}@127.0.0.1:9/x`],
+    ["doctor", `postgresql://me:${SECRET}@127.0.0.1:9/x`],
+  ])("does not repeat the value of %j", async (...args) => {
+    const { code, output, errors } = await run([...args, "--format", "json"]);
+    expect(code).toBe(2);
+    expect(output + errors).not.toContain(SECRET);
+    expect(JSON.parse(output)).toMatchObject({ outcome: "failed" });
+  });
+
   it("names a file that is no database, one without the tables, and a graph that is not there", async () => {
     const { folder, file } = await makeDatabase();
     writeFileSync(join(folder, "text.db"), "This is a text of some length.");
