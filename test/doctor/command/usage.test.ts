@@ -39,7 +39,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     [["doctor", "--metadata", "team"], "Expected --metadata to be KEY=VALUE."],
     [["doctor", "--header", SECRET], "Expected --header to be KEY=VALUE."],
     [["doctor", "--sqlite", ""], "Expected --sqlite not to be empty."],
-    [["doctor", "--quiet=no"], /^error: unknown option '--quiet=no'/],
+    [["doctor", "--quiet=no"], /^error: unknown option '--quiet=…'/],
     [["doctor", "threads.db"], /^error: too many arguments for 'doctor'/],
     [["doctor", "--sqlite", "a", "--file", "b"], "Expected one target, got --sqlite and --file."],
     [["doctor", "--sqlite", "a", "--schema", "b"], "--schema belongs to --postgres, not to --sqlite."],
