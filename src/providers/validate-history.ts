@@ -334,7 +334,7 @@ const ROLES: Readonly<Record<string, string>> = {
   tool: "tool",
 };
 
-function toSentMessages(messages: readonly BaseMessage[], dialect: Dialect): SentMessage[] {
+export function toSentMessages(messages: readonly BaseMessage[], dialect: Dialect): SentMessage[] {
   return messages.map((message, index) => ({
     index,
     message,
