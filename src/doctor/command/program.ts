@@ -12,12 +12,16 @@ import { runRepair } from "./repair-command.js";
 import { WIDTH } from "./text.js";
 import { runUndo } from "./undo-command.js";
 
-type Run = (command: Command, io: CommandIo) => Promise<ExitCode>;
-
-/** Contract: throws a CommanderError instead of ending the process. `run` is called for the command that is named. */
+/**
+ * Contract: throws a CommanderError instead of ending the process.
+ *
+ * @param end Called with the exit code of the command that was run.
+ * @param output Gets what commander prints: the help, and what is wrong with the options.
+ */
 export function createProgram(
   version: string,
-  run: (run: Run, command: Command) => Promise<void>,
+  io: CommandIo,
+  end: (code: ExitCode) => void,
   output: OutputConfiguration,
 ): Command {
   const program = new Command("langgraph-tether")
@@ -38,7 +42,7 @@ export function createProgram(
       .addHelpText("after", examplesText(row.examples))
       .addHelpOption(helpOption().helpGroup(GROUPS.output))
       .showHelpAfterError(`See langgraph-tether ${name} --help.`)
-      .action(() => run(row.run, command));
+      .action(async () => end(await row.run(command, io)));
     for (const [group, options] of Object.entries(row.options))
       for (const option of options) command.addOption(option.helpGroup(GROUPS[group as Group]));
   }
@@ -155,7 +159,7 @@ function optionsOfTargets(targets = TARGETS): readonly Option[] {
  */
 
 interface CommandRow {
-  readonly run: Run;
+  readonly run: (command: Command, io: CommandIo) => Promise<ExitCode>;
   readonly summary: string;
   /** Paragraphs. */
   readonly description: readonly string[];

@@ -80,10 +80,10 @@ async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitC
       printed.errors += text;
     },
   };
-  const runNamed: Parameters<typeof createProgram>[1] = async (run, command) => {
-    code = await run(command, io);
+  const end = (ended: ExitCode): void => {
+    code = ended;
   };
-  const program = createProgram(version, runNamed, output);
+  const program = createProgram(version, io, end, output);
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
