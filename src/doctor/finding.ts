@@ -48,24 +48,25 @@ export type FindingCode =
 export type Severity = "error" | "warning" | "info";
 
 /**
- * - `recover-result`: a result that its tool returned is put after its call.
- * - `close-call`: a result is written that says why there is none.
- * - `take-out`: the message leaves the thread, and stays in the receipt.
- * - `move`: the message is moved to its place.
- * - `mend`: the message is replaced by one that can be read and sent.
- * - `rewrite`: the thread is written again, so that its own graph can read it.
+ * What a repair does:
+ *
+ * - `recover`: a result that its tool returned is put after its call.
+ * - `close`: a placeholder is put after a call without a result, and says why there is none.
+ * - `move`: a message goes to another place.
+ * - `take-out`: a message leaves the list. The receipt keeps it.
+ * - `mend`: a message is replaced by one that can be read and sent.
+ * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
+ * - `unbrick`: the thread is written again without a removal of an unknown message, so that its own graph can read it.
+ */
+export type RepairStepKind = "recover" | "close" | "move" | "take-out" | "mend" | "replace" | "unbrick";
+
+/**
+ * What ends a finding: what a repair does, or
+ *
  * - `at-request`: nothing has to be stored. `toModelInput`, `tetherMiddleware` or `createAgentGraph` change the request.
  * - `wait`: nothing is done until the human has answered, or the run has ended.
  */
-export type FixKind =
-  | "recover-result"
-  | "close-call"
-  | "take-out"
-  | "move"
-  | "mend"
-  | "rewrite"
-  | "at-request"
-  | "wait";
+export type FixKind = RepairStepKind | "at-request" | "wait";
 
 /** Something that ends a finding. */
 export interface Fix {
@@ -138,12 +139,13 @@ export function finding(
 }
 
 const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
-  "recover-result": "Put the result that the tool returned after its call.",
-  "close-call": "Write a result that says why there is none.",
+  recover: "Put the result that the tool returned after its call.",
+  close: "Write a result that says why there is none.",
   "take-out": "Take the message out of the thread, and keep it in the receipt.",
   move: "Move the result to its call.",
   mend: "Replace the message by one that can be read.",
-  rewrite: "Write the thread again, so that its own graph can read it.",
+  replace: "Put the result that the tool returned in place of one that was made up.",
+  unbrick: "Write the thread again, so that its own graph can read it.",
   "at-request":
     "Nothing has to be stored. `toModelInput`, `tetherMiddleware` and `createAgentGraph` change the request.",
   wait: "Wait until the human has answered, or the run has ended.",

@@ -84,7 +84,7 @@ function* stateFindings({ namespace, content, status, otherGraph }: StoredThread
     yield finding("thread/unreadable", "error", `The thread cannot be read: ${content.reason}`);
   if (content.kind === "bricked") {
     const evidence = `Every read of the thread throws: ${content.reason}`;
-    yield finding("thread/bricked", "error", evidence, content.messages && "rewrite");
+    yield finding("thread/bricked", "error", evidence, content.messages && "unbrick");
   }
   if (status === "interrupted") {
     const evidence = "The thread waits for the answer of a human. It is never changed.";
@@ -152,7 +152,7 @@ function asHealing(found: Finding): Finding {
   return { ...found, severity: "info", providerSays: null, dialect: null, evidence };
 }
 
-const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover-result", "close-call", "take-out", "move"]);
+const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover", "close", "take-out", "move"]);
 
 /** Results that are not where a provider wants them. */
 const RESULT_FAULTS = {
@@ -256,18 +256,18 @@ function openCallFindings(
     "state/pending-result",
     "info",
     "The tool of this call has returned a result, which a run that ended early has saved.",
-    "recover-result",
+    "recover",
     { ...place, messageId: recovered?.id ?? null },
   );
   if (standIn !== undefined) return [recoverable];
   if (isLeftOpen) {
     const evidence = `${name} has no result, and the run has ended. A client may be about to send it.`;
-    return [finding("pairing/open-call", "warning", evidence, "close-call", fields)];
+    return [finding("pairing/open-call", "warning", evidence, "close", fields)];
   }
   if (recovered === undefined)
-    return [finding("pairing/dangling-call", "error", `${name} has no result.`, "close-call", fields)];
+    return [finding("pairing/dangling-call", "error", `${name} has no result.`, "close", fields)];
   const evidence = `${name} has no result, and its result can be recovered.`;
-  return [finding("pairing/dangling-call", "error", evidence, "recover-result", fields), recoverable];
+  return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
 function reusedCalls({ messages }: Examination["list"]) {

@@ -10,6 +10,7 @@ import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../histor
 import { isSerializedForm } from "../history/storable.js";
 import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
+import type { RepairStepKind } from "./finding.js";
 import { type StoredThread, toStoredJson } from "./thread-store.js";
 
 /** The options of `planRepair`. */
@@ -104,26 +105,6 @@ function withPendingWrites(
 /*
  * What a repair would do with a thread. It is made without any write.
  */
-
-/**
- * - `recover`: a result that its tool returned is put after its call.
- * - `close`: a placeholder is put after a call without a result.
- * - `move`: a message goes to another place.
- * - `take-out`: a message leaves the list. The receipt keeps it.
- * - `mend`: a message is replaced by one that can be read and sent.
- * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
- * - `identify`: a message without an id, or with the id of another message, gets an own one.
- * - `unbrick`: a pending removal of an unknown message is dropped.
- */
-export type RepairStepKind =
-  | "recover"
-  | "close"
-  | "move"
-  | "take-out"
-  | "mend"
-  | "replace"
-  | "identify"
-  | "unbrick";
 
 /** One change of a plan. It contains no text of messages. */
 export interface RepairStep {

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
-import type { Finding, FindingCode, FixKind, ThreadReport } from "../finding.js";
+import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { openTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import {
@@ -16,15 +16,8 @@ import {
 import { amount, excerptOf, printableLine, wrapCommand, wrapText } from "./text.js";
 import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
 
-/** What `repair` does. */
-const MENDED: ReadonlySet<FixKind> = new Set<FixKind>([
-  "recover-result",
-  "close-call",
-  "take-out",
-  "move",
-  "mend",
-  "rewrite",
-]);
+/** Whether `repair` does it. */
+const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "wait";
 /** A command names at most this many threads. */
 const MOST_NAMED = 8;
 
@@ -49,7 +42,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           report.status !== "interrupted" &&
           report.findings.every(({ code }) => code !== "state/other-graph");
         const isMended = ({ severity, fixes }: Finding): boolean =>
-          canRepair && severity !== "info" && fixes.some(({ kind }) => MENDED.has(kind));
+          canRepair && severity !== "info" && fixes.some(isStored);
         if (report.findings.some(isMended) && broken.length <= MOST_NAMED) broken.push(report.threadId);
         const listed = listing.take(report.findings);
         if (listed.length === 0) return;
@@ -58,7 +51,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           ...finding,
           fixes: finding.fixes.map((fix) => ({
             ...fix,
-            command: canRepair && MENDED.has(fix.kind) ? mend : null,
+            command: canRepair && isStored(fix) ? mend : null,
           })),
           ...(redact === false && finding.index !== null && { excerpt: excerptOf(thread, finding.index) }),
         }));

@@ -95,7 +95,7 @@ describe("doctor", () => {
               evidence: expect.any(String),
               fixes: [
                 {
-                  kind: "close-call",
+                  kind: "close",
                   description: expect.any(String),
                   command:
                     "npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling",
