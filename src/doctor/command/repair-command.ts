@@ -1,6 +1,7 @@
 /** `repair`: prints what it would do with each thread, and does it with `--apply`. */
 
-import { open, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { applyRepair, planRepair } from "../doctor.js";
@@ -285,7 +286,7 @@ async function openLazyReceipt(
 ): Promise<LazyReceipt> {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
-  if (await isThere(absolute))
+  if (existsSync(absolute))
     throw new UsageError(
       `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`,
     );
@@ -308,9 +309,3 @@ async function openLazyReceipt(
     close: async () => (await opening?.catch(() => undefined))?.close(),
   };
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
