@@ -31,6 +31,15 @@ describe("a report", () => {
     expect(says("gemini")).toEqual([expect.stringContaining("number of function response parts is equal")]);
   });
 
+  it("quotes for each call the error about this call", () => {
+    const thread = stored([human("u"), calling("a", "c1"), human("v"), calling("b", "c2"), human("w")]);
+    const { findings } = diagnoseThread(thread, { dialect: "anthropic" });
+    expect(findings.map(({ index, providerSays }) => [index, providerSays?.slice(-3)])).toEqual([
+      [1, "c1."],
+      [3, "c2."],
+    ]);
+  });
+
   it.each(Object.keys(DIALECTS))(
     "finds nothing in a sound thread, whatever message comes next: %s",
     (dialect) => {

@@ -168,14 +168,11 @@ describe("doctor", () => {
     const errors = { isTerminal: true, write: async () => interrupted.abort() };
     let time = 0;
     const now = () => (time += 1000);
-    const { code, output } = await run(["doctor", ...target(file), "--concurrency", "1"], {
-      folder,
-      errors,
-      signal: interrupted.signal,
-      now,
-    });
+    const args = ["doctor", ...target(file), "--concurrency", "1", "--format", "json"];
+    const { code, output } = await run(args, { folder, errors, signal: interrupted.signal, now });
     expect(code).toBe(3);
-    expect(output).toContain("Not everything was read. It was interrupted.");
+    const { stopped, counts } = JSON.parse(output);
+    expect([stopped, counts.threads < 4]).toEqual(["It was interrupted.", true]);
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {
