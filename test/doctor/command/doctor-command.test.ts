@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { GRAPH, makeDatabase, makeFolder, onOneLine, run } from "./command-line.js";
+import { documentedSql, GRAPH, makeDatabase, makeFolder, onOneLine, run } from "./command-line.js";
 
 const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
@@ -173,6 +174,15 @@ describe("doctor", () => {
     expect(code).toBe(3);
     const { stopped, counts } = JSON.parse(output);
     expect([stopped, counts.threads < 4]).toEqual(["It was interrupted.", true]);
+  });
+
+  it("has no word on sizes: docs/production.md asks an SQLite file for them", async () => {
+    const { folder, file } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const rows = saver.db.prepare(documentedSql("select thread_id, count(*)")).all();
+    saver.db.close();
+    expect(rows).toHaveLength(4);
+    for (const row of rows) expect(row).toMatchObject({ checkpoints: 3, bytes: expect.any(Number) });
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {
