@@ -7,7 +7,15 @@ export type { ApplyOptions } from "./doctor/apply.js";
 export { type UndoOptions, undo } from "./doctor/apply.js";
 export { applyRepair, diagnoseThread, planRepair, readThread } from "./doctor/doctor.js";
 export { type Explanation, explain, type Reason } from "./doctor/explain.js";
-export type { Finding, FindingCode, Fix, FixKind, Severity, ThreadReport } from "./doctor/finding.js";
+export type {
+  Finding,
+  FindingCode,
+  Fix,
+  FixKind,
+  RepairStepKind,
+  Severity,
+  ThreadReport,
+} from "./doctor/finding.js";
 export type { DiagnoseOptions } from "./doctor/findings.js";
 export type { GraphThread, StoreThread, ThreadPlace } from "./doctor/graph-store.js";
 export { createGraphStore, type GraphStoreOptions } from "./doctor/graph-store.js";
@@ -15,13 +23,11 @@ export type {
   PlanOptions,
   RepairPlan,
   RepairStep,
-  RepairStepKind,
   SkipReason,
   Unplaced,
 } from "./doctor/plan.js";
 export type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./doctor/receipt.js";
 export { openReceipt, type ReceiptFile, readReceipt } from "./doctor/receipt.js";
-export { type SizeReport, sizeOf } from "./doctor/size.js";
 export type {
   EndedRun,
   OpenTask,
@@ -30,7 +36,6 @@ export type {
   StoredThread,
   ThreadRef,
   ThreadSelection,
-  ThreadSizes,
   ThreadStatus,
   ThreadStore,
   ThreadWrite,

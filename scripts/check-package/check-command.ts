@@ -11,7 +11,7 @@ const LIST = JSON.stringify([
 
 /** What the command ends with and prints where only the library and its required peers are installed. */
 const RUNS: readonly (readonly [args: readonly string[], code: number, printed: RegExp])[] = [
-  [["--help"], 0, /^langgraph-tether: find, mend and explain/],
+  [["--help"], 0, /^Usage: langgraph-tether /],
   [["doctor", "--file", "list.json"], 1, /pairing|1 dangling call \(weather\)/],
   [["explain", "list.json", "--dialect", "anthropic"], 1, /without `tool_result` blocks/],
   [["doctor", "--sqlite", "empty.db"], 2, /npm install @langchain\/langgraph-checkpoint-sqlite/],

@@ -9,10 +9,10 @@ import {
   errorText,
   hashList,
   type RepairOutcome,
-  type StoredThread,
   type ThreadStore,
   toStoredJson,
   type UndoOutcome,
+  valuesOf,
 } from "./thread-store.js";
 
 /** The options of `applyRepair`. */
@@ -197,7 +197,7 @@ async function undoOne(
     const thread = await store.read(ref);
     const skip = skipOf(thread);
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
-    const list = messagesIn(thread);
+    const list = valuesOf(thread) ?? [];
     if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
     const since = messagesSince(list, intent);
     if (since === undefined || (since.length > 0 && !force))
@@ -211,7 +211,7 @@ async function undoOne(
     if (outcome.kind === "busy")
       return { ...base, kind: "skipped", reason: "busy", description: "A run of the thread has begun." };
     const restored = await store.read(ref);
-    if (hashList(messagesIn(restored)) !== hashList([...before, ...since]))
+    if (hashList(valuesOf(restored) ?? []) !== hashList([...before, ...since]))
       return { ...base, kind: "failed", error: "The thread does not have the messages that were written." };
     return { ...base, kind: "restored", checkpointId: restored.checkpointId ?? null };
   } catch (error) {
@@ -221,10 +221,6 @@ async function undoOne(
 
 const CHANGED =
   "The messages in the receipt are not those that the repair has written down, so they were not restored.";
-
-function messagesIn({ content }: StoredThread): readonly unknown[] {
-  return content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];
-}
 
 /** The messages that the thread got after the repair. Undefined if the repaired ones are not at its beginning any more. */
 function messagesSince(

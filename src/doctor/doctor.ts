@@ -10,7 +10,6 @@ import type { RepairOutcome, StoredThread } from "./thread-store.js";
 /**
  * Reads a thread, and changes nothing.
  *
- * @param options With `measure`, the thread has `sizes`: each of its checkpoints is read, which can take long.
  * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
  * @example
  * ```ts
@@ -24,14 +23,9 @@ import type { RepairOutcome, StoredThread } from "./thread-store.js";
  * console.log((await readThread({ graph, config })).status); // idle
  * ```
  */
-export async function readThread(
-  place: ThreadPlace,
-  { measure = false }: { readonly measure?: boolean | undefined } = {},
-): Promise<StoredThread> {
+export async function readThread(place: ThreadPlace): Promise<StoredThread> {
   const { store, ref } = placeOf(place);
-  const thread = await store.read(ref);
-  const sizes = measure ? await store.measure?.(ref) : undefined;
-  return sizes === undefined ? thread : { ...thread, sizes };
+  return store.read(ref);
 }
 
 /**

@@ -33,7 +33,7 @@ export interface Examination {
   readonly orphans: readonly ToolMessage[];
   readonly duplicates: readonly ToolMessage[];
   /** Results that do not stand at their call, although they answer it. */
-  readonly misplaced: ReadonlySet<BaseMessage>;
+  readonly misplaced: ReadonlySet<ToolMessage>;
   /** Results that runs have left, and that answer no call of the list. */
   readonly unplaced: readonly ToolMessage[];
 }
@@ -132,9 +132,9 @@ function describe(result: ToolMessage): string {
  * Results that stand among others, directly after the message with their calls, are in their place in any order.
  * LangGraph's delta channel has them in the order in which their tools ended, and no provider is known to mind.
  */
-function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<BaseMessage> {
-  const placeOf = new Map(messages.map((message, index) => [message, index]));
-  const misplaced = new Set<BaseMessage>();
+function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<ToolMessage> {
+  const placeOf = new Map<BaseMessage, number>(messages.map((message, index) => [message, index]));
+  const misplaced = new Set<ToolMessage>();
   for (const { head, results } of groups) {
     const start = placeOf.get(head) ?? -1;
     let end = start + 1;

@@ -1,12 +1,9 @@
 /** Says why a provider refuses a list of messages, offline. */
 
 import { InvalidMessageError } from "../errors.js";
-import { indexesById } from "../history/call.js";
-import { callIdOf, isResult } from "../history/result.js";
 import { type DialectName, dialectNamed } from "../providers/dialects.js";
 import { type Dialect, type Grade, RULES, type RuleName } from "../providers/rule.js";
-import { toSentMessages, type Violation, violationsAt } from "../providers/validate-history.js";
-import { addToList } from "../shared/values.js";
+import { violationsAt } from "../providers/validate-history.js";
 import { readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf } from "./findings.js";
@@ -39,13 +36,7 @@ export interface Explanation {
   readonly text: string;
 }
 
-const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
-  "missing-result": "pairing/dangling-call",
-  "orphan-result": "pairing/orphan-result",
-  "duplicate-result": "pairing/duplicate-result",
-  "result-order": "pairing/misplaced-result",
-  "repeated-call-id": "pairing/reused-id",
-};
+const isAboutPairing = (rule: RuleName): boolean => codeOf(rule).startsWith("pairing/");
 
 const CLOSE =
   "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
@@ -99,17 +90,15 @@ export function explain(
     dialect,
     (place) => messages[place]?.index ?? length,
   );
-  const idsOf = idsOfFaults(messages, dialect);
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
-    ({ rule, index, message, grade }): Reason => {
-      const ids = idsOf(rule, index);
+    ({ rule, index, message, grade, ids }): Reason => {
       return {
-        code: PAIRING_CODES[rule] ?? codeOf(rule),
+        code: codeOf(rule),
         rule,
         meaning: RULES[rule].meaning,
         index,
         messageId: at.get(index)?.id ?? null,
-        callIds: rule in PAIRING_CODES ? ids : [],
+        callIds: isAboutPairing(rule) ? ids : [],
         providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
         grade,
         mend: MENDS[rule] ?? AT_REQUEST,
@@ -152,18 +141,20 @@ function wordsFor(
   // An id can break the rule in another way than by its length.
   const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];
   if (rule === "call-id" && callId.length <= Number(maximum)) return null;
-  if (!(rule in PAIRING_CODES) || !body?.customCalls.has(callId)) return words;
+  if (!isAboutPairing(rule) || !body?.customCalls.has(callId)) return words;
   // Quoted in diegosouzapw/OmniRoute/issues/8946.
   return rule === "missing-result" ? words.replace("function call", "custom tool call") : null;
 }
 
+type Placed = ReturnType<typeof violationsAt>[number];
+
 /** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
 function violationsOfBody(
   { faults, beginsWithUser, length }: RequestBody,
-  violations: readonly Violation[],
+  violations: readonly Placed[],
   dialect: DialectName,
-): Violation[] {
-  const isApplied = ({ rule, grade }: Violation): boolean =>
+): Placed[] {
+  const isApplied = ({ rule, grade }: Placed): boolean =>
     grade !== "inferred" ||
     rule === "duplicate-result" ||
     rule === "role" ||
@@ -173,69 +164,13 @@ function violationsOfBody(
   );
   const { rules }: Dialect = dialectNamed(dialect);
   const known = new Set(applied.map(({ rule, index }) => `${rule} ${index}`));
-  const others = faults.flatMap(({ rule, index, name = "", isQuoted }): Violation[] => {
+  const others = faults.flatMap(({ rule, index, name = "", isQuoted }): Placed[] => {
     const entry = rules[rule];
     if (entry === undefined || known.has(`${rule} ${index}`)) return [];
     const message = entry.text.replace("{index}", String(index)).replace("{name}", () => name);
-    return [{ rule, index, message, grade: isQuoted ? entry.grade : "inferred" }];
+    return [{ rule, index, message, grade: isQuoted ? entry.grade : "inferred", ids: [] }];
   });
   return [...applied, ...others];
-}
-
-/**
- * Returns the ids that the next fault of a rule at an index is about. Faults of one rule at one index are asked for in the
- * order in which they are reported. All ids are read once, since a message with many calls can have as many faults.
- */
-function idsOfFaults(
-  placed: RequestBody["messages"],
-  dialect: DialectName,
-): (rule: RuleName, index: number) => readonly string[] {
-  const named = new Map<string, (readonly string[])[]>();
-  const name = (rule: RuleName, place: number, ids: readonly string[]) =>
-    addToList(named, `${rule} ${placed[place]?.index}`, ids);
-  const sent = toSentMessages(
-    placed.map(({ message }) => message),
-    dialectNamed(dialect),
-  );
-  const { callId } = dialectNamed(dialect);
-  const checkId = (id: string, place: number) => {
-    if (!callId.test(id)) name("call-id", place, [id]);
-  };
-  const used = new Set<string>();
-  let head: (typeof sent)[number] | undefined;
-  let waiting = new Map<string, number[]>();
-  let answered = new Map<string, number>();
-  const close = () => {
-    const left = new Set([...waiting.values()].flat());
-    const ids = head?.calls.flatMap(({ id }, place) => (left.has(place) ? id : [])) ?? [];
-    if (head !== undefined && ids.length > 0) name("missing-result", head.index, ids);
-  };
-  for (const one of sent) {
-    const { message, index, calls, role } = one;
-    if (role === "tool") {
-      const id = isResult(message) ? callIdOf(message) : "";
-      checkId(id, index);
-      const former = answered.get(id);
-      const place = waiting.get(id)?.pop();
-      if (place !== undefined) name("result-order", index, [id]);
-      else if (head !== undefined && former !== undefined) name("duplicate-result", former, [id]);
-      else name("orphan-result", index, [id]);
-      if (former === undefined) answered.set(id, index);
-      continue;
-    }
-    close();
-    head = one;
-    waiting = indexesById(calls);
-    answered = new Map();
-    for (const { id } of calls) {
-      checkId(id, index);
-      if (used.has(id)) name("repeated-call-id", index, [id]);
-      used.add(id);
-    }
-  }
-  close();
-  for (const list of named.values()) list.reverse();
-  return (rule, index) => named.get(`${rule} ${index}`)?.pop() ?? [];
 }
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {

@@ -17,7 +17,6 @@ import type { RuleName } from "../providers/rule.js";
  * - `content/too-deep`: a value is nested deeper than a checkpoint can be read back.
  * - `content/…`, `order/…`: a rule that a provider applies, by its name in `validateHistory`.
  * - `size/window`: the messages do not fit into the window of a model.
- * - `size/quadratic`: each checkpoint stores the whole list again.
  * - `state/pending-result`: a finished result that is not in the list, but can be recovered.
  * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
  * - `state/busy`: a run is going on. The messages were not judged.
@@ -39,7 +38,6 @@ export type FindingCode =
   | `content/${RuleName}`
   | `order/${RuleName}`
   | "size/window"
-  | "size/quadratic"
   | "state/pending-result"
   | "state/waiting-for-approval"
   | "state/busy"
@@ -50,26 +48,25 @@ export type FindingCode =
 export type Severity = "error" | "warning" | "info";
 
 /**
- * - `recover-result`: a result that its tool returned is put after its call.
- * - `close-call`: a result is written that says why there is none.
- * - `take-out`: the message leaves the thread, and stays in the receipt.
- * - `move`: the message is moved to its place.
- * - `mend`: the message is replaced by one that can be read and sent.
- * - `rewrite`: the thread is written again, so that its own graph can read it.
+ * What a repair does:
+ *
+ * - `recover`: a result that its tool returned is put after its call.
+ * - `close`: a placeholder is put after a call without a result, and says why there is none.
+ * - `move`: a message goes to another place.
+ * - `take-out`: a message leaves the list. The receipt keeps it.
+ * - `mend`: a message is replaced by one that can be read and sent.
+ * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
+ * - `unbrick`: the thread is written again without a removal of an unknown message, so that its own graph can read it.
+ */
+export type RepairStepKind = "recover" | "close" | "move" | "take-out" | "mend" | "replace" | "unbrick";
+
+/**
+ * What ends a finding: what a repair does, or
+ *
  * - `at-request`: nothing has to be stored. `toModelInput`, `tetherMiddleware` or `createAgentGraph` change the request.
- * - `use-delta`: a delta channel for the messages, or an archive, stops the growth.
  * - `wait`: nothing is done until the human has answered, or the run has ended.
  */
-export type FixKind =
-  | "recover-result"
-  | "close-call"
-  | "take-out"
-  | "move"
-  | "mend"
-  | "rewrite"
-  | "at-request"
-  | "use-delta"
-  | "wait";
+export type FixKind = RepairStepKind | "at-request" | "wait";
 
 /** Something that ends a finding. */
 export interface Fix {
@@ -127,31 +124,29 @@ const NOTHING = {
   tool: null,
   dialect: null,
   providerSays: null,
-  fixes: [],
 } as const;
 
-/** A finding. Fields that are missing are null. */
+/** A finding. Fields that are missing are null. @param kind What ends it; undefined if nothing does. */
 export function finding(
   code: FindingCode,
   severity: Severity,
-  fields: Partial<Omit<Finding, "code" | "severity">> & Pick<Finding, "evidence">,
+  evidence: string,
+  kind?: FixKind,
+  fields: Partial<Finding> = {},
 ): Finding {
-  return { code, severity, ...NOTHING, ...fields };
+  const fixes = kind === undefined ? [] : [{ kind, description: DESCRIPTIONS[kind], command: null }];
+  return { code, severity, ...NOTHING, ...fields, evidence, fixes };
 }
 
 const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
-  "recover-result": "Put the result that the tool returned after its call.",
-  "close-call": "Write a result that says why there is none.",
+  recover: "Put the result that the tool returned after its call.",
+  close: "Write a result that says why there is none.",
   "take-out": "Take the message out of the thread, and keep it in the receipt.",
   move: "Move the result to its call.",
   mend: "Replace the message by one that can be read.",
-  rewrite: "Write the thread again, so that its own graph can read it.",
+  replace: "Put the result that the tool returned in place of one that was made up.",
+  unbrick: "Write the thread again, so that its own graph can read it.",
   "at-request":
     "Nothing has to be stored. `toModelInput`, `tetherMiddleware` and `createAgentGraph` change the request.",
-  "use-delta": "Use a delta channel for the messages, or archive what a summary covers.",
   wait: "Wait until the human has answered, or the run has ended.",
 };
-
-export function fix(kind: FixKind): Fix {
-  return { kind, description: DESCRIPTIONS[kind], command: null };
-}

@@ -9,19 +9,16 @@ import { reasoningOf } from "../providers/deepseek/dialect.js";
 import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
-import { addToList } from "../shared/values.js";
-import { type Examination, examineThread, idIn, type OpenCall, readList } from "./examine.js";
+import { type Examination, examineThread, idIn, type OpenCall } from "./examine.js";
 import {
   type Finding,
   type FindingCode,
   type FixKind,
   finding,
-  fix,
   type Severity,
   type ThreadReport,
 } from "./finding.js";
-import { sizeOf } from "./size.js";
-import type { StoredThread } from "./thread-store.js";
+import { type StoredThread, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
@@ -35,8 +32,6 @@ export interface DiagnoseOptions {
   readonly dialect?: DialectName | "auto" | undefined;
   /** How many tokens the model's input may have, by our estimate. @default not checked */
   readonly maxTokens?: number | undefined;
-  /** From how many stored bytes of messages on a full channel is reported. @default 5,000,000 */
-  readonly largeBytes?: number | undefined;
   /** Whether results of ended runs are looked for. @default true */
   readonly harvest?: boolean | undefined;
 }
@@ -46,26 +41,15 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { dialect = "auto" } = options;
   if (dialect !== "auto") dialectNamed(dialect);
   const { threadId, namespace, checkpointId, status, content } = thread;
-  const values = content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
-  const findings: Finding[] = [...stateFindings(thread)];
-  const isJudged = status !== "busy" && values !== undefined;
-  if (isJudged) {
+  const values = valuesOf(thread);
+  const findings = [...stateFindings(thread)];
+  if (status !== "busy" && values !== undefined) {
     const found = examineThread(thread, values, options);
     const messages = found.list.messages.map(({ message }) => message);
-    const known = dialect === "auto" ? dialectIn(messages) : dialect;
-    const waits = status === "interrupted";
-    // A thread gets a message of the user next. A bare list is sent as it is.
-    const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
-    const context = { found, sent, dialect: known ?? "openai", waits } as const;
-    const inDialect =
-      known === undefined ? [] : contentFindings(context, dialect === "auto" ? "warning" : "error");
-    const heals = thread.mendsItself === true && content.kind === "read" && thread.otherGraph === undefined;
-    const pairing = pairingFindings(context);
-    const list = [...(heals ? pairing.map(asHealing) : pairing), ...inDialect];
-    findings.push(...list.sort((one, other) => (one.index ?? -1) - (other.index ?? -1)));
-    findings.push(...sizeFindings(thread, messages, options));
+    findings.push(...formFindings(found.list, content.kind === "bricked"));
+    findings.push(...callAndRuleFindings(thread, found, messages, dialect));
+    findings.push(...windowFindings(messages, options.maxTokens));
   }
-  const isSkipped = status === "busy";
   const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
   const isSound = findings.every(({ severity }) => severity === "info");
   return {
@@ -74,178 +58,225 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     namespace,
     checkpointId: checkpointId ?? null,
     status,
-    outcome: isUnread ? "unreadable" : isSkipped ? "skipped" : isSound ? "sound" : "findings",
+    outcome: isUnread ? "unreadable" : status === "busy" ? "skipped" : isSound ? "sound" : "findings",
     messages: values?.length ?? (content.kind === "none" ? 0 : null),
-    findings: namespace === "" ? findings : [finding("state/subgraph", "info", SUBGRAPH), ...findings],
+    findings,
   };
+}
+
+/*
+ * Findings about the whole thread, and about messages that cannot be read or stored.
+ */
+
+function* stateFindings({ namespace, content, status, otherGraph }: StoredThread): Generator<Finding> {
+  if (namespace !== "")
+    yield finding(
+      "state/subgraph",
+      "info",
+      "This is the state of a subgraph. It is reported, and never changed.",
+    );
+  if (status === "busy") {
+    const evidence = "A run of the thread has not ended, so its messages were not judged.";
+    yield finding("state/busy", "info", evidence, "wait");
+    return;
+  }
+  if (content.kind === "unreadable")
+    yield finding("thread/unreadable", "error", `The thread cannot be read: ${content.reason}`);
+  if (content.kind === "bricked") {
+    const evidence = `Every read of the thread throws: ${content.reason}`;
+    yield finding("thread/bricked", "error", evidence, content.messages && "unbrick");
+  }
+  if (status === "interrupted") {
+    const evidence = "The thread waits for the answer of a human. It is never changed.";
+    yield finding("state/waiting-for-approval", "info", evidence, "wait");
+  }
+  if (otherGraph !== undefined) yield finding("state/other-graph", "info", otherGraph);
+}
+
+function formFindings({ messages, foreign }: Examination["list"], isBricked: boolean): Finding[] {
+  const ofForeign = foreign.map(({ value, index }) =>
+    finding("content/not-a-message", "error", `The value at ${index} is not a message.`, "take-out", {
+      index,
+      messageId: idIn(value) ?? null,
+    }),
+  );
+  const ofShape = messages.flatMap(({ value, message, index, issue }) => {
+    if (issue === undefined) return [];
+    const code = issue.expectation === DEPTH_DEMAND ? "content/too-deep" : "content/shape";
+    const evidence = `\`${issue.path}\` must be ${issue.expectation}.`;
+    const messageId = message.id ?? idIn(value) ?? null;
+    return finding(code, isBricked ? "error" : "warning", evidence, "mend", { index, messageId });
+  });
+  return [...ofForeign, ...ofShape];
+}
+
+function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
+  const tokens = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
+  if (maxTokens === undefined || tokens <= maxTokens) return [];
+  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
+  return [finding("size/window", "error", evidence, "at-request")];
+}
+
+/*
+ * Findings about calls and their results, and about the form of messages, in the order of the messages.
+ */
+
+function callAndRuleFindings(
+  thread: StoredThread,
+  found: Examination,
+  messages: readonly BaseMessage[],
+  dialect: DialectName | "auto",
+): Finding[] {
+  const known = dialect === "auto" ? dialectIn(messages) : dialect;
+  // A thread gets a message of the user next. A bare list is sent as it is.
+  const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
+  const judging = known ?? "openai";
+  const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
+  const heals =
+    thread.mendsItself === true && thread.content.kind === "read" && thread.otherGraph === undefined;
+  const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
+  const ofRules =
+    known === undefined
+      ? []
+      : ruleFindings(found, violations, known, dialect === "auto" ? "warning" : "error");
+  return [...(heals ? pairing.map(asHealing) : pairing), ...ofRules].sort(
+    (one, other) => (one.index ?? -1) - (other.index ?? -1),
+  );
 }
 
 /** What the next message mends, whatever a provider would say about the list as it is. */
 function asHealing(found: Finding): Finding {
   const heals = found.fixes.some(({ kind }) => HEALED.has(kind));
   if (!heals || !found.code.startsWith("pairing/")) return found;
-  return {
-    ...found,
-    severity: "info",
-    providerSays: null,
-    dialect: null,
-    evidence: `${found.evidence} The graph mends this when the next message comes.`,
-  };
+  const evidence = `${found.evidence} The graph mends this when the next message comes.`;
+  return { ...found, severity: "info", providerSays: null, dialect: null, evidence };
 }
 
-const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover-result", "close-call", "take-out", "move"]);
+const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover", "close", "take-out", "move"]);
 
-const SUBGRAPH = { evidence: "This is the state of a subgraph. It is reported, and never changed." };
+/** Results that are not where a provider wants them. */
+const RESULT_FAULTS = {
+  orphan: {
+    code: "pairing/orphan-result",
+    rules: ["orphan-result"],
+    fix: "take-out",
+    what: "has no call before it",
+  },
+  duplicate: {
+    code: "pairing/duplicate-result",
+    rules: ["duplicate-result", "orphan-result"],
+    fix: "take-out",
+    what: "is a second one",
+  },
+  misplaced: {
+    code: "pairing/misplaced-result",
+    rules: ["orphan-result", "result-order", "missing-result"],
+    fix: "move",
+    what: "does not directly follow the message with its call",
+  },
+} as const;
 
-/*
- * Findings about calls and their results.
- */
-
-interface FindingContext {
-  readonly found: Examination;
-  /** The messages as the next request would have them. */
-  readonly sent: readonly BaseMessage[];
-  readonly dialect: DialectName;
-  /** Whether the thread waits for a human. The calls of its last group are then in good order. */
-  readonly waits: boolean;
-}
-
-function pairingFindings(context: FindingContext): Finding[] {
-  const { found, sent, dialect, waits } = context;
-  const { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
-  const words = wordsAt(violationsOf(sent, dialect, list.messages.length));
+/** @param waits Whether the thread waits for a human. The calls of its last group are then in good order. */
+function pairingFindings(
+  { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced }: Examination,
+  violations: readonly Violation[],
+  dialect: DialectName,
+  waits: boolean,
+): Finding[] {
   const headOf = new Map(
     groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
   );
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
-  const says = (
-    rules: readonly RuleName[],
-    messages: readonly BaseMessage[],
-  ): Pick<Finding, "dialect" | "providerSays"> => {
-    const places = messages.map((message) => placeIn.get(message) ?? -1);
-    const providerSays = wordsFor(words, rules, places);
-    return { dialect: providerSays === null ? null : dialect, providerSays };
+  /** The provider's words for a fault at one of these messages. Null if it would not refuse it, or if nobody knows them. */
+  const says = (rules: readonly RuleName[], ...messages: readonly BaseMessage[]) => {
+    const places = messages.map((message) => placeIn.get(message));
+    const said = violations.find(
+      ({ rule, index, grade }) => rules.includes(rule) && grade !== "inferred" && places.includes(index),
+    );
+    return { dialect: said === undefined ? null : dialect, providerSays: said?.message ?? null };
   };
-  const ofResult = (
-    code: FindingCode,
-    message: ToolMessage,
-    rules: readonly RuleName[],
-    kind: FixKind,
-    what: string,
-  ): Finding =>
-    finding(code, "error", {
-      index: list.byMessage.get(message)?.index ?? null,
-      messageId: message.id ?? null,
-      callId: callIdOf(message),
-      tool: message.name ?? null,
-      ...says(rules, [message, headOf.get(message) ?? message]),
-      evidence: `The result${of(message.name)} for the call \`${callIdOf(message)}\` ${what}.`,
-      fixes: [fix(kind)],
-    });
-  const isWaiting = ({ group }: OpenCall): boolean => waits && group === groups.at(-1);
+  const about = (message: BaseMessage, callId: string, tool: string | undefined) => ({
+    index: list.byMessage.get(message)?.index ?? null,
+    messageId: message.id ?? null,
+    callId,
+    tool: tool ?? null,
+  });
+  const ofResult =
+    (kind: keyof typeof RESULT_FAULTS) =>
+    (message: ToolMessage): Finding => {
+      const { code, rules, fix, what } = RESULT_FAULTS[kind];
+      const id = callIdOf(message);
+      return finding(code, "error", `The result${of(message.name)} for the call \`${id}\` ${what}.`, fix, {
+        ...about(message, id, message.name),
+        ...says(rules, message, headOf.get(message) ?? message),
+      });
+    };
   return [
     ...openCalls
-      .filter((open) => !isWaiting(open))
+      .filter(({ group }) => !(waits && group === groups.at(-1)))
       .flatMap((open) => {
-        const index = list.byMessage.get(open.group.head)?.index ?? null;
-        return openCallFindings(open, index, says(["missing-result"], [open.group.head]));
+        const { call, group } = open;
+        return openCallFindings(
+          open,
+          about(group.head, call.id, call.name),
+          says(["missing-result"], group.head),
+        );
       }),
-    ...unsentCalls.map(({ group, call, isSentRaw }) =>
-      finding("content/arguments", isSentRaw ? "warning" : "error", {
-        index: list.byMessage.get(group.head)?.index ?? null,
-        messageId: group.head.id ?? null,
-        callId: call.id,
-        tool: call.name,
-        ...says(isSentRaw ? ["arguments"] : ["orphan-result"], [
-          group.head,
-          ...group.results.flatMap((result) => result ?? []),
-        ]),
-        evidence: `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${isSentRaw ? "send them as they are" : "send its result, and not the call"}.`,
-        fixes: [fix("mend")],
-      }),
-    ),
-    ...orphans.map((message) =>
-      ofResult("pairing/orphan-result", message, ["orphan-result"], "take-out", "has no call before it"),
-    ),
-    ...duplicates.map((message) =>
-      ofResult(
-        "pairing/duplicate-result",
-        message,
-        ["duplicate-result", "orphan-result"],
-        "take-out",
-        "is a second one",
-      ),
-    ),
-    ...[...misplaced].map((message) =>
-      ofResult(
-        "pairing/misplaced-result",
-        message as ToolMessage,
-        ["orphan-result", "result-order", "missing-result"],
-        "move",
-        "does not directly follow the message with its call",
-      ),
-    ),
-    ...reusedIds(context, (message) => says(["repeated-call-id"], [message])),
+    ...unsentCalls.map(({ group, call, isSentRaw }) => {
+      const sends = isSentRaw ? "send them as they are" : "send its result, and not the call";
+      const evidence = `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${sends}.`;
+      const results = group.results.filter((result) => result !== undefined);
+      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", {
+        ...about(group.head, call.id, call.name),
+        ...says(isSentRaw ? ["arguments"] : ["orphan-result"], group.head, ...results),
+      });
+    }),
+    ...orphans.map(ofResult("orphan")),
+    ...duplicates.map(ofResult("duplicate")),
+    ...[...misplaced].map(ofResult("misplaced")),
+    // Most providers accept that an id is used again in a later turn, and some models do it by design.
+    ...reusedCalls(list).map(({ message, id, name }) => {
+      const words = says(["repeated-call-id"], message);
+      const severity = words.providerSays === null ? "info" : "error";
+      const evidence = `The call${of(name)} has the id of an earlier call.`;
+      const fields = { ...about(message, id, name), ...words };
+      return finding("pairing/reused-id", severity, evidence, "at-request", fields);
+    }),
   ];
 }
 
 function openCallFindings(
-  { group, call, recovered, standIn, isLeftOpen }: OpenCall,
-  index: number | null,
-  says: Pick<Finding, "dialect" | "providerSays">,
+  { call, recovered, standIn, isLeftOpen }: OpenCall,
+  place: Partial<Finding>,
+  says: Partial<Finding>,
 ): Finding[] {
-  const fields = { index, messageId: group.head.id ?? null, callId: call.id, tool: call.name };
   const name = `The call${of(call.name)} \`${call.id}\``;
-  const recoverable = finding("state/pending-result", "info", {
-    ...fields,
-    messageId: recovered?.id ?? null,
-    evidence: `The tool of this call has returned a result, which a run that ended early has saved.`,
-    fixes: [fix("recover-result")],
-  });
+  const fields = { ...place, ...says };
+  const recoverable = finding(
+    "state/pending-result",
+    "info",
+    "The tool of this call has returned a result, which a run that ended early has saved.",
+    "recover",
+    { ...place, messageId: recovered?.id ?? null },
+  );
   if (standIn !== undefined) return [recoverable];
-  if (isLeftOpen)
-    return [
-      finding("pairing/open-call", "warning", {
-        ...fields,
-        ...says,
-        evidence: `${name} has no result, and the run has ended. A client may be about to send it.`,
-        fixes: [fix("close-call")],
-      }),
-    ];
-  const dangling = finding("pairing/dangling-call", "error", {
-    ...fields,
-    ...says,
-    evidence: `${name} has no result${recovered === undefined ? "" : ", and its result can be recovered"}.`,
-    fixes: [fix(recovered === undefined ? "close-call" : "recover-result")],
-  });
-  return recovered === undefined ? [dangling] : [dangling, recoverable];
+  if (isLeftOpen) {
+    const evidence = `${name} has no result, and the run has ended. A client may be about to send it.`;
+    return [finding("pairing/open-call", "warning", evidence, "close", fields)];
+  }
+  if (recovered === undefined)
+    return [finding("pairing/dangling-call", "error", `${name} has no result.`, "close", fields)];
+  const evidence = `${name} has no result, and its result can be recovered.`;
+  return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
-/** Most providers accept that an id is used again in a later turn, and some models do it by design. */
-function reusedIds(
-  { found: { list } }: FindingContext,
-  says: (message: BaseMessage) => Pick<Finding, "dialect" | "providerSays">,
-): Finding[] {
+function reusedCalls({ messages }: Examination["list"]) {
   const met = new Set<string>();
-  return list.messages.flatMap(({ message, index }) =>
+  return messages.flatMap(({ message }) =>
     callsOf(message).flatMap(({ id, name }) => {
-      if (id === "" || !met.has(id)) {
-        met.add(id);
-        return [];
-      }
-      const words = says(message);
-      const isRefused = words.providerSays !== null;
-      return [
-        finding("pairing/reused-id", isRefused ? "error" : "info", {
-          index,
-          messageId: message.id ?? null,
-          callId: id,
-          tool: name,
-          ...words,
-          evidence: `The call${of(name)} has the id of an earlier call.`,
-          fixes: [fix("at-request")],
-        }),
-      ];
+      const isMet = id !== "" && met.has(id);
+      met.add(id);
+      return isMet ? [{ message, id, name }] : [];
     }),
   );
 }
@@ -254,170 +285,46 @@ function of(tool: string | undefined): string {
   return tool ? ` of \`${tool}\`` : "";
 }
 
-/*
- * Findings about the form of messages.
- */
-
 /** The rules of the dialect that the messages break, besides those of pairing. */
-function contentFindings({ found, sent, dialect }: FindingContext, severity: Severity): Finding[] {
-  const { list, unsentCalls } = found;
-  const told = new Set(unsentCalls.map(({ group }) => list.byMessage.get(group.head)?.index));
-  const thinks = sent.some((message) => isAIMessage(message) && reasoningOf(message) !== undefined);
-  return (
-    violationsOf(sent, dialect, list.messages.length)
-      .filter(
-        ({ rule, grade }) =>
-          RULES[rule].about !== "pairing" && (severity === "error" || grade !== "inferred"),
-      )
-      .filter(({ rule, index }) => rule !== "arguments" || !told.has(list.messages[index]?.index))
-      // Only a model that thinks demands its reasoning back, and this thread shows none.
-      .filter(({ rule }) => rule !== "missing-reasoning" || thinks)
-      .map(({ rule, index, message, grade }) => {
-        const read = list.messages[index];
-        return finding(codeOf(rule), severity, {
-          index: read?.index ?? null,
-          messageId: read?.message.id ?? null,
-          dialect,
-          providerSays: grade === "inferred" ? null : message,
-          evidence: `The message breaks the rule \`${rule}\` of \`${dialect}\`.`,
-          fixes: [fix("at-request")],
-        });
-      })
-  );
-}
-
-/** The rules of pairing have findings of their own. */
-export function codeOf(rule: RuleName): FindingCode {
-  return RULES[rule].about === "order" ? `order/${rule}` : `content/${rule}`;
-}
-
-/*
- * Findings about the whole thread, and about messages that cannot be read or stored.
- */
-
-function stateFindings({ content, status, otherGraph }: StoredThread): Finding[] {
-  if (status === "busy")
-    return [
-      finding("state/busy", "info", {
-        evidence: "A run of the thread has not ended, so its messages were not judged.",
-        fixes: [fix("wait")],
-      }),
-    ];
-  const findings: Finding[] = [];
-  if (content.kind === "unreadable")
-    findings.push(
-      finding("thread/unreadable", "error", { evidence: `The thread cannot be read: ${content.reason}` }),
-    );
-  if (content.kind === "bricked")
-    findings.push(
-      finding("thread/bricked", "error", {
-        evidence: `Every read of the thread throws: ${content.reason}`,
-        fixes: content.messages === undefined ? [] : [fix("rewrite")],
-      }),
-    );
-  if (status === "interrupted")
-    findings.push(
-      finding("state/waiting-for-approval", "info", {
-        evidence: "The thread waits for the answer of a human. It is never changed.",
-        fixes: [fix("wait")],
-      }),
-    );
-  if (otherGraph !== undefined) findings.push(finding("state/other-graph", "info", { evidence: otherGraph }));
-  const values = content.kind === "read" || content.kind === "bricked" ? (content.messages ?? []) : [];
-  return [...findings, ...formFindings(values, content.kind === "bricked")];
-}
-
-function formFindings(values: readonly unknown[], isBricked: boolean): Finding[] {
-  const { messages, foreign } = readList(values);
-  const ofForeign = foreign.map(({ value, index }) =>
-    finding("content/not-a-message", "error", {
-      index,
-      messageId: idIn(value) ?? null,
-      evidence: `The value at ${index} is not a message.`,
-      fixes: [fix("take-out")],
-    }),
-  );
-  const ofShape = messages.flatMap(({ value, message, index, issue }) => {
-    if (issue === undefined) return [];
-    const isDeep = issue.expectation === DEPTH_DEMAND;
-    return [
-      finding(isDeep ? "content/too-deep" : "content/shape", isBricked ? "error" : "warning", {
-        index,
-        messageId: message.id ?? idIn(value) ?? null,
-        evidence: `\`${issue.path}\` must be ${issue.expectation}.`,
-        fixes: [fix("mend")],
-      }),
-    ];
-  });
-  return [...ofForeign, ...ofShape];
-}
-
-/*
- * Findings about the size of a thread.
- */
-
-const LARGE_BYTES = 5_000_000;
-
-interface SizeLimits {
-  readonly maxTokens?: number | undefined;
-  readonly largeBytes?: number | undefined;
-}
-
-function sizeFindings(
-  thread: StoredThread,
-  messages: readonly BaseMessage[],
-  { maxTokens, largeBytes = LARGE_BYTES }: SizeLimits,
+function ruleFindings(
+  { list, unsentCalls }: Examination,
+  violations: readonly Violation[],
+  dialect: DialectName,
+  severity: Severity,
 ): Finding[] {
-  const findings: Finding[] = [];
-  const tokens = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
-  if (maxTokens !== undefined && tokens > maxTokens)
-    findings.push(
-      finding("size/window", "error", {
-        evidence: `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`,
-        fixes: [fix("at-request")],
-      }),
-    );
-  const size = sizeOf(thread);
-  if (size === undefined || size.messagesChannel === "delta" || size.messagesBytes < largeBytes)
-    return findings;
-  if (size.savedByDelta <= size.messagesBytes / 2) return findings;
-  const evidence =
-    `${size.checkpoints} checkpoints store ${size.messagesBytes} bytes of messages, for a list of ` +
-    `${size.latestMessagesBytes} bytes. A delta channel would have stored about ${size.messagesBytes - size.savedByDelta}, ` +
-    `and an archive would save about ${size.savedByArchive} of each new checkpoint.`;
-  return [...findings, finding("size/quadratic", "warning", { evidence, fixes: [fix("use-delta")] })];
+  const told = new Set(unsentCalls.map(({ group }) => list.byMessage.get(group.head)?.index));
+  // Only a model that thinks demands its reasoning back, and this thread shows none.
+  const thinks = list.messages.some(
+    ({ message }) => isAIMessage(message) && reasoningOf(message) !== undefined,
+  );
+  return violations
+    .filter(({ rule, grade }) => !(rule in PAIRING_CODES) && (severity === "error" || grade !== "inferred"))
+    .filter(({ rule, index }) => rule !== "arguments" || !told.has(list.messages[index]?.index))
+    .filter(({ rule }) => rule !== "missing-reasoning" || thinks)
+    .map(({ rule, index, message, grade }) => {
+      const read = list.messages[index];
+      const evidence = `The message breaks the rule \`${rule}\` of \`${dialect}\`.`;
+      return finding(codeOf(rule), severity, evidence, "at-request", {
+        index: read?.index ?? null,
+        messageId: read?.message.id ?? null,
+        dialect,
+        providerSays: grade === "inferred" ? null : message,
+      });
+    });
 }
 
-/*
- * What a provider says about the messages of a thread.
- */
+/** The rules that have a finding of their own. */
+const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
+  "missing-result": "pairing/dangling-call",
+  "orphan-result": "pairing/orphan-result",
+  "duplicate-result": "pairing/duplicate-result",
+  "result-order": "pairing/misplaced-result",
+  "repeated-call-id": "pairing/reused-id",
+};
 
-/** The violations of the messages, without those of messages that are not stored. */
-function violationsOf(messages: readonly BaseMessage[], dialect: DialectName, stored: number): Violation[] {
-  return validateHistory(messages, dialect).filter(({ index }) => index < stored);
-}
-
-/** The words of the provider, by the index of the message that breaks a rule. */
-type WordsAt = ReadonlyMap<number, readonly Violation[]>;
-
-/** Those that somebody has seen. */
-function wordsAt(violations: readonly Violation[]): WordsAt {
-  const at = new Map<number, Violation[]>();
-  for (const violation of violations)
-    if (violation.grade !== "inferred") addToList(at, violation.index, violation);
-  return at;
-}
-
-/**
- * The provider's words for a fault at one of these messages. Null if it would not refuse the fault, or if nobody knows
- * its words.
- */
-function wordsFor(words: WordsAt, rules: readonly RuleName[], places: readonly number[]): string | null {
-  const known = [...places]
-    .sort((one, other) => one - other)
-    .flatMap((place) => words.get(place) ?? [])
-    .find(({ rule }) => rules.includes(rule));
-  return known?.message ?? null;
+/** The code of a finding about a broken rule. */
+export function codeOf(rule: RuleName): FindingCode {
+  return PAIRING_CODES[rule] ?? (RULES[rule].about === "order" ? `order/${rule}` : `content/${rule}`);
 }
 
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */

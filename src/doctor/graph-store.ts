@@ -32,7 +32,6 @@ import {
 import { type Fate, fateOfParent, readLeftovers } from "../threads/leftovers.js";
 import { pinJson, pinMessages, withUniqueVersions } from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
-import { measureThread } from "./size.js";
 import {
   type EndedRun,
   errorText,
@@ -41,7 +40,6 @@ import {
   type StoredThread,
   type ThreadRef,
   type ThreadSelection,
-  type ThreadSizes,
   type ThreadStatus,
   type ThreadStore,
   type ThreadWrite,
@@ -62,8 +60,6 @@ export interface GraphStoreOptions {
    * @default reads every checkpoint of the checkpointer, which is slow for a large database
    */
   readonly list?: ((selection: ThreadSelection) => AsyncIterable<ThreadRef>) | undefined;
-  /** See `ThreadStore`. @default reads every checkpoint of the thread */
-  readonly measure?: ((ref: ThreadRef) => Promise<ThreadSizes | undefined>) | undefined;
   /** Contract: closes what `createGraphStore` was given. */
   readonly close?: (() => Promise<void>) | undefined;
 }
@@ -91,14 +87,13 @@ export interface GraphStoreOptions {
  */
 export function createGraphStore(options: GraphStoreOptions): ThreadStore {
   const opened = openGraph(options.graph, options.checkpointer);
-  const { target = "graph", list, close, measure } = options;
+  const { target = "graph", list, close } = options;
   return {
     target,
     canWrite: true,
     threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
     read: (ref) => readThread(opened, ref),
     write: (ref, write) => writeThread(opened, ref, write),
-    measure: measure ?? ((ref) => measureThread(opened.saver, ref)),
     close: async () => close?.(),
   };
 }
@@ -199,7 +194,6 @@ async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredTh
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
     mendsItself: mendsItself(Object.keys(opened.graph.nodes)),
-    messagesChannel: isDeltaChannel(opened.graph.channels[MESSAGES]) ? "delta" : "full",
   };
 }
 

@@ -10,6 +10,7 @@ import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../histor
 import { isSerializedForm } from "../history/storable.js";
 import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
+import type { RepairStepKind } from "./finding.js";
 import { type StoredThread, toStoredJson } from "./thread-store.js";
 
 /** The options of `planRepair`. */
@@ -45,7 +46,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const steps: RepairStep[] = stepsOf(found, messages);
   if (content.kind === "bricked") {
     const description = "The thread is written again, so that its own graph can read it.";
-    steps.unshift({ ...messageOf(undefined), kind: "unbrick", from: null, to: null, description });
+    steps.unshift({ ...OF_THREAD, kind: "unbrick", description });
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
   if (thread.otherGraph !== undefined)
@@ -104,26 +105,6 @@ function withPendingWrites(
 /*
  * What a repair would do with a thread. It is made without any write.
  */
-
-/**
- * - `recover`: a result that its tool returned is put after its call.
- * - `close`: a placeholder is put after a call without a result.
- * - `move`: a message goes to another place.
- * - `take-out`: a message leaves the list. The receipt keeps it.
- * - `mend`: a message is replaced by one that can be read and sent.
- * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
- * - `identify`: a message without an id, or with the id of another message, gets an own one.
- * - `unbrick`: a pending removal of an unknown message is dropped.
- */
-export type RepairStepKind =
-  | "recover"
-  | "close"
-  | "move"
-  | "take-out"
-  | "mend"
-  | "replace"
-  | "identify"
-  | "unbrick";
 
 /** One change of a plan. It contains no text of messages. */
 export interface RepairStep {
@@ -189,89 +170,76 @@ export type RepairPlan =
  * The steps of a plan: how a list differs from the one before.
  */
 
-/** The fields of a step that name its message. */
-function messageOf(message: BaseMessage | undefined): Pick<RepairStep, "messageId" | "callId" | "tool"> {
-  const isAnswer = message !== undefined && isResult(message);
-  return {
-    messageId: message?.id ?? null,
-    callId: isAnswer ? callIdOf(message) : null,
-    tool: isAnswer ? (message.name ?? null) : null,
-  };
-}
-
 /** @param after The list that the thread gets. */
 function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[] {
   const { list, openCalls, unsentCalls, orphans, duplicates, misplaced } = found;
   const to = new Map(after.map((message, index) => [message, index]));
-  const from = (message: BaseMessage): number | null => list.byMessage.get(message)?.index ?? null;
-  const steps: RepairStep[] = [];
-  for (const { value, index } of list.foreign)
-    steps.push({
-      ...messageOf(undefined),
-      messageId: idIn(value) ?? null,
-      kind: "take-out",
-      from: index,
-      to: null,
-      description: "A value that is not a message is taken out.",
-    });
-  for (const { message, index, issue } of list.messages)
-    if (issue !== undefined)
-      steps.push({
-        ...messageOf(message),
-        kind: "mend",
-        from: index,
-        to: to.get(message) ?? null,
-        description: `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
-      });
-  for (const { group, call } of unsentCalls)
-    steps.push({
-      kind: "mend",
-      messageId: group.head.id ?? null,
-      callId: call.id,
-      tool: call.name,
-      from: from(group.head),
-      to: to.get(group.head) ?? null,
-      description: `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
-    });
-  const withoutCall = new Set(orphans);
-  for (const message of [...orphans, ...duplicates]) {
-    const why = withoutCall.has(message) ? "no call before it has its id" : "its call has another result";
-    steps.push({
-      ...messageOf(message),
-      kind: "take-out",
-      from: from(message),
-      to: null,
-      description: `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`,
-    });
-  }
-  for (const message of misplaced)
-    steps.push({
-      ...messageOf(message),
-      kind: "move",
-      from: from(message),
-      to: to.get(message) ?? null,
-      description: `The result of ${nameOf(message.name)} is moved to its call.`,
-    });
-  for (const open of openCalls) if (!open.isLeftOpen) steps.push(stepOf(open, to.get(open.group.head)));
-  const told = new Set(openCalls.flatMap(({ recovered }) => recovered ?? []));
-  for (const [index, message] of after.entries())
-    if (!isResult(message) && !list.byMessage.has(message) && !told.has(message as never))
-      steps.push({
-        ...messageOf(message),
-        kind: "recover",
-        from: null,
-        to: index,
-        description: "A message that a finished task wrote is put into the list.",
-      });
-  return steps;
+  const step = (
+    kind: RepairStepKind,
+    message: BaseMessage,
+    description: string,
+    fields: Partial<RepairStep> = {},
+  ): RepairStep => ({
+    kind,
+    messageId: message.id ?? null,
+    callId: isResult(message) ? callIdOf(message) : null,
+    tool: isResult(message) ? (message.name ?? null) : null,
+    from: list.byMessage.get(message)?.index ?? null,
+    to: to.get(message) ?? null,
+    description,
+    ...fields,
+  });
+  const takeOut = (message: ToolMessage, why: string): RepairStep =>
+    step(
+      "take-out",
+      message,
+      `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`,
+    );
+  const told = new Set<BaseMessage>(openCalls.flatMap(({ recovered }) => recovered ?? []));
+  return [
+    ...list.foreign.map(({ value, index }): RepairStep => {
+      const description = "A value that is not a message is taken out.";
+      return { ...OF_THREAD, kind: "take-out", messageId: idIn(value) ?? null, from: index, description };
+    }),
+    ...list.messages.flatMap(({ message, issue }) =>
+      issue === undefined
+        ? []
+        : step(
+            "mend",
+            message,
+            `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
+          ),
+    ),
+    ...unsentCalls.map(({ group, call }) =>
+      step(
+        "mend",
+        group.head,
+        `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
+        { callId: call.id, tool: call.name },
+      ),
+    ),
+    ...orphans.map((message) => takeOut(message, "no call before it has its id")),
+    ...duplicates.map((message) => takeOut(message, "its call has another result")),
+    ...[...misplaced].map((message) =>
+      step("move", message, `The result of ${nameOf(message.name)} is moved to its call.`),
+    ),
+    ...openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map((open) => stepOf(open, to.get(open.group.head))),
+    ...after
+      .filter((message) => !isResult(message) && !list.byMessage.has(message) && !told.has(message))
+      .map((message) =>
+        step("recover", message, "A message that a finished task wrote is put into the list."),
+      ),
+  ];
 }
+
+const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
 function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
   const fields = {
+    ...OF_THREAD,
     messageId: recovered?.id ?? null,
     callId: call.id,
     tool: call.name,
-    from: null,
     to: start === undefined ? null : start + 1 + place,
   };
   const name = nameOf(call.name);
@@ -281,13 +249,17 @@ function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | u
       kind: "close",
       description: `A result is written for the call of ${name}, which has none.`,
     };
-  return standIn === undefined
-    ? { ...fields, kind: "recover", description: `The result that ${name} returned is put after its call.` }
-    : {
-        ...fields,
-        kind: "replace",
-        description: `The result that ${name} returned replaces one that was made up.`,
-      };
+  if (standIn === undefined)
+    return {
+      ...fields,
+      kind: "recover",
+      description: `The result that ${name} returned is put after its call.`,
+    };
+  return {
+    ...fields,
+    kind: "replace",
+    description: `The result that ${name} returned replaces one that was made up.`,
+  };
 }
 
 function nameOf(tool: string | undefined): string {

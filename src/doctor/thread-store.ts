@@ -70,8 +70,6 @@ export interface ThreadStore {
    * the latest checkpoint are applied. Keeps all earlier checkpoints. The caller reads back and checks.
    */
   write(ref: ThreadRef, write: ThreadWrite): Promise<WriteOutcome>;
-  /** Contract: measures what is stored, without loading all of it into memory. Undefined: the store cannot tell. */
-  readonly measure?: ((ref: ThreadRef) => Promise<ThreadSizes | undefined>) | undefined;
   close(): Promise<void>;
 }
 
@@ -160,23 +158,11 @@ export interface StoredThread {
    * and those with `tetherMiddleware` do. Undefined: that is unknown.
    */
   readonly mendsItself?: boolean | undefined;
-  /** What the channel of the messages stores with each checkpoint; undefined if that is unknown. */
-  readonly messagesChannel?: "full" | "delta" | undefined;
-  /** What is stored of the thread; undefined if it was not measured. */
-  readonly sizes?: ThreadSizes | undefined;
 }
 
-/** What is stored of a thread, in bytes. */
-export interface ThreadSizes {
-  readonly checkpoints: number;
-  /** Everything: checkpoints, values of channels and pending writes, of all namespaces. */
-  readonly totalBytes: number;
-  /** What all checkpoints together store of the messages. */
-  readonly messagesBytes: number;
-  /** The latest list of messages alone. */
-  readonly latestMessagesBytes: number;
-  /** What all checkpoints together store of each channel. */
-  readonly channels: Readonly<Record<string, number>>;
+/** The stored list; undefined if it could not be read, or if there is none. */
+export function valuesOf({ content }: StoredThread): readonly unknown[] | undefined {
+  return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
 }
 
 /**

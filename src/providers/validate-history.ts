@@ -65,7 +65,7 @@ function checkGroup(
   const left = ids.filter((_, place) => !isAnswered[place]);
   if (head === undefined || left[0] === undefined) return;
   const next = head.index + results.length + 1;
-  report("missing-result", head.index, { ids: left.join(", "), id: left[0], next });
+  report("missing-result", head.index, { ids: left, id: left[0], next });
 }
 
 /** A response that the provider has paused may end with a call. The next response then begins with its result. */
@@ -160,7 +160,7 @@ function checkBlockOrder({ content, calls, index }: SentMessage, report: ReportF
   const types = content.map(blockType);
   const firstCall = types.indexOf("tool_use");
   if (firstCall >= 0 && types.lastIndexOf("text") > firstCall)
-    report("text-after-call", index, { ids: calls.map(({ id }) => id).join(", ") });
+    report("text-after-call", index, { ids: calls.map(({ id }) => id) });
 }
 
 /*
@@ -257,18 +257,22 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
  * ```
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
-  return violationsAt(messages, dialect, (index) => index);
+  return violationsAt(messages, dialect, (index) => index).map(({ ids: _, ...violation }) => violation);
 }
 
-/** @param placeOf The index that a violation, and the provider's words for it, give to the message at an index. */
+/**
+ * The same, with the ids that each violation is about.
+ *
+ * @param placeOf The index that a violation, and the provider's words for it, give to the message at an index.
+ */
 export function violationsAt(
   messages: readonly BaseMessage[],
   dialect: DialectName,
   placeOf: (index: number) => number,
-): Violation[] {
+): (Violation & { readonly ids: readonly string[] })[] {
   const entry = dialectNamed(dialect);
   const sent = toSentMessages(soundMessages(messages), entry);
-  const violations: Violation[] = [];
+  const violations: ReturnType<typeof violationsAt> = [];
   for (const check of CHECKS)
     check(sent, entry, (name, index, values) => {
       const rule = entry.rules[name];
@@ -276,21 +280,23 @@ export function violationsAt(
       const next = values?.next === undefined ? {} : { next: placeOf(values.next) };
       const place = placeOf(index);
       const message = fill(rule.text, { ...values, ...next, index: place });
-      violations.push({ rule: name, index: place, message, grade: rule.grade });
+      const { ids = [], id } = values ?? {};
+      const told = ids.length === 0 && id !== undefined ? [id] : ids;
+      violations.push({ rule: name, index: place, message, grade: rule.grade, ids: told });
     });
   return violations.sort((one, other) => one.index - other.index);
 }
 
 function fill(text: string, values: FaultValues & { readonly index: number }): string {
   return text.replace(/\{(ids|id|name|index|next)\}/g, (_, place: keyof typeof values) =>
-    String(values[place] ?? ""),
+    [values[place] ?? ""].flat().join(", "),
   );
 }
 
 /** The values for the places in the text of a rule. */
 interface FaultValues {
   readonly id?: string;
-  readonly ids?: string;
+  readonly ids?: readonly string[];
   readonly name?: string;
   readonly next?: number;
 }

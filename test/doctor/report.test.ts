@@ -1,14 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  diagnoseThread,
-  explain,
-  planRepair,
-  type StoredThread,
-  sizeOf,
-  threadOfList,
-} from "../../src/doctor.js";
+import { diagnoseThread, explain, planRepair, type StoredThread, threadOfList } from "../../src/doctor.js";
 import { repairHistory } from "../../src/index.js";
 import { DIALECTS } from "../../src/providers/dialects.js";
 
@@ -38,6 +31,15 @@ describe("a report", () => {
     expect(says("gemini")).toEqual([expect.stringContaining("number of function response parts is equal")]);
   });
 
+  it("quotes for each call the error about this call", () => {
+    const thread = stored([human("u"), calling("a", "c1"), human("v"), calling("b", "c2"), human("w")]);
+    const { findings } = diagnoseThread(thread, { dialect: "anthropic" });
+    expect(findings.map(({ index, providerSays }) => [index, providerSays?.slice(-3)])).toEqual([
+      [1, "c1."],
+      [3, "c2."],
+    ]);
+  });
+
   it.each(Object.keys(DIALECTS))(
     "finds nothing in a sound thread, whatever message comes next: %s",
     (dialect) => {
@@ -65,21 +67,11 @@ describe("a report", () => {
     );
   });
 
-  it("has the window of the model, and the size of the thread", () => {
-    const sizes = {
-      checkpoints: 400,
-      totalBytes: 90_000_000,
-      messagesBytes: 80_000_000,
-      latestMessagesBytes: 400_000,
-      channels: { messages: 80_000_000 },
-    };
-    const thread = stored(sound, { sizes, messagesChannel: "full" });
-    expect(diagnoseThread(thread).findings).toMatchObject([{ code: "size/quadratic", severity: "warning" }]);
-    expect(diagnoseThread({ ...thread, messagesChannel: "delta" }).findings).toEqual([]);
+  it("has the window of the model", () => {
     expect(diagnoseThread(stored(sound), { maxTokens: 5 }).findings).toMatchObject([
       { code: "size/window", severity: "error" },
     ]);
-    expect(sizeOf(thread)).toMatchObject({ turns: 1, bytesPerTurn: 400_000, savedByDelta: 78_800_000 });
+    expect(diagnoseThread(stored(sound), { maxTokens: 5_000 }).findings).toEqual([]);
   });
 
   it("is the same twice, has no text of messages, and does not judge what it could not read", () => {

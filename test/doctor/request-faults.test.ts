@@ -52,12 +52,6 @@ const FAULTS: readonly {
     code: "content/call-id",
   },
   { title: "more tokens than the window", id: "c1", options: { maxTokens: 40 }, code: "size/window" },
-  {
-    title: "a list that each step stores again",
-    id: "c1",
-    options: { largeBytes: 2000 },
-    code: "size/quadratic",
-  },
 ];
 
 describe("a thread that the request mends", () => {
@@ -67,14 +61,9 @@ describe("a thread that the request mends", () => {
     for (let turn = 0; turn < 6; turn += 1)
       await driver.work([{ id: turn === 3 ? id : `t${turn}`, name: "look" }]);
     const store = createGraphStore({ graph: createDeployedAgent("langchain"), checkpointer: saver });
-    const thread = { ...(await store.read(ref)), sizes: await store.measure?.(ref) };
-    expect(thread.sizes?.checkpoints).toBeGreaterThan(12);
+    const thread = await store.read(ref);
     const found = diagnoseThread(thread, options).findings.filter(({ severity }) => severity !== "info");
     expect([...new Set(found.map((finding) => finding.code))]).toEqual([code]);
-    if (code === "size/quadratic")
-      expect(found[0]?.evidence).toMatch(
-        /^\d+ checkpoints store \d+ bytes.* delta channel would have stored about \d+, and an archive would save about \d+/,
-      );
     expect(planRepair(thread).kind).toBe("nothing");
     expect(diagnoseThread(thread).outcome).toBe("sound");
   });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { startDevServer } from "../../scripts/dev-server.js";
-import { openTarget } from "../../src/doctor/targets/open-target.js";
+import { openTarget } from "../../src/doctor/targets/targets.js";
 import {
   applyRepair,
   diagnoseThread,
@@ -46,7 +46,7 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
         open: (agent) => driveServer(client, agent),
       });
       const store = await openTarget(
-        { kind: "url", url: server.url, apiKey: undefined, headers: {} },
+        { url: server.url },
         { canWrite: true, concurrency: 2, folder, environment: {}, readInput: async () => "" },
       );
       const broken = threads.filter(({ kind }) => kind === "broken");

@@ -1,5 +1,4 @@
 import { html } from "hono/html";
-import { bytes } from "../../../src/doctor/command/size-command.js";
 import { THREAD_STATUSES } from "../read-threads.js";
 import type { ListedView, ListView } from "../view/list-view.js";
 import {
@@ -74,4 +73,12 @@ export function errorPage(title: string, text: string): Html {
     heading: html`<h1>${title}</h1>`,
     body: html`<div class="panel"><p>${text}</p><p><a href="${listLink()}">All threads</a></p></div>`,
   });
+}
+
+/** Bytes with a unit: `1.2 MB`. */
+function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const power = count < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
+  const value = count / 1000 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }

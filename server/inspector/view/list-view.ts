@@ -2,8 +2,8 @@
 
 import type { ThreadReport } from "../../../src/doctor/finding.js";
 import { reportOn } from "../../../src/doctor/findings.js";
-import { bytesOf } from "../../../src/doctor/size.js";
 import type { StoredThread } from "../../../src/doctor/thread-store.js";
+import { toJson } from "../../../src/shared/json.js";
 import { nameIn } from "./message-view.js";
 import {
   type DialectSoundness,
@@ -51,7 +51,7 @@ export function viewListed(
     updatedAt,
     lastRepair: lastRepairIn(messages),
     soundness: values === undefined ? [] : soundnessOf(messages),
-    bytes: values === undefined ? null : bytesOf(values),
+    bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
     report: reportOn(thread),
   };
 }

@@ -42,6 +42,8 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Whether the operator agrees. Anything but `y` or `yes` is a no. */
-export async function askToWrite(question: string, io: Pick<CommandIo, "ask">): Promise<boolean> {
-  return /^\s*y(?:es)?\s*$/i.test(await io.ask(`${question} [y/N] `));
+export async function askToWrite(question: string, { ask, output }: CommandIo): Promise<boolean> {
+  const isMeant = /^\s*y(?:es)?\s*$/i.test(await ask(`${question} [y/N] `));
+  if (!isMeant) await output.write("Nothing was written.\n");
+  return isMeant;
 }

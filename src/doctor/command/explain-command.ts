@@ -1,23 +1,21 @@
 /** `explain`: says offline why a provider would refuse a list of messages. */
 
+import type { Command } from "commander";
+import type { DialectName } from "../../providers/dialects.js";
 import { explain } from "../explain.js";
 import { readRequestBody } from "../request-body.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import type { CommandLine } from "./options.js";
+import type { OutputOptions } from "./options.js";
 import { excerptOf } from "./text.js";
 
-export async function runExplain({ options, operands }: CommandLine, io: CommandIo): Promise<ExitCode> {
-  const [file, ...others] = operands;
-  if (file === undefined || others.length > 0)
-    throw new UsageError("Expected one file, or - for standard input: langgraph-tether explain FILE.");
-  const { dialect, format = "text" } = options;
-  if (dialect === "auto")
-    throw new UsageError("explain asks for the rules of one provider: name it with --dialect.");
+export async function runExplain(command: Command, io: CommandIo): Promise<ExitCode> {
+  const { dialect, format, redact } = command.opts<OutputOptions & { readonly dialect?: DialectName }>();
+  const [file = ""] = command.args;
   const name = file === "-" ? "standard input" : file;
-  const [value, ...more] = parseThreads(await readText({ file, ...io }), name);
+  const [value, ...more] = parseThreads(await readText(file, io), name);
   const body = readRequestBody(value);
   const messages = body?.entries ?? messagesIn(value);
   if (messages === undefined)
@@ -29,23 +27,19 @@ export async function runExplain({ options, operands }: CommandLine, io: Command
       `${name} has ${more.length + 1} lists of messages. explain reads one; doctor --file reads several.`,
     );
   const { text, ...explanation } = explain(body === undefined ? messages : Object(value), { dialect });
-  const thread = options["no-redact"] === true ? threadOfList(messages) : undefined;
+  const thread = threadOfList(messages);
+  const reasons = explanation.reasons.map((reason) => ({
+    ...reason,
+    ...(redact === false && { excerpt: excerptOf(thread, reason.index) }),
+  }));
   if (format === "text") {
-    const excerpts =
-      thread === undefined
-        ? []
-        : explanation.reasons.map(
-            ({ index }) => `${body?.name ?? "messages"}[${index}]: ${excerptOf(thread, index)}`,
-          );
+    const excerpts = reasons.flatMap(({ index, excerpt }) =>
+      excerpt === undefined ? [] : `${body?.name ?? "messages"}[${index}]: ${excerpt}`,
+    );
     await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
   } else {
-    const reasons = explanation.reasons.map((reason) => ({
-      ...reason,
-      ...(thread !== undefined && { excerpt: excerptOf(thread, reason.index) }),
-    }));
-    await io.output.write(
-      `${JSON.stringify({ ...explanation, reasons }, undefined, format === "json" ? 2 : undefined)}\n`,
-    );
+    const indent = format === "json" ? 2 : undefined;
+    await io.output.write(`${JSON.stringify({ ...explanation, reasons }, undefined, indent)}\n`);
   }
   return explanation.refused ? EXIT.findings : EXIT.sound;
 }

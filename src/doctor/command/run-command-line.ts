@@ -1,15 +1,12 @@
+/** The command line `langgraph-tether`: its commands, their options, and how it ends. */
+
 import { readFile } from "node:fs/promises";
+import type { CommanderError } from "commander";
 import { type InvalidSettingError, TetherError } from "../../errors.js";
-import { listWithOr } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { runDoctor } from "./doctor-command.js";
-import { runExplain } from "./explain-command.js";
-import { asksForHelp, type CommandLine, commandOf, helpText, parseOptions, targetsOf } from "./options.js";
-import { runRepair } from "./repair-command.js";
-import { runSize } from "./size-command.js";
+import { createProgram } from "./program.js";
 import { printable } from "./text.js";
-import { runUndo } from "./undo-command.js";
 
 /** It is as far from `dist` as from the sources. */
 const PACKAGE = new URL("../../../package.json", import.meta.url);
@@ -25,25 +22,14 @@ export async function runCommandLine(args: readonly string[], given: CommandIo):
   const io = { ...given, output: { ...output, write: (text: string) => output.write(printable(text)) } };
   const serversBefore = countServers();
   try {
-    if (args[0] === "--version" || args[0] === "-v") {
-      const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
-      await io.output.write(`${version}\n`);
-      return EXIT.sound;
-    }
-    const command = commandOf(args);
-    if (command === undefined && args.length > 0 && !asksForHelp(args))
-      throw new UsageError(`Expected a command first, got \`${args[0]}\`. See langgraph-tether --help.`);
-    if (command === undefined || asksForHelp(args)) {
-      await (args.length === 0 ? io.errors : io.output).write(helpText(command));
-      return args.length === 0 ? EXIT.usage : EXIT.sound;
-    }
-    return await run(parseOptions(command, args.slice(1)), io);
+    return await runCommand(args, io);
   } catch (error) {
     await reportAsJson(args, error, io);
     if (UsageError.isInstance(error) || isSettingError(error)) {
       await io.errors.write(`${printable(reasonOf(error))}\n`);
       return EXIT.usage;
     }
+    if (isOfCommander(error)) return EXIT.usage;
     const stack = typeof Object(error).stack === "string" ? Object(error).stack : reasonOf(error);
     await io.errors.write(
       `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${printable(stack)}\n`,
@@ -65,7 +51,8 @@ const countServers = (): number =>
 async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
   const format = /(?:^|\s)--format[\s=](json|ndjson)(?=\s|$)/.exec(args.join(" "))?.[1];
   if (format === undefined || args[0] === "undo") return;
-  const failure = { schemaVersion: 1, outcome: "failed", error: reasonOf(error) } as const;
+  const reason = withoutValues(reasonOf(error)).replace(/^error: /, "");
+  const failure = { schemaVersion: 1, outcome: "failed", error: reason } as const;
   const type = format === "ndjson" ? { type: "error" } : {};
   await output.write(`${JSON.stringify({ ...type, ...failure })}\n`);
 }
@@ -73,15 +60,37 @@ async function reportAsJson(args: readonly string[], error: unknown, { output }:
 const isSettingError = (error: unknown): boolean =>
   TetherError.isInstance(error) && error.code === ("INVALID_SETTING" satisfies InvalidSettingError["code"]);
 
-function run(line: CommandLine, io: CommandIo): Promise<ExitCode> {
-  const { command, options, operands } = line;
-  if (command === "undo") return runUndo(line, io);
-  if (command === "explain") return runExplain(line, io);
-  const [first] = operands;
-  if (first !== undefined)
-    throw new UsageError(
-      `\`${command}\` takes no \`${first}\`. Name the target with ${listWithOr(targetsOf(command).map((name) => `--${name}`))}.`,
-    );
-  if (command === "doctor") return runDoctor(options, io);
-  return command === "repair" ? runRepair(options, io) : runSize(options, io);
+/** Commander repeats words that it does not know. An address, or the value of a misspelt option, can have a password. */
+const withoutValues = (text: string): string =>
+  text.replaceAll(/'(-[^'=\s]*=|\w+:\/\/).*'/g, (_, beginning) => `'${beginning}…'`);
+
+const isOfCommander = (error: unknown): error is CommanderError =>
+  String(Object(error).code).startsWith("commander.");
+
+/** @throws CommanderError for a wrong command line, after commander has said what is wrong. */
+async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  const printed = { output: "", errors: "" };
+  let code: ExitCode = EXIT.sound;
+  const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
+  const output = {
+    writeOut: (text: string) => {
+      printed.output += text;
+    },
+    writeErr: (text: string) => {
+      printed.errors += text;
+    },
+  };
+  const end = (ended: ExitCode): void => {
+    code = ended;
+  };
+  const program = createProgram(version, io, end, output);
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (!isOfCommander(error) || error.exitCode !== 0) throw error;
+  } finally {
+    await io.output.write(printed.output);
+    await io.errors.write(printable(withoutValues(printed.errors)));
+  }
+  return code;
 }

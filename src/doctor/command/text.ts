@@ -2,8 +2,7 @@
 
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import type { StoredThread } from "../thread-store.js";
-import type { CommandIo } from "./command-io.js";
+import { type StoredThread, valuesOf } from "../thread-store.js";
 
 /** Characters that move the cursor, change colours, or turn the direction of the text. A line break and a tab are not among them. */
 const CONTROLS = /[^\P{Cc}\n\t]|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
@@ -25,74 +24,36 @@ function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
+/** A word of a command line, as a shell takes it. One with control characters is in the form of bash and zsh. */
+export function quoted(word: string): string {
+  const escaped = printableLine(word.replaceAll(/[\\']/g, "\\$&"));
+  if (printableLine(word) !== word) return `$'${escaped}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** The columns of a line. Terminals of operators are often this wide. */
-const WIDTH = 80;
+export const WIDTH = 80;
 
 /** The text in lines of 80 columns, each with this indent. A longer word has a line of its own. */
 export function wrapText(text: string, indent: string, hanging = indent): string {
+  return wrapWords(text.split(/\s+/), indent, hanging).join("\n");
+}
+
+/** A command line as lines that can be pasted. @param parts What stays on one line, such as an option with its value. */
+export function wrapCommand(parts: readonly string[], indent: string): string {
+  return wrapWords(parts, indent, `${indent}  `).join(" \\\n");
+}
+
+function wrapWords(words: readonly string[], indent: string, hanging: string): string[] {
   const lines: string[] = [];
-  let line = indent;
-  let isEmpty = true;
-  for (const word of text.split(/\s+/)) {
-    if (!isEmpty && line.length + 1 + word.length > WIDTH) {
+  let line: string | undefined;
+  for (const word of words) {
+    if (line !== undefined && line.length + 1 + word.length > WIDTH) {
       lines.push(line);
-      line = hanging;
-      isEmpty = true;
-    }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
+      line = `${hanging}${word}`;
+    } else line = line === undefined ? `${indent}${word}` : `${line} ${word}`;
   }
-  return [...lines, line].join("\n");
-}
-
-/**
- * A command line, at most 80 columns wide as far as its words allow. Each line but the last ends with a backslash, so
- * that it can be pasted.
- */
-export function wrapCommand(command: string, indent: string): string {
-  // A quoted word stays whole, and an option and its value stay on one line.
-  const words = command.match(WORDS) ?? [];
-  const whole = words.map((word) => word.replaceAll(" ", JOINT)).join(" ");
-  const kept = whole.replaceAll(/(--[\w-]+) (?!--)/g, `$1${JOINT}`);
-  return wrapText(kept, indent, `${indent}  `).replaceAll("\n", " \\\n").replaceAll(JOINT, " ");
-}
-
-const JOINT = "\u0001";
-/** The words of a command, as a shell divides it. */
-const WORDS = /(?:\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"]*"|[^\s'"])+/g;
-
-/** How often the line is written again. */
-const INTERVAL_MS = 200;
-const CLEAR = "\r\u001b[K";
-
-interface Progress {
-  readonly count: () => Promise<void>;
-  /** Contract: removes the line, and says how long it took. */
-  readonly end: () => Promise<void>;
-}
-
-/** A line on the terminal that says how many threads were read. Nothing is written to a pipe or a file. */
-export function startProgress({ errors, now }: Pick<CommandIo, "errors" | "now">, quiet: boolean): Progress {
-  const start = now();
-  let threads = 0;
-  let shown = start;
-  const line = (): string => {
-    const seconds = (now() - start) / 1000;
-    const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
-    return `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${rate.toLocaleString("en-US")} threads/s`;
-  };
-  const isShown = errors.isTerminal && !quiet;
-  return {
-    count: async () => {
-      threads += 1;
-      if (!isShown || now() - shown < INTERVAL_MS) return;
-      shown = now();
-      await errors.write(`${CLEAR}${line()}`);
-    },
-    end: async () => {
-      if (isShown) await errors.write(`${CLEAR}${line()}\n`);
-    },
-  };
+  return line === undefined ? lines : [...lines, line];
 }
 
 /** A number with its noun: `1 thread`, `1,204 threads`. */
@@ -103,9 +64,8 @@ export function amount(count: number, one: string, many = `${one}s`): string {
 const LONGEST = 120;
 
 /** The beginning of a message of the thread, on one line; empty if it has no text. */
-export function excerptOf({ content }: StoredThread, index: number): string {
-  const values = "messages" in content ? (content.messages ?? []) : [];
-  const message = coerceMessage(values[index]);
+export function excerptOf(thread: StoredThread, index: number): string {
+  const message = coerceMessage(valuesOf(thread)?.[index]);
   const text = message === undefined ? "" : contentText(message).replaceAll(/\s+/g, " ").trim();
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

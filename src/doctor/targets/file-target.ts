@@ -2,22 +2,28 @@
 
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
+import type { OptionValues } from "commander";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import type { StoredThread, ThreadSelection, ThreadStore } from "../thread-store.js";
 import { endedRunsOf, openTasksOf, type ServedState, waitsForHuman } from "./server-target.js";
-import { reasonOf, UsageError } from "./target.js";
+import { type OpenContext, optionOf, reasonOf, type Target, UsageError } from "./target.js";
 
-interface FilePlace {
-  /** `-` for standard input. */
-  readonly file: string;
-  readonly folder: string;
-  readonly readInput: () => Promise<string>;
-}
+export const fileTarget: Target = {
+  option: optionOf(
+    "--file <FILE>",
+    "A JSON file: a list of messages, what getState returned, or one of these on each line. - reads standard input.",
+  ),
+  further: [],
+  canWrite: false,
+  open: openFile,
+  fromReceipt: () => undefined,
+};
 
-/** @throws UsageError if the file cannot be read, or contains no thread. */
-export async function openFile({ file, folder, readInput }: FilePlace): Promise<ThreadStore> {
-  const text = await readText({ file, folder, readInput });
+type FileContext = Pick<OpenContext, "folder" | "readInput">;
+
+async function openFile({ file }: OptionValues, context: FileContext): Promise<ThreadStore> {
+  const text = await readText(file, context);
   const name = file === "-" ? "standard input" : file;
   const values = parseThreads(text, name);
   const threads = new Map<string, StoredThread>();
@@ -46,8 +52,11 @@ export async function openFile({ file, folder, readInput }: FilePlace): Promise<
   };
 }
 
-/** @throws UsageError if the file cannot be read. */
-export async function readText({ file, folder, readInput }: FilePlace): Promise<string> {
+/**
+ * @param file `-` for standard input.
+ * @throws UsageError if the file cannot be read.
+ */
+export async function readText(file: string, { folder, readInput }: FileContext): Promise<string> {
   if (file === "-") return readInput();
   return readFile(resolve(folder, file), "utf8").catch((error: unknown) => {
     throw new UsageError(

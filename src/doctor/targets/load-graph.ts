@@ -1,6 +1,7 @@
 /** Loads the graph that the threads belong to, as the LangGraph server does. */
 
-import { readFile, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEnv } from "node:util";
@@ -28,7 +29,7 @@ export async function loadGraph({ spec, folder, environment }: GraphPlace): Prom
   const at = place.spec.lastIndexOf(":");
   const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
   const path = resolve(place.folder, file);
-  if (!(await isFile(path))) throw new UsageError(`There is no file ${file} for the graph ${place.spec}.`);
+  if (!existsSync(path)) throw new UsageError(`There is no file ${file} for the graph ${place.spec}.`);
   const module = await importGraphFile(path, file, folder);
   const exported = module[name];
   if (exported === undefined)
@@ -90,12 +91,6 @@ async function addVariables(
   for (const [name, value] of Object.entries(values))
     if (environment[name] === undefined && typeof value === "string") environment[name] = value;
 }
-
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 
 async function importGraphFile(path: string, file: string, folder: string): Promise<Record<string, unknown>> {
   const address = pathToFileURL(path).href;

@@ -1,17 +1,16 @@
 /** The tables of `PostgresSaver`. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { isRecord } from "../../shared/values.js";
-import type { ThreadSizes } from "../thread-store.js";
-import type { OpenDatabase } from "./open-target.js";
+import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
-  type Head,
   hideSecrets,
   importPackage,
+  type OpenContext,
+  optionOf,
   reasonOf,
   requireDependency,
   safeAddress,
-  type ThreadTable,
+  type Target,
   UsageError,
 } from "./target.js";
 
@@ -28,14 +27,34 @@ interface Pool {
 
 type Saver = new (pool: Pool, serde: undefined, options: { schema: string }) => BaseCheckpointSaver;
 
-export const openPostgres: OpenDatabase = async ({
-  place,
-  schema = "public",
-  canWrite,
-  folder,
-  concurrency,
-}) => {
-  if (!URL.canParse(place) || !/^postgres(?:ql)?:$/.test(new URL(place).protocol))
+export const postgresTarget: Target = {
+  option: optionOf(
+    "--postgres <ADDRESS>",
+    'A PostgreSQL database, such as "$DATABASE_URL". Needs @langchain/langgraph-checkpoint-postgres.',
+  ),
+  further: [
+    optionOf("--schema <NAME>", "The schema of the tables in PostgreSQL. Default: public."),
+    graphOption,
+  ],
+  canWrite: true,
+  open: async (place, context) =>
+    storeOfDatabase(await openPostgres(place as PostgresPlace, context), place["graph"], context),
+  fromReceipt: (target) => {
+    const [, address, schema] = /^(postgres.*?)(?: \(schema (.*)\))?$/.exec(target) ?? [];
+    return address === undefined ? undefined : { postgres: address, ...(schema !== undefined && { schema }) };
+  },
+};
+
+interface PostgresPlace {
+  readonly postgres: string;
+  readonly schema?: string;
+}
+
+export async function openPostgres(
+  { postgres, schema = "public" }: PostgresPlace,
+  { canWrite, folder, concurrency }: Pick<OpenContext, "canWrite" | "folder" | "concurrency">,
+): Promise<Database> {
+  if (!URL.canParse(postgres) || !/^postgres(?:ql)?:$/.test(new URL(postgres).protocol))
     throw new UsageError(
       "Expected --postgres to be an address such as postgresql://user@localhost:5432/database.",
     );
@@ -44,11 +63,11 @@ export const openPostgres: OpenDatabase = async ({
     why: "Reading a PostgreSQL database",
   });
   const { Pool } = requireDependency(SAVER, "pg", folder) as { Pool: new (options: object) => Pool };
-  const target = safeAddress(place);
-  const hide = hideSecrets(place);
+  const target = safeAddress(postgres);
+  const hide = hideSecrets(postgres);
   const connect = async (settings: object): Promise<Pool> => {
     const pool = new Pool({
-      connectionString: place,
+      connectionString: postgres,
       max: concurrency + 1,
       connectionTimeoutMillis: TIMEOUT_MS,
       keepAlive: true,
@@ -79,11 +98,23 @@ export const openPostgres: OpenDatabase = async ({
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
     saver: new PostgresSaver(pool, undefined, { schema }),
-    table: createTable(pool, quoted(schema)),
+    tables: {
+      query: async (sql: string, values: readonly unknown[]) => {
+        let count = 0;
+        return (
+          await pool.query(
+            sql.replaceAll("?", () => `$${++count}`),
+            [...values],
+          )
+        ).rows;
+      },
+      checkpoints: `"${schema.replaceAll('"', '""')}".checkpoints`,
+      rowsOfArray: "SELECT json_array_elements_text(CAST(? AS json))",
+    },
     hide,
     close: () => pool.end(),
   };
-};
+}
 
 /** A host with several addresses fails with one error for each. */
 function firstOf(error: unknown): unknown {
@@ -104,77 +135,4 @@ async function assertTables(pool: Pool, schema: string, target: string): Promise
   const names = others.rows.map((row) => row["table_schema"]);
   const hint = names.length === 0 ? "" : ` They are in ${names.join(", ")}: use --schema ${names[0]}.`;
   throw new UsageError(`The schema ${schema} of ${target} has no tables of a LangGraph checkpointer.${hint}`);
-}
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-function createTable(pool: Pool, schema: string): ThreadTable {
-  const heads = `SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM ${schema}.checkpoints`;
-  const tail = "GROUP BY thread_id, checkpoint_ns ORDER BY thread_id, checkpoint_ns LIMIT";
-  return {
-    heads: async (after, count, threadIds) => {
-      const values: unknown[] = [count];
-      const wheres: string[] = [];
-      if (after !== undefined)
-        wheres.push(
-          `(thread_id, checkpoint_ns) > ($${values.push(after.threadId)}, $${values.push(after.namespace)})`,
-        );
-      if (threadIds !== undefined) wheres.push(`thread_id = ANY($${values.push([...threadIds])})`);
-      const where = wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
-      return (await pool.query(`${heads} ${where} ${tail} $1`, values)).rows.map(toHead);
-    },
-    headOf: async ({ threadId, namespace }) => {
-      const { rows } = await pool.query(
-        `SELECT checkpoint_id FROM ${schema}.checkpoints WHERE thread_id = $1 AND checkpoint_ns = $2
-        ORDER BY checkpoint_id DESC LIMIT 1`,
-        [threadId, namespace],
-      );
-      return rows[0] === undefined ? undefined : String(rows[0]["checkpoint_id"]);
-    },
-    metadataOf: async ({ threadId, namespace, checkpointId }) => {
-      const { rows } = await pool.query(
-        `SELECT metadata FROM ${schema}.checkpoints
-        WHERE thread_id = $1 AND checkpoint_ns = $2 AND checkpoint_id = $3`,
-        [threadId, namespace, checkpointId],
-      );
-      const metadata = rows[0]?.["metadata"];
-      return isRecord(metadata) ? metadata : {};
-    },
-    measure: (threadId) => measure(pool, schema, threadId),
-  };
-}
-
-function toHead(row: Record<string, unknown>): Head {
-  return {
-    threadId: String(row["thread_id"]),
-    namespace: String(row["checkpoint_ns"]),
-    checkpointId: String(row["checkpoint_id"]),
-  };
-}
-
-async function measure(pool: Pool, schema: string, threadId: string): Promise<ThreadSizes> {
-  const read = async (sql: string) => (await pool.query(sql, [threadId])).rows;
-  const [total] = await read(`SELECT count(*) AS count,
-    coalesce(sum(octet_length(checkpoint::text) + octet_length(metadata::text)), 0) AS bytes
-    FROM ${schema}.checkpoints WHERE thread_id = $1`);
-  const stored = await read(`SELECT channel, sum(bytes) AS bytes FROM (
-      SELECT channel, octet_length(blob) AS bytes FROM ${schema}.checkpoint_blobs WHERE thread_id = $1
-      UNION ALL
-      SELECT channel, octet_length(blob) FROM ${schema}.checkpoint_writes WHERE thread_id = $1
-    ) AS stored GROUP BY channel ORDER BY channel`);
-  const [latest] = await read(`SELECT octet_length(blob) AS bytes FROM ${schema}.checkpoint_blobs
-    WHERE thread_id = $1 AND checkpoint_ns = '' AND channel = 'messages' AND version = (
-      SELECT checkpoint->'channel_versions'->>'messages' FROM ${schema}.checkpoints
-      WHERE thread_id = $1 AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1)`);
-  const channels = Object.fromEntries(
-    stored.map((row) => [String(row["channel"]), Number(row["bytes"] ?? 0)]),
-  );
-  const values = Object.values(channels).reduce((sum, bytes) => sum + bytes, 0);
-  return {
-    checkpoints: Number(total?.["count"]),
-    totalBytes: Number(total?.["bytes"]) + values,
-    messagesBytes: channels["messages"] ?? 0,
-    latestMessagesBytes: Number(latest?.["bytes"] ?? 0),
-    channels,
-  };
 }

@@ -1,5 +1,6 @@
 /** The threads of a LangGraph server. */
 
+import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
@@ -17,7 +18,19 @@ import type {
   ThreadWrite,
   WriteOutcome,
 } from "../thread-store.js";
-import { type HideSecrets, hideSecrets, importPackage, reasonOf, safeAddress, UsageError } from "./target.js";
+import {
+  type HideSecrets,
+  hideSecrets,
+  importPackage,
+  type OpenContext,
+  optionOf,
+  type Pair,
+  readPairs,
+  reasonOf,
+  safeAddress,
+  type Target,
+  UsageError,
+} from "./target.js";
 
 const SDK = "@langchain/langgraph-sdk";
 /** How many states are read for the results of ended runs. */
@@ -27,22 +40,46 @@ const TIMEOUT_MS = 60_000;
 /** What is read of a state. Servers that do not know the choice send everything. */
 export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
 
-interface ServerPlace {
-  readonly url: string;
-  readonly apiKey: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly folder: string;
-  readonly concurrency: number;
+export const serverTarget: Target = {
+  option: optionOf(
+    "--url <ADDRESS>",
+    "A LangGraph server. Needs the package @langchain/langgraph-sdk.",
+    readAddress,
+  ),
+  further: [
+    optionOf(
+      "--api-key-env <NAME>",
+      "The environment variable with the server's API key. Default: LANGGRAPH_API_KEY, LANGSMITH_API_KEY or LANGCHAIN_API_KEY.",
+    ),
+    optionOf(
+      "--header <KEY=VALUE>",
+      "A header of each request to the server. Can be given more than once.",
+      readPairs("--header"),
+    ),
+  ],
+  canWrite: true,
+  open: openServer,
+  fromReceipt: (target) => (/^https?:/.test(target) ? { url: target } : undefined),
+};
+
+function readAddress(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new UsageError("Expected --url to be an address such as http://localhost:2024.");
 }
 
-/** @throws UsageError if there is no LangGraph server at this address, or if it refuses the key. */
-export async function openServer({
-  url,
-  apiKey,
-  headers,
-  folder,
-  concurrency,
-}: ServerPlace): Promise<ThreadStore> {
+interface ServerPlace {
+  readonly url: string;
+  readonly apiKeyEnv?: string;
+  readonly header?: readonly Pair[];
+}
+
+async function openServer(place: OptionValues, context: OpenContext): Promise<ThreadStore> {
+  const { url, apiKeyEnv, header = [] } = place as ServerPlace;
+  const { folder, environment, concurrency } = context;
+  const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv];
+  if (apiKeyEnv !== undefined && !apiKey)
+    throw new UsageError(`The environment variable ${apiKeyEnv} of --api-key-env is not set.`);
+  const headers = Object.fromEntries(header);
   const { Client } = await importPackage<{
     Client: new (options: object) => { threads: ThreadsClient; assistants: AssistantsClient };
   }>(SDK, { folder, why: "Reading a LangGraph server" });

@@ -1,37 +1,72 @@
-/** What the targets share. */
+/** What a kind of target is, and what the kinds share. */
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Option, type OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { errorText, type ThreadRef, type ThreadSelection, type ThreadSizes } from "../thread-store.js";
+import { errorText, type ThreadStore } from "../thread-store.js";
 
-/** The latest checkpoint of a thread, or of a subgraph. */
-export interface Head extends ThreadRef {
-  readonly checkpointId: string;
-}
-
-/** What the tables of a database tell without loading any messages. */
-export interface ThreadTable {
+/** A kind of place that stores threads. All that is known about the kind stands in its file. */
+export interface Target {
+  /** The option that names a place of this kind. */
+  readonly option: Option;
+  /** The options that say more about the place. Kinds can share them. */
+  readonly further: readonly Option[];
+  readonly canWrite: boolean;
   /**
-   * The heads that follow this place, in the order of thread and namespace.
+   * Contract: changes nothing.
    *
-   * @param threadIds Only these threads. Undefined: all.
+   * @throws UsageError if the place cannot be opened.
    */
-  readonly heads: (
-    after: ThreadRef | undefined,
-    count: number,
-    threadIds: readonly string[] | undefined,
-  ) => Promise<readonly Head[]>;
-  readonly headOf: (ref: ThreadRef) => Promise<string | undefined>;
-  /** The metadata of a checkpoint. */
-  readonly metadataOf: (head: Head) => Promise<Readonly<Record<string, unknown>>>;
-  /** Contract: adds up in the database. */
-  readonly measure: (threadId: string) => Promise<ThreadSizes | undefined>;
+  readonly open: (options: OptionValues, context: OpenContext) => Promise<ThreadStore>;
+  /** The options for a place that a receipt names; undefined for a place of another kind. */
+  readonly fromReceipt: (target: string) => OptionValues | undefined;
 }
+
+export interface OpenContext {
+  /** If false, a database is opened so that it refuses every write. */
+  readonly canWrite: boolean;
+  readonly concurrency: number;
+  /** Where paths begin, and where packages are looked for. */
+  readonly folder: string;
+  /** Contract: the variables that langgraph.json names are added to it. */
+  readonly environment: Record<string, string | undefined>;
+  readonly readInput: () => Promise<string>;
+}
+
+/**
+ * @param read Returns the value of the option, or throws a {@link UsageError}. It gets the value of the same option
+ *   before. By default, a text must not be empty.
+ */
+export function optionOf<Value>(
+  flags: string,
+  description: string,
+  read?: (text: string, former: Value) => Value,
+): Option {
+  const option = new Option(flags, description);
+  const notEmpty = (text: string): string => {
+    if (text === "") throw new UsageError(`Expected ${option.long} not to be empty.`);
+    return text;
+  };
+  return read === undefined ? option.argParser(notEmpty) : option.argParser(read);
+}
+
+/** For an option that can be given more than once. An error shows only its name, because the value can be a secret. */
+export function readPairs(
+  option: string,
+): (text: string, former: readonly Pair[] | undefined) => readonly Pair[] {
+  return (text, former = []) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw new UsageError(`Expected ${option} to be KEY=VALUE.`);
+    return [...former, [text.slice(0, at).trim(), text.slice(at + 1).trim()]];
+  };
+}
+
+export type Pair = readonly [key: string, value: string];
 
 /** What the operator can correct: a wrong option or value, a missing package, or a target that cannot be opened. */
 export class UsageError extends Error {
@@ -51,7 +86,8 @@ export function reasonOf(error: unknown): string {
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
-const HIDDEN = "***";
+/** What stands for a secret. */
+export const HIDDEN = "***";
 
 /** An address without its password, and without the values of parameters that can be secrets. For reports and errors. */
 export function safeAddress(address: string): string {
@@ -154,54 +190,4 @@ export function requireDependency(name: string, dependency: string, folder: stri
     }
   }
   throw missing;
-}
-
-/*
- * The threads of a database that a selection names, without loading any messages.
- */
-
-const PAGE = 500;
-/** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */
-const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
-
-/** Contract: reads page by page, and keeps one page. */
-export async function* selectHeads(
-  table: ThreadTable,
-  selection: ThreadSelection,
-): AsyncGenerator<ThreadRef> {
-  const { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY } = selection;
-  let chosen: string | undefined;
-  let count = 0;
-  let after: ThreadRef | undefined;
-  for (;;) {
-    const heads = await table.heads(after, PAGE, threadIds);
-    for (const head of heads) {
-      after = head;
-      // The subgraphs of a thread directly follow it.
-      const isOfChosen = head.threadId === chosen;
-      if (!isOfChosen && !(await isSelected(head))) continue;
-      if (!isOfChosen) {
-        if (count === limit) return;
-        count += 1;
-        chosen = head.threadId;
-      }
-      yield { threadId: head.threadId, namespace: head.namespace };
-    }
-    if (heads.length < PAGE) return;
-  }
-
-  async function isSelected(head: Head): Promise<boolean> {
-    if (since !== undefined && (timeOf(head.checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
-      return false;
-    if (metadata === undefined) return true;
-    const own = await table.metadataOf(head);
-    return Object.entries(metadata).every(([key, value]) => String(own[key]) === value);
-  }
-}
-
-/** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */
-function timeOf(checkpointId: string): number | undefined {
-  const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(checkpointId) ?? [];
-  if (high === undefined) return undefined;
-  return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
 }

@@ -1,6 +1,6 @@
 /** Runs commands of the doctor in this process, and makes the threads that they read. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -103,6 +103,13 @@ export async function makeDatabase(
   await writeThreads(saver, threads);
   saver.db.close();
   return { folder, file: "threads.db" };
+}
+
+/** The statement of docs/production.md that begins with these words. */
+export function documentedSql(beginning: string): string {
+  const text = readFileSync(join(import.meta.dirname, "../../../docs/production.md"), "utf8");
+  const statements = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
+  return statements.find((sql) => sql.startsWith(beginning)) ?? "";
 }
 
 /** The state of a thread in an SQLite file. */

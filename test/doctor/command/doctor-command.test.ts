@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { GRAPH, makeDatabase, makeFolder, onOneLine, run } from "./command-line.js";
+import { documentedSql, GRAPH, makeDatabase, makeFolder, onOneLine, run } from "./command-line.js";
 
 const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
@@ -95,7 +96,7 @@ describe("doctor", () => {
               evidence: expect.any(String),
               fixes: [
                 {
-                  kind: "close-call",
+                  kind: "close",
                   description: expect.any(String),
                   command:
                     "npx langgraph-tether repair --sqlite threads.db --graph GRAPH --thread 2-dangling",
@@ -168,14 +169,20 @@ describe("doctor", () => {
     const errors = { isTerminal: true, write: async () => interrupted.abort() };
     let time = 0;
     const now = () => (time += 1000);
-    const { code, output } = await run(["doctor", ...target(file), "--concurrency", "1"], {
-      folder,
-      errors,
-      signal: interrupted.signal,
-      now,
-    });
+    const args = ["doctor", ...target(file), "--concurrency", "1", "--format", "json"];
+    const { code, output } = await run(args, { folder, errors, signal: interrupted.signal, now });
     expect(code).toBe(3);
-    expect(output).toContain("Not everything was read. It was interrupted.");
+    const { stopped, counts } = JSON.parse(output);
+    expect([stopped, counts.threads < 4]).toEqual(["It was interrupted.", true]);
+  });
+
+  it("has no word on sizes: docs/production.md asks an SQLite file for them", async () => {
+    const { folder, file } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const rows = saver.db.prepare(documentedSql("select thread_id, count(*)")).all();
+    saver.db.close();
+    expect(rows).toHaveLength(4);
+    for (const row of rows) expect(row).toMatchObject({ checkpoints: 3, bytes: expect.any(Number) });
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openReceipt, type ReceiptEntry, undo } from "../../../src/doctor.js";
-import { GRAPH, makeDatabase, readState, run } from "./command-line.js";
+import { GRAPH, makeDatabase, makeFolder, readState, run } from "./command-line.js";
 
 /** A database whose two broken threads were repaired, and the lines of the receipt. */
 async function makeRepaired() {
@@ -31,6 +31,23 @@ it("An edited receipt restores no thread whose messages were edited", async () =
   expect(output).toContain("The messages in the receipt are not those");
   expect(await typesOf("2-dangling")).toEqual(["human", "ai", "tool", "human"]);
   expect(await typesOf("3-orphan")).toEqual(["tool", "human"]);
+});
+
+it("A receipt of a target with a password does not name it, so the command asks for it", async () => {
+  const { lines, undoWith } = await makeRepaired();
+  const folder = makeFolder();
+  const target = "postgresql://me:***@127.0.0.1:9/x";
+  writeFileSync(join(folder, "r.jsonl"), lines.join("\n").replaceAll("sqlite:threads.db", target));
+  expect(await run(["undo", "r.jsonl", "--yes"], { folder })).toEqual({
+    code: 2,
+    output: "",
+    errors: `Name the target of the receipt, which is ${target}: see undo --help.\n`,
+  });
+  const named = await undoWith(lines.join("\n").replaceAll("sqlite:threads.db", target));
+  expect([named.code, named.errors]).toEqual([
+    0,
+    `The receipt was written for ${target}, and this is sqlite:threads.db.\n`,
+  ]);
 });
 
 it("A damaged line is named, and a torn last line is not", async () => {

@@ -174,23 +174,3 @@ describe("explain", () => {
     expect((await run(["explain", "-", "--dialect", "openai"], { readInput: sound })).code).toBe(0);
   });
 });
-
-describe("size", () => {
-  it("adds up what an SQLite file stores of each thread", async () => {
-    const { folder, file } = await makeDatabase();
-    const { code, output } = await run(["size", ...target(file), "--format", "json"], { folder });
-    expect(code).toBe(0);
-    const { total, threads } = JSON.parse(output);
-    expect(threads).toHaveLength(4);
-    const [first] = threads;
-    expect(first).toMatchObject({ threadId: "1-sound", checkpoints: 3, messages: 4 });
-    expect(first.messagesBytes).toBeGreaterThan(first.latestMessagesBytes);
-    expect(first.totalBytes).toBeGreaterThan(first.messagesBytes);
-    expect(total.totalBytes).toBe(
-      threads.reduce((sum: number, { totalBytes }: typeof first) => sum + totalBytes, 0),
-    );
-    expect((await run(["size", ...target(file)], { folder })).output).toMatch(
-      /4 threads: [\d.]+ kB, of which/,
-    );
-  });
-});

@@ -1,0 +1,249 @@
+/** The commands of `langgraph-tether`, with their options and their help. */
+
+import { Command, InvalidArgumentError, Option, type OutputConfiguration } from "commander";
+import { DIALECT_NAMES } from "../../providers/dialects.js";
+import { optionOf, readPairs } from "../targets/target.js";
+import { TARGETS } from "../targets/targets.js";
+import type { CommandIo, ExitCode } from "./command-io.js";
+import { runDoctor } from "./doctor-command.js";
+import { runExplain } from "./explain-command.js";
+import { GROUPS, type Group, timeOf } from "./options.js";
+import { runRepair } from "./repair-command.js";
+import { WIDTH } from "./text.js";
+import { runUndo } from "./undo-command.js";
+
+/**
+ * Contract: throws a CommanderError instead of ending the process.
+ *
+ * @param end Called with the exit code of the command that was run.
+ * @param output Gets what commander prints: the help, and what is wrong with the options.
+ */
+export function createProgram(
+  version: string,
+  io: CommandIo,
+  end: (code: ExitCode) => void,
+  output: OutputConfiguration,
+): Command {
+  const program = new Command("langgraph-tether")
+    .description("Finds, mends and explains broken LangGraph threads.")
+    .version(version, "-v, --version", "Prints the version.")
+    .addHelpOption(helpOption())
+    .addHelpText(
+      "after",
+      examplesText(Object.values(COMMANDS).flatMap(({ examples }) => examples.slice(0, 1))),
+    )
+    .exitOverride()
+    .configureOutput({ ...output, getOutHelpWidth: () => WIDTH, getErrHelpWidth: () => WIDTH });
+  for (const [name, row] of Object.entries(COMMANDS)) {
+    const command = program
+      .command(`${name} ${row.operand ?? ""}`.trim())
+      .summary(row.summary)
+      .description(row.description.join("\n\n"))
+      .addHelpText("after", examplesText(row.examples))
+      .addHelpOption(helpOption().helpGroup(GROUPS.output))
+      .showHelpAfterError(`See langgraph-tether ${name} --help.`)
+      .action(async () => end(await row.run(command, io)));
+    for (const [group, options] of Object.entries(row.options))
+      for (const option of options) command.addOption(option.helpGroup(GROUPS[group as Group]));
+  }
+  return program;
+}
+
+const helpOption = (): Option => new Option("-h, --help", "Prints this help.");
+
+const examplesText = (examples: readonly string[]): string =>
+  `\nExamples:\n${examples.map((line) => `  ${line}\n`).join("")}`;
+
+/*
+ * The options that are not of one target.
+ */
+
+const countOf = (flags: string, description: string): Option =>
+  new Option(flags, description).argParser((text) => {
+    const count = Number(text);
+    if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count))
+      throw new InvalidArgumentError("Expected an integer of 1 or more.");
+    return count;
+  });
+
+const THREAD = optionOf<readonly string[] | undefined>(
+  "--thread <ID...>",
+  "Only these threads.",
+  (id, former = []) => [...former, id],
+);
+
+const SELECT: readonly Option[] = [
+  THREAD,
+  optionOf(
+    "--metadata <KEY=VALUE>",
+    "Only threads with this metadata. Can be given more than once.",
+    readPairs("--metadata"),
+  ),
+  new Option("--status <STATUS>", "Only threads with this status.").choices(["idle", "interrupted", "error"]),
+  new Option(
+    "--since <SPAN>",
+    "Only threads that changed in this span, such as 12h or 7d, or since a date.",
+  ).argParser((text) => {
+    if (!Number.isNaN(timeOf(text, 0))) return text;
+    throw new InvalidArgumentError(
+      "Expected a span such as 30m, 12h, 7d or 2w, or a date such as 2026-01-31.",
+    );
+  }),
+  countOf("--limit <COUNT>", "Reads at most this many threads."),
+  countOf("--concurrency <COUNT>", "How many threads are read at once.").default(4),
+];
+
+const DIALECT = new Option(
+  "--dialect <NAME>",
+  "Whose rules apply: auto (by the models that wrote the thread), or those of a provider. Default: auto.",
+).choices(["auto", ...DIALECT_NAMES]);
+const DIALECT_OF_LIST = new Option(
+  "--dialect <NAME>",
+  "Whose rules apply. Default: the provider whose form a request has, and strict for messages.",
+).choices(DIALECT_NAMES);
+const MAX_TOKENS = countOf(
+  "--max-tokens <COUNT>",
+  "The window of your model. A thread with more tokens, by an estimate, is a finding. Default: not checked.",
+);
+const FAIL_ON = new Option("--fail-on <SEVERITY>", "From which severity on the command ends with 1.")
+  .choices(["error", "warning", "never"])
+  .default("error");
+
+const YES = new Option("--yes", "Does not ask before writing. Needed where no human can be asked.");
+const AS_NODE = optionOf(
+  "--as-node <NAME>",
+  "The node that the thread is written as. Default: the node that LangGraph finds itself.",
+);
+const REPAIR: readonly Option[] = [
+  new Option("--apply", "Writes the repairs. Without it nothing is written."),
+  YES,
+  optionOf(
+    "--receipt <FILE>",
+    "Where to write down what was there before, for undo. Must not exist. Default: tether-receipt-DATE.jsonl.",
+  ),
+  new Option(
+    "--harvest",
+    "Recovers results of tools that finished before their run was stopped. The default.",
+  ),
+  new Option("--no-harvest", "Writes a placeholder instead of a result that could be recovered."),
+  AS_NODE,
+];
+const FORCE = new Option(
+  "--force",
+  "Restores threads that have got messages since the repair too. These stay, after the restored ones.",
+);
+
+const MAX_FINDINGS = countOf(
+  "--max-findings <COUNT>",
+  "Lists at most this many findings or steps. All are counted. Default: all.",
+);
+const FORMAT = new Option(
+  "--format <FORMAT>",
+  "The form of the output. ndjson is one line for each thread, as it is read.",
+)
+  .choices(["text", "json", "ndjson"])
+  .default("text");
+const REDACT: readonly Option[] = [
+  new Option("--redact", "Prints no text of messages, only ids, names and lengths. The default."),
+  new Option("--no-redact", "Prints the beginning of messages too."),
+];
+const QUIET = new Option("--quiet", "Prints no progress.");
+
+/** The options that name one of these targets, and those that say more about it. */
+function optionsOfTargets(targets = TARGETS): readonly Option[] {
+  return [...targets.map(({ option }) => option), ...new Set(targets.flatMap(({ further }) => further))];
+}
+
+/*
+ * The commands.
+ */
+
+interface CommandRow {
+  readonly run: (command: Command, io: CommandIo) => Promise<ExitCode>;
+  readonly summary: string;
+  /** Paragraphs. */
+  readonly description: readonly string[];
+  readonly examples: readonly string[];
+  /** What follows the name, apart from options. */
+  readonly operand?: string;
+  readonly options: Readonly<Partial<Record<Group, readonly Option[]>>>;
+}
+
+export const COMMANDS: Readonly<Record<string, CommandRow>> = {
+  doctor: {
+    run: runDoctor,
+    summary: "finds broken threads; never writes",
+    description: [
+      "Reads threads and says which of them a model would refuse, and why. It only reads: a database is opened so that it refuses every write.",
+      "Ends with 0 if nothing was found, 1 if there are findings, 2 for a wrong option or target, 3 if some threads could not be read, 101 for a fault of its own.",
+    ],
+    examples: [
+      "npx langgraph-tether doctor --url http://localhost:2024",
+      'npx langgraph-tether doctor --postgres "$DATABASE_URL" --graph ./src/agent.ts:graph',
+      "npx langgraph-tether doctor --sqlite threads.db --since 7d --fail-on warning",
+      "npx langgraph-tether doctor --file thread.json --format json",
+    ],
+    options: {
+      target: optionsOfTargets(),
+      select: SELECT,
+      rules: [DIALECT, MAX_TOKENS, FAIL_ON],
+      output: [FORMAT, MAX_FINDINGS, ...REDACT, QUIET],
+    },
+  },
+  repair: {
+    run: runRepair,
+    summary: "prints how to mend them; writes with --apply only",
+    description: [
+      "Prints what it would do with each thread. With --apply it writes: first the receipt, then the thread, and then it reads the thread back and checks it.",
+      "It keeps every result that a tool has returned. It never changes threads that wait for a human, or that are busy, and deletes no checkpoint. Stop the workers of a database first.",
+      "Ends with 0 if nothing is left to repair, 1 if something is, 2 for a wrong option or target, 101 for a fault of its own.",
+    ],
+    examples: [
+      "npx langgraph-tether repair --url http://localhost:2024",
+      "npx langgraph-tether repair --url http://localhost:2024 --thread ID --apply",
+      'npx langgraph-tether repair --postgres "$DATABASE_URL" --apply --yes',
+    ],
+    options: {
+      target: optionsOfTargets(),
+      select: SELECT,
+      rules: [DIALECT],
+      write: REPAIR,
+      output: [FORMAT, MAX_FINDINGS, QUIET],
+    },
+  },
+  undo: {
+    run: runUndo,
+    operand: "<receipt>",
+    summary: "takes a repair back",
+    description: [
+      "Gives each thread of a receipt the messages that it had before the repair. A thread that has changed since is not touched; see --force.",
+      "Ends with 0 if all threads have the messages of before, and 1 if not.",
+    ],
+    examples: [
+      "npx langgraph-tether undo tether-receipt-20260131T120000Z.jsonl --url http://localhost:2024",
+      "npx langgraph-tether undo receipt.jsonl --sqlite threads.db --thread ID --yes",
+    ],
+    options: {
+      target: optionsOfTargets(TARGETS.filter(({ canWrite }) => canWrite)),
+      select: [THREAD],
+      write: [YES, FORCE, AS_NODE],
+      output: [QUIET],
+    },
+  },
+  explain: {
+    run: runExplain,
+    operand: "<file>",
+    summary: "says why a provider refuses a list of messages; offline",
+    description: [
+      "Reads a list of messages, what getState returned, or the body of a request that a provider has refused, and says which rules of the provider it breaks, in the words of the provider, and what mends it. - reads standard input. It asks no provider.",
+      "Bodies are those of OpenAI's chat completions and Responses, of Anthropic's Messages, and of Gemini.",
+      "Ends with 0 if no rule is broken, and 1 if one is.",
+    ],
+    examples: [
+      "npx langgraph-tether explain messages.json --dialect anthropic",
+      "npx langgraph-tether explain request.json",
+      "curl -s localhost:2024/threads/ID/state | npx langgraph-tether explain - --dialect openai",
+    ],
+    options: { rules: [DIALECT_OF_LIST], output: [FORMAT, ...REDACT, QUIET] },
+  },
+};

@@ -1,0 +1,225 @@
+/** What the commands share: the loop over the threads of a target, and one printer for each format. */
+
+import { setImmediate } from "node:timers/promises";
+import { reasonOf, UsageError } from "../targets/target.js";
+import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
+import type { CommandIo, TextOutput } from "./command-io.js";
+import { type OutputOptions, type SelectOptions, selectionOf } from "./options.js";
+import { amount, wrapText } from "./text.js";
+
+/** How the reading of a target ended. */
+export interface Reading {
+  /** The threads that were asked for, and are not there. */
+  readonly missing: readonly string[];
+  /** Why not everything was read; null if everything was. */
+  readonly stopped: string | null;
+}
+
+/** After this many threads in a row whose read failed, the store itself is taken to have failed. */
+const MOST_FAILURES = 5;
+
+/**
+ * Reads threads, several at once, and passes what is made of them on in order.
+ *
+ * @param work Contract: called for several threads at once.
+ * @param take Contract: called for one result at a time, in the order of the threads.
+ * @throws UsageError if none of the threads that were asked for is there.
+ */
+export async function readThreads<Result>(
+  store: ThreadStore,
+  options: SelectOptions & Pick<OutputOptions, "quiet">,
+  io: CommandIo,
+  work: (ref: ThreadRef, thread: StoredThread) => Result | Promise<Result>,
+  take: (result: Result) => Promise<void>,
+): Promise<Reading> {
+  const selection = selectionOf(options, io.now());
+  const progress = startProgress(io, options.quiet === true);
+  const seen = new Set<string>();
+  let failures = 0;
+  let stopped: string | null = null;
+  const results = mapInOrder(store.threads(selection), options.concurrency, io.signal, async (ref) => {
+    // SQLite answers at once, so without this no signal would be noticed before the end.
+    await setImmediate();
+    let thread: StoredThread;
+    try {
+      thread = await store.read(ref);
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures >= MOST_FAILURES) throw error;
+      const content = { kind: "unreadable", reason: reasonOf(error) } as const;
+      thread = { ...threadOfList([]), ...ref, status: "error", content };
+    }
+    const isMeant = selection.status === undefined || thread.status === selection.status;
+    return { ref, result: isMeant ? { value: await work(ref, thread) } : undefined };
+  });
+  try {
+    for await (const { ref, result } of results) {
+      if (selection.threadIds !== undefined) seen.add(ref.threadId);
+      if (result === undefined) continue;
+      await progress.count();
+      await take(result.value);
+    }
+    if (io.signal.aborted) stopped = "It was interrupted.";
+  } catch (error) {
+    if (UsageError.isInstance(error)) throw error;
+    stopped = reasonOf(error);
+  } finally {
+    await progress.end();
+  }
+  const missing = stopped === null ? (selection.threadIds ?? []).filter((id) => !seen.has(id)) : [];
+  if (missing.length > 0 && seen.size === 0)
+    throw new UsageError(`${store.target} has no thread ${missing.join(" and no thread ")}.`);
+  return { missing, stopped };
+}
+
+/**
+ * Works on several items at once, and gives the results in the order of the items. At most `concurrency` results wait.
+ *
+ * @param signal When it is aborted, no further item is begun, and what was begun is finished.
+ */
+async function* mapInOrder<Item, Result>(
+  items: AsyncIterable<Item>,
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const waiting: Promise<Result>[] = [];
+  try {
+    for await (const item of items) {
+      if (signal.aborted) break;
+      const result = work(item);
+      // It is awaited in its turn. Until then, a rejection must not end the process.
+      result.catch(() => {});
+      waiting.push(result);
+      const [first] = waiting;
+      if (waiting.length < concurrency || first === undefined) continue;
+      yield await first;
+      waiting.shift();
+    }
+    for (const result of waiting) yield await result;
+  } finally {
+    await Promise.allSettled(waiting);
+  }
+}
+
+/** How often the line is written again. */
+const INTERVAL_MS = 200;
+const CLEAR = "\r\u001b[K";
+
+/** A line on the terminal that says how many threads were read. Nothing is written to a pipe or a file. */
+function startProgress({ errors, now }: Pick<CommandIo, "errors" | "now">, quiet: boolean) {
+  const start = now();
+  let threads = 0;
+  let shown = start;
+  const line = (): string => {
+    const seconds = (now() - start) / 1000;
+    const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
+    return `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${rate.toLocaleString("en-US")} threads/s`;
+  };
+  const isShown = errors.isTerminal && !quiet;
+  return {
+    count: async () => {
+      threads += 1;
+      if (!isShown || now() - shown < INTERVAL_MS) return;
+      shown = now();
+      await errors.write(`${CLEAR}${line()}`);
+    },
+    /** Removes the line, and says how long it took. */
+    end: async () => {
+      if (isShown) await errors.write(`${CLEAR}${line()}\n`);
+    },
+  };
+}
+
+/*
+ * The printers.
+ */
+
+/** Prints a report: its head, which is printed when the printer is made, its threads and its end. */
+export interface Printer {
+  /** @param text Empty: the thread is not worth a line. */
+  readonly thread: (fields: object, text: string) => Promise<void>;
+  readonly end: (fields: object, text: string) => Promise<void>;
+}
+
+interface Head {
+  readonly target: string;
+  readonly applied?: boolean;
+}
+
+type MakePrinter = (command: string, head: Head, write: TextOutput["write"]) => Promise<Printer>;
+
+const SCHEMA = { schemaVersion: 1 } as const;
+
+export const PRINTERS: Readonly<Record<OutputOptions["format"], MakePrinter>> = {
+  text: async (command, { target }, write) => {
+    let isEmpty = true;
+    await write(`tether ${command} · ${target}\n\n`);
+    return {
+      thread: async (_, text) => {
+        if (text === "") return;
+        isEmpty = false;
+        await write(text);
+      },
+      end: (_, text) => write(isEmpty ? text : `\n${text}`),
+    };
+  },
+  json: async (_command, head, write) => {
+    const threads: object[] = [];
+    return {
+      thread: async (fields) => {
+        threads.push(fields);
+      },
+      end: (fields) => write(`${JSON.stringify({ ...SCHEMA, ...head, ...fields, threads }, undefined, 2)}\n`),
+    };
+  },
+  ndjson: async (_command, head, write) => {
+    const line = (value: object) => write(`${JSON.stringify(value)}\n`);
+    await line({ type: "start", ...SCHEMA, ...head });
+    return {
+      thread: (fields) => line({ type: "thread", ...fields }),
+      end: (fields) => line({ type: "summary", ...SCHEMA, ...fields }),
+    };
+  },
+};
+
+/** Lists at most this many findings or steps, and counts the others. */
+export class Listing {
+  #left: number;
+  unlisted = 0;
+
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#left = most;
+  }
+
+  /** Those of the items that are listed. */
+  take<Item>(items: readonly Item[]): readonly Item[] {
+    const listed = items.slice(0, this.#left);
+    this.#left -= listed.length;
+    this.unlisted += items.length - listed.length;
+    return listed;
+  }
+}
+
+/** What is said of threads that are not repaired, by the name of their count. */
+const NOTES: Readonly<Record<string, (count: number) => string>> = {
+  waiting: (count) => `${amount(count, "thread waits", "threads wait")} for a human. They are never changed.`,
+  skipped: (count) =>
+    `${amount(count, "thread is", "threads are")} busy. Run the command again when their runs have ended.`,
+  unreadable: (count) => `${amount(count, "thread", "threads")} could not be read.`,
+  otherGraph: (count) =>
+    `${amount(count, "thread belongs", "threads belong")} to another graph, and ${count === 1 ? "was" : "were"} not changed.`,
+  moved: (count) =>
+    `${amount(count, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
+  failed: (count) => `${amount(count, "repair")} failed.`,
+  unlisted: (count) => `${amount(count, "more finding is", "more findings are")} not listed.`,
+};
+
+/** The lines before the last one of a report, which say what is left. */
+export function notesText(counts: Readonly<Record<string, number>>, { missing, stopped }: Reading): string {
+  const notes = Object.entries(NOTES).flatMap(([name, say]) => (counts[name] ? [say(counts[name])] : []));
+  if (missing.length > 0) notes.push(`Not found: ${missing.join(", ")}`);
+  if (stopped !== null) notes.push(`Not everything was read. ${stopped}`);
+  return notes.map((note) => `${wrapText(note, "  · ", "    ")}\n`).join("");
+}

@@ -1,0 +1,147 @@
+/** The threads of a database with the tables of a LangGraph checkpointer. */
+
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { parseJson } from "../../shared/json.js";
+import { createGraphStore } from "../graph-store.js";
+import type { StoredMessages, ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
+import { loadGraph } from "./load-graph.js";
+import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
+
+export const graphOption = optionOf(
+  "--graph <FILE:EXPORT>",
+  "Your own graph, for a database. Default: the graph of langgraph.json.",
+);
+
+export interface Database {
+  /** The name of the place, for reports and receipts. */
+  readonly target: string;
+  readonly saver: BaseCheckpointSaver;
+  readonly tables: Tables;
+  readonly hide?: HideSecrets;
+  readonly close: () => Promise<void>;
+}
+
+/** How the tables of a checkpointer are asked. Each `?` stands for a value. */
+interface Tables {
+  readonly query: (sql: string, values: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
+  /** The name of the table of checkpoints. */
+  readonly checkpoints: string;
+  /** The rows of a JSON array of texts. */
+  readonly rowsOfArray: string;
+}
+
+/** @param spec See `loadGraph`. The graph is loaded after the database is open, because a wrong address is found faster. */
+export async function storeOfDatabase(
+  { target, saver, tables, hide = (text) => text, close }: Database,
+  spec: string | undefined,
+  { canWrite, folder, environment }: OpenContext,
+): Promise<ThreadStore> {
+  try {
+    const store = createGraphStore({
+      graph: await loadGraph({ spec, folder, environment }),
+      checkpointer: saver,
+      target,
+      list: (selection) => selectThreads(tables, selection),
+      close,
+    });
+    return {
+      ...store,
+      canWrite,
+      read: async (ref) => {
+        const thread = await store.read(ref);
+        // Throws if the database itself cannot be read any more, which is no fault of the thread.
+        if (thread.content.kind === "unreadable") await readHeads(tables, undefined, [ref.threadId]);
+        return { ...thread, content: withoutSecrets(thread.content, hide) };
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function withoutSecrets(content: StoredMessages, hide: HideSecrets): StoredMessages {
+  return "reason" in content ? { ...content, reason: hide(content.reason) } : content;
+}
+
+/*
+ * The threads of a database that a selection names, without loading any messages.
+ */
+
+const PAGE = 500;
+/** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */
+const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
+
+/** The latest checkpoint of a thread, or of a subgraph. */
+interface Head extends ThreadRef {
+  readonly checkpointId: string;
+}
+
+/** Contract: reads page by page, and keeps one page. */
+async function* selectThreads(tables: Tables, selection: ThreadSelection): AsyncGenerator<ThreadRef> {
+  const { threadIds, limit = Number.POSITIVE_INFINITY } = selection;
+  let chosen: string | undefined;
+  let count = 0;
+  let after: ThreadRef | undefined;
+  for (;;) {
+    const heads = await readHeads(tables, after, threadIds);
+    for (const head of heads) {
+      after = head;
+      const { threadId, namespace } = head;
+      // The subgraphs of a thread directly follow it.
+      const isOfChosen = threadId === chosen;
+      if (!isOfChosen && !(await isSelected(tables, head, selection))) continue;
+      if (!isOfChosen) {
+        if (count === limit) return;
+        count += 1;
+        chosen = threadId;
+      }
+      yield { threadId, namespace };
+    }
+    if (heads.length < PAGE) return;
+  }
+}
+
+/** A page of heads that follow this place, in the order of thread and namespace. */
+async function readHeads(
+  { query, checkpoints, rowsOfArray }: Tables,
+  after: ThreadRef | undefined,
+  threadIds: readonly string[] | undefined,
+): Promise<readonly Head[]> {
+  const place = [after?.threadId ?? "", after?.namespace ?? ""];
+  const rows = await query(
+    `SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM ${checkpoints}
+    WHERE (thread_id, checkpoint_ns) > (?, ?) ${threadIds === undefined ? "" : `AND thread_id IN (${rowsOfArray})`}
+    GROUP BY thread_id, checkpoint_ns ORDER BY thread_id, checkpoint_ns LIMIT ${PAGE}`,
+    threadIds === undefined ? place : [...place, JSON.stringify(threadIds)],
+  );
+  return rows.map((row) => ({
+    threadId: String(row["thread_id"]),
+    namespace: String(row["checkpoint_ns"]),
+    checkpointId: String(row["checkpoint_id"]),
+  }));
+}
+
+async function isSelected(
+  { query, checkpoints }: Tables,
+  { threadId, namespace, checkpointId }: Head,
+  { since, metadata }: ThreadSelection,
+): Promise<boolean> {
+  if (since !== undefined && (timeOf(checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
+    return false;
+  if (metadata === undefined) return true;
+  const [row] = await query(
+    `SELECT CAST(metadata AS TEXT) AS text FROM ${checkpoints}
+    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?`,
+    [threadId, namespace, checkpointId],
+  );
+  const own = Object(parseJson(String(row?.["text"])));
+  return Object.entries(metadata).every(([key, value]) => String(own[key]) === value);
+}
+
+/** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */
+function timeOf(checkpointId: string): number | undefined {
+  const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(checkpointId) ?? [];
+  if (high === undefined) return undefined;
+  return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
+}

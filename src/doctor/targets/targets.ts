@@ -1,0 +1,42 @@
+/** The kinds of places that store threads, as one table. A further kind is a row here, and a file. */
+
+import type { OptionValues } from "commander";
+import { listWithOr } from "../../shared/text.js";
+import type { ThreadStore } from "../thread-store.js";
+import { fileTarget } from "./file-target.js";
+import { postgresTarget } from "./postgres-target.js";
+import { serverTarget } from "./server-target.js";
+import { sqliteTarget } from "./sqlite-target.js";
+import { HIDDEN, type OpenContext, type Target, UsageError } from "./target.js";
+
+export const TARGETS: readonly Target[] = [serverTarget, postgresTarget, sqliteTarget, fileTarget];
+
+/** @throws UsageError if the options name no target, several, or one that cannot be opened. */
+export async function openTarget(options: OptionValues, context: OpenContext): Promise<ThreadStore> {
+  return targetOf(options).open(options, context);
+}
+
+/** @throws UsageError if the options name no target, several, or further options of another one. */
+export function targetOf(options: OptionValues): Target {
+  const isGiven = ({ option }: Target): boolean => options[option.attributeName()] !== undefined;
+  const [target, ...others] = TARGETS.filter(isGiven);
+  if (target === undefined)
+    throw new UsageError(
+      `Expected a target: one of ${listWithOr(TARGETS.map(({ option }) => option.flags))}.`,
+    );
+  const nameOf = ({ option }: Target): string => String(option.long);
+  if (others.length > 0)
+    throw new UsageError(`Expected one target, got ${[target, ...others].map(nameOf).join(" and ")}.`);
+  for (const option of new Set(TARGETS.flatMap(({ further }) => further)))
+    if (options[option.attributeName()] !== undefined && !target.further.includes(option)) {
+      const owners = TARGETS.filter(({ further }) => further.includes(option)).map(nameOf);
+      throw new UsageError(`${option.long} belongs to ${owners.join(" and ")}, not to ${nameOf(target)}.`);
+    }
+  return target;
+}
+
+/** The options that name the target of a receipt. Undefined if its name says too little, such as without the password. */
+export function optionsForReceipt(target: string): OptionValues | undefined {
+  if (target.includes(HIDDEN)) return undefined;
+  return TARGETS.map(({ fromReceipt }) => fromReceipt(target)).find((options) => options !== undefined);
+}
