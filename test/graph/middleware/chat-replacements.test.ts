@@ -114,6 +114,7 @@ describe("the model of a call", () => {
       ...(stream && { fault: "by the end of its body" as const }),
     }));
     onTestFinished(() => server.stop());
+    const other = openAIAt(server.url, { model: "m" });
     const graph = agent(
       (context) => {
         context.model = other;
