@@ -143,7 +143,8 @@ describe("On a server", () => {
     expect(honest.agent).toContain("human: what is 20+22");
     expect(honest.marks.flat()).not.toContain("tether_coverage");
     expect(honest.waits).toEqual(["human", "ai"]);
-    for (const value of FORGED_VALUES) expect(await attack(forgedKeys(value))).toEqual(honest);
+    const outcomes = FORGED_VALUES.map(async (value) => attack(forgedKeys(value)));
+    expect(await Promise.all(outcomes)).toEqual(FORGED_VALUES.map(() => honest));
     expect(served.log().filter((line) => /^pay .*902/.test(line))).toEqual([]);
   });
 
