@@ -41,6 +41,8 @@ export default defineConfig({
       const name = test !== undefined && "fullName" in test ? test.fullName : "a file";
       throw new Error(`Unexpected output on ${stream} of ${name}: ${text}`);
     },
+    // A run makes many short-lived objects. With room for them, a tenth of the time of all tests is saved.
+    execArgv: ["--max-semi-space-size=64"],
     // LangChain takes a second to load, and no test changes what another one imports.
     isolate: false,
     // A worker often waits: a development server looks only every half second whether a run has ended.

@@ -2,18 +2,12 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
-import {
-  type StrictProvider,
-  startStrictProvider,
-} from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
+import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 
-let strict: StrictProvider;
-beforeAll(async () => {
-  strict = await startStrictProvider();
-});
-afterAll(() => strict.stop());
+const strict = stopAtEnd(await startStrictProvider());
 
 const cut = {
   id: "c1",

@@ -1,7 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { AIMessage } from "@langchain/core/messages";
+import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
+import type { OwnKeysGraph } from "../fixtures/agents/own-keys.js";
 import { messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
-import { serve, type Thread } from "./served.js";
+import { serve, type Thread, until } from "./served.js";
 
 const served = serve();
 
@@ -16,6 +19,7 @@ const update = (thread: Thread, ...messages: object[]) =>
   thread.client.threads.updateState(thread.id, { values: { messages } });
 
 const REQUEST = 'human: call deaf {"label": "1"} and call deaf {"label": "2"}';
+
 const ANSWER =
   "ai: Here is what the tools returned:\n- deaf returned: deaf done 1\n- deaf returned: deaf done 2";
 
@@ -154,5 +158,169 @@ describe.concurrent("the states of a thread", () => {
     const copied = await thread.client.threads.copy(thread.id);
     const values = await thread.client.runs.wait(copied.thread_id, "probe", { input: user("hello") });
     expect(pairedScript(values).slice(0, 6)).toEqual([...(await thread.script()), "human: hello"]);
+  });
+});
+
+// Own keys of the state and the context, and teams of LangChain's packages, on a server.
+
+/** The values of the state, as a client that knows the graph's type reads them. */
+type Values = Awaited<ReturnType<OwnKeysGraph["invoke"]>>;
+const typed = () => new Client<Values>({ apiUrl: served.url, apiKey: null });
+
+async function schemasOf(graph: string) {
+  const [assistant] = await served.client.assistants.search({ graphId: graph });
+  return served.client.assistants.getSchemas(assistant?.assistant_id ?? "");
+}
+
+describe.concurrent("own keys of a served graph", () => {
+  it("are in the schemas, beside the marks that clients look for", async () => {
+    const { input_schema, output_schema, state_schema, context_schema } = await schemasOf("own_keys");
+    const { context_schema: plain } = await schemasOf("agent");
+    for (const schema of [input_schema, output_schema, state_schema]) {
+      expect(schema?.properties).toMatchObject({
+        messages: { langgraph_type: "messages" },
+        plan: { type: "string", description: "What the agent is about to do." },
+        count: { type: "number", default: 0 },
+      });
+      expect(schema?.required ?? []).not.toContain("plan");
+    }
+    expect(context_schema?.properties).toMatchObject({
+      ...plain?.properties,
+      userId: { type: "string", default: "nobody", description: "Whom the agent works for." },
+    });
+    expect(context_schema?.required ?? []).toEqual([]);
+  });
+
+  it("are written, read and returned", async () => {
+    const { threads, runs } = typed();
+    const { thread_id } = await threads.create();
+    const send = (content: string, rest: object = {}) =>
+      runs.wait(thread_id, "own_keys", { input: user(content), ...rest });
+    const first = await send('call note {"plan": "walk"}', { context: { userId: "u1" } });
+    expect(pairedScript(first).slice(0, 3)).toEqual([
+      'human: call note {"plan": "walk"}',
+      "ai> note",
+      "tool: (no output)",
+    ]);
+    expect(first).toMatchObject({ plan: "walk for u1", count: 1 });
+    await send('call note {"plan": "run"}');
+    const { values } = await threads.getState<Values>(thread_id);
+    expect([values.plan, values.count]).toEqual(["run for nobody", 2]);
+    expect(values.messages.filter(({ type }) => type === "ai").map(({ name }) => name)).toEqual(
+      Array(4).fill("noter"),
+    );
+    await threads.updateState(thread_id, { values: { plan: "rest" } });
+    expect((await threads.getState<Values>(thread_id)).values.plan).toBe("rest");
+  });
+
+  it("are refused with a reason", async () => {
+    const thread = await served.thread("own_keys");
+    const input = { ...user("hi"), plan: 7 };
+    await expect(served.client.runs.wait(thread.id, "own_keys", { input })).rejects.toThrow(
+      "Expected `plan` to match `stateSchema`: Invalid input: expected string, received number.",
+    );
+    await expect(
+      served.client.threads.updateState(thread.id, { values: { count: "many" } }),
+    ).rejects.toMatchObject({ status: 422 });
+    const run = served.client.runs.wait(thread.id, "own_keys", { input: user("hi"), context: { userId: 7 } });
+    await expect(run).rejects.toThrow("Expected `context.userId` to match `contextSchema`");
+  });
+});
+
+describe.concurrent("a team on a server", () => {
+  it("works under a supervisor, turn after turn", async () => {
+    const thread = await served.thread("supervisor");
+    const turn = [
+      "ai> transfer_to_math",
+      "tool: Successfully transferred to math",
+      "ai: it is 4",
+      "ai> transfer_back_to_supervisor",
+      "tool: Successfully transferred back to supervisor",
+      "ai> transfer_to_poet",
+      "tool: Successfully transferred to poet",
+      "ai: a rose",
+      "ai> transfer_back_to_supervisor",
+      "tool: Successfully transferred back to supervisor",
+      "ai: 4, and a rose",
+    ];
+    expect(await thread.send("hi")).toEqual(["human: hi", ...turn]);
+    expect(await thread.send("again")).toEqual(["human: hi", ...turn, "human: again", ...turn]);
+  });
+
+  it("works as a swarm, and the active agent answers the next message", async () => {
+    const thread = await served.thread("swarm");
+    const lines = [
+      "human: hi",
+      "ai> deaf transfer_to_bob",
+      "tool: deaf done -",
+      "tool: Successfully transferred to bob",
+      "ai: bob here",
+    ];
+    expect(await thread.send("hi")).toEqual(lines);
+    expect(await thread.send("more")).toEqual([...lines, "human: more", "ai: bob here"]);
+  });
+});
+
+// A served graph whose messages are a delta channel.
+
+describe.concurrent("a served thread over a delta channel", () => {
+  it("is updated, and its history and forks are right", async () => {
+    const thread = await served.thread("probe_delta");
+    const { threads, runs } = thread.client;
+    const first = await thread.send('call deaf {"label": "d1"}');
+    const { checkpoint } = await threads.getState(thread.id);
+    await thread.send("hello");
+    await threads.updateState(thread.id, { values: { messages: [{ role: "user", content: "by update" }] } });
+    expect((await thread.script()).at(-1)).toBe("human: by update");
+    await thread.expectToGoOn();
+
+    const whole = await thread.script();
+    const history = await threads.getHistory(thread.id, { limit: 1000 });
+    expect(pairedScript(history[0]?.values)).toEqual(whole);
+    const lengths = history.map(({ values }) => ("messages" in values ? messagesOf(values).length : 0));
+    expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
+
+    const forked = await runs.wait(thread.id, thread.graph, {
+      input: { messages: [{ role: "user", content: "another way" }] },
+      checkpoint: { ...checkpoint, checkpoint_map: {} },
+    } as never);
+    expect(pairedScript(forked).slice(0, first.length + 1)).toEqual([...first, "human: another way"]);
+    expect(await thread.script()).toEqual(pairedScript(forked));
+  });
+
+  it("has the results of a cancelled run", async () => {
+    const thread = await served.thread("probe_delta");
+    await thread.send("hello");
+    const before = await thread.script();
+    const request = 'call deaf {"label": "d2"} and call heedful {"label": "d2", "ms": 60000}';
+    const run = await thread.begin(request);
+    await until(() => served.log().includes("end deaf:d2") && served.log().includes("begin heedful:d2"));
+    // A tool's end is not yet the end of its task.
+    await delay(100);
+    await thread.client.runs.cancel(thread.id, run, true);
+    const lines = await thread.send("hello again");
+    expect(lines.slice(before.length, before.length + 5)).toEqual([
+      `human: ${request}`,
+      "ai> deaf heedful",
+      "tool: deaf done d2",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "human: hello again",
+    ]);
+    expect(served.log().filter((line) => line === "begin deaf:d2")).toHaveLength(1);
+    await thread.expectToGoOn();
+  });
+
+  it("is copied whole, and the copy goes on alone", async () => {
+    const thread = await served.thread("probe_delta");
+    await thread.send('call deaf {"label": "d3"}');
+    const lines = await thread.send("hello");
+    const copy = (await thread.client.threads.copy(thread.id)) as unknown as { thread_id: string };
+    const read = async () =>
+      script(messagesOf((await thread.client.threads.getState(copy.thread_id)).values));
+    expect(await read()).toEqual(lines);
+    const input = { messages: [{ role: "user", content: "hello" }] };
+    await thread.client.runs.wait(copy.thread_id, thread.graph, { input });
+    expect((await read()).slice(0, lines.length + 1)).toEqual([...lines, "human: hello"]);
+    expect(await thread.script()).toEqual(lines);
   });
 });

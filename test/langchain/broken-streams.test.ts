@@ -1,13 +1,14 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, modelFallbackMiddleware } from "langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { type ModelServer, startModelServer } from "../support/model-server.js";
+import { openAIAt } from "../support/clients.js";
+import { startModelServer } from "../support/model-server.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from "../support/stream-faults.js";
 import { user } from "../support/thread.js";
 
@@ -20,20 +21,10 @@ const look = tool(
   { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
 );
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await startModelServer(respondToWish("look"));
-});
-afterAll(() => server.stop());
+const server = stopAtEnd(await startModelServer(respondToWish("look")));
 
 function openThread(fields: object = {}) {
-  const model = new ChatOpenAI({
-    model: "test",
-    apiKey: "x",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-    ...fields,
-  });
+  const model = openAIAt(server.url, { model: "test", ...fields });
   const agent = createAgent({
     model,
     tools: [look],
@@ -76,18 +67,8 @@ describe("a stream of an agent's model whose", () => {
 
 describe("after `modelFallbackMiddleware`", () => {
   it("the model that is asked instead has the guard too", async () => {
-    const broken = new ChatOpenAI({
-      model: "away",
-      apiKey: "x",
-      maxRetries: 0,
-      configuration: { baseURL: "http://127.0.0.1:1" },
-    });
-    const model = new ChatOpenAI({
-      model: "test",
-      apiKey: "x",
-      maxRetries: 0,
-      configuration: { baseURL: server.url },
-    });
+    const broken = openAIAt("http://127.0.0.1:1", { model: "away" });
+    const model = openAIAt(server.url, { model: "test" });
     const agent = createAgent({
       model: broken,
       tools: [look],

@@ -18,13 +18,13 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { clientOf } from "../support/clients.js";
 import { FunctionModel } from "../support/function-model.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls } from "../support/scripted-model.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { script, user } from "../support/thread.js";
-import { clientOf } from "../wire/clients.js";
 
 const ORDERS = [
   ["before", (own: object, other: object) => [other, own]],

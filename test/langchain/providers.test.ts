@@ -6,6 +6,7 @@ import { createAgent, modelFallbackMiddleware } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { answerTo, chainWish, createLook, playChain } from "../support/chain-script.js";
+import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { runs } from "../support/law-runs.js";
@@ -17,7 +18,6 @@ import {
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { user } from "../support/thread.js";
-import { clientOf, PROVIDERS } from "../wire/clients.js";
 
 expectWarnings(/^(?:Unknown message role|Unsupported role found .*): critic$/, OLD_PACKAGES);
 

@@ -17,7 +17,8 @@ import {
   showOnly,
   WrappableGraph,
 } from "../../src/threads/langgraph/wrappable-graph.js";
-import { inThread, oneNode, say } from "../support/plain-graph.js";
+import { oneNode } from "../support/plain-graph.js";
+import { inThread, user } from "../support/thread.js";
 
 type Values = { messages: BaseMessage[] };
 type Channels = { messages: BaseChannel<BaseMessage[]> };
@@ -54,13 +55,13 @@ const readAll = async (stream: AsyncIterable<unknown>) => {
 };
 
 it.each(["v1", "v2"] as const)("a subclass decides what events of version %s show", async (version) => {
-  for await (const { name } of build().streamEvents(say("hi") as never, { version }))
+  for await (const { name } of build().streamEvents(user("hi") as never, { version }))
     expect(name).toMatch(/^shown /);
   expect.hasAssertions();
 });
 
 describe("every run of a graph calls one method", () => {
-  const input = say("hi") as never;
+  const input = user("hi") as never;
 
   it.each([
     ["invoke", (graph: Watched) => graph.invoke(input)],
@@ -104,12 +105,12 @@ describe("a channel that is not shown", () => {
       .compile({ checkpointer: saver });
     const graph = new Watched(showOnly(drawn, ["shown"]) as never);
     const seen: unknown[] = [];
-    for await (const values of await graph.stream({} as never, { ...inThread, streamMode: "values" }))
+    for await (const values of await graph.stream({} as never, { ...inThread("1"), streamMode: "values" }))
       seen.push(values);
-    seen.push((await graph.getState(inThread)).values);
+    seen.push((await graph.getState(inThread("1"))).values);
     expect(seen.filter((values) => Object.hasOwn(Object(values), "hidden"))).toEqual([]);
     expect(seen.at(-1)).toEqual({ shown: 1 });
-    expect((await saver.getTuple(inThread))?.checkpoint.channel_values).toMatchObject({ hidden: 2 });
+    expect((await saver.getTuple(inThread("1")))?.checkpoint.channel_values).toMatchObject({ hidden: 2 });
   });
 });
 

@@ -1,6 +1,7 @@
 /** Responses of Anthropic's Messages API, as a stream or in one piece. */
 
 import { createServer } from "node:http";
+import { onTestFinished } from "vitest";
 import type { Events } from "./event-server.js";
 import { listen } from "./listen.js";
 import { checkAnthropic } from "./strict-provider/check-anthropic.js";
@@ -59,5 +60,7 @@ export async function startAnthropic(...responses: (readonly AnthropicBlock[])[]
         response.write(`event: ${event["type"]}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end(body.stream ? "" : JSON.stringify({ ...head, content, stop_reason: "end_turn" }));
   });
-  return { ...(await listen(server)), requests };
+  const { url, stop } = await listen(server);
+  onTestFinished(stop);
+  return { url, requests };
 }

@@ -1,6 +1,7 @@
-/** A server that answers each request with the next list of server-sent events, and keeps the requests. */
+/** A server that answers each request with the next list of server-sent events, and keeps the requests, until the test has ended. */
 
 import { createServer } from "node:http";
+import { onTestFinished } from "vitest";
 import { listen } from "./listen.js";
 
 /** The events of one response. The name of an event is its `type`, as Anthropic and OpenAI have it. */
@@ -9,7 +10,6 @@ export type Events = readonly Readonly<Record<string, unknown>>[];
 export interface EventServer {
   readonly url: string;
   readonly requests: readonly { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[];
-  stop(): Promise<void>;
 }
 
 export async function startEventServer(...responses: Events[]): Promise<EventServer> {
@@ -25,5 +25,7 @@ export async function startEventServer(...responses: Events[]): Promise<EventSer
     }
     response.end();
   });
-  return { ...(await listen(server)), requests };
+  const { url, stop } = await listen(server);
+  onTestFinished(stop);
+  return { url, requests };
 }

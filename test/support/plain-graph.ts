@@ -24,6 +24,3 @@ export function parallelGraph(nodes: readonly Node[], checkpointer?: BaseCheckpo
 
 export const oneNode = (node: Node, checkpointer?: BaseCheckpointSaver) =>
   parallelGraph([node], checkpointer);
-
-export const say = (content: string) => ({ messages: [{ role: "user", content }] });
-export const inThread = { configurable: { thread_id: "1" } };

@@ -5,12 +5,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
 import fc from "fast-check";
 import { createAgent } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { answerTo, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
+import { clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
@@ -32,7 +32,6 @@ import {
 } from "../support/strict-provider/start-strict-provider.js";
 import type { Break } from "../support/strict-provider/stream-cuts.js";
 import { user } from "../support/thread.js";
-import { clientOf, PROVIDERS } from "./clients.js";
 import { BREAK_ROWS } from "./stream-breaks.js";
 
 expectWarnings(/^(?:Unknown message role|Unsupported role found .*): critic$/, OLD_PACKAGES);
@@ -77,12 +76,7 @@ describe("the faults of streams", () => {
   async function failures(middleware: Middleware): Promise<string[]> {
     const found = CASES.map(async (fault) => {
       const { look, looked } = createLook();
-      const model = new ChatOpenAI({
-        model: "test",
-        apiKey: "x",
-        maxRetries: 0,
-        configuration: { baseURL: server.url },
-      });
+      const model = openAIAt(server.url, { model: "test" });
       const checkpointer = new MemorySaver();
       const agent = createAgent({ model, tools: [look], checkpointer, middleware: middleware() });
       const thread = openAgentThread(agent as unknown as AnyAgent);

@@ -7,6 +7,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { answerTo, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
+import { clientOf } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import type { Respond } from "../support/strict-provider/reply.js";
@@ -16,7 +17,6 @@ import {
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { beforeFinish, withoutReason } from "../support/strict-provider/stream-cuts.js";
-import { clientOf } from "./clients.js";
 
 /** What the first provider does with the requests of the test. */
 let fault: "none" | "cut off" | "withheld" = "none";

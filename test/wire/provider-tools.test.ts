@@ -3,14 +3,12 @@
  * same provider, and what to another one.
  */
 
-import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseMessage } from "@langchain/core/messages";
-import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ProviderTool } from "../../src/index.js";
 import { anthropicEvents } from "../support/anthropic-events.js";
+import { anthropicAt, geminiAt, openAIAt } from "../support/clients.js";
 import { type Events, startEventServer } from "../support/event-server.js";
 import { createProbe } from "../support/probe-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -108,35 +106,19 @@ const WEB_SEARCH_CALL = {
   action: { type: "search", query: "Oslo" },
 };
 
+type Kind = "anthropic" | "openai" | "gemini";
+
 /** Sends a message in each turn. Returns the requests and the thread. */
-async function converse(kind: "anthropic" | "openai" | "gemini", tool: ProviderTool, ...turns: Events[]) {
-  const server = await startEventServer(...turns);
-  onTestFinished(() => server.stop());
+async function converse(kind: Kind, tool: ProviderTool, ...turns: Events[]) {
+  const { url, requests } = await startEventServer(...turns);
   const model = {
-    anthropic: () =>
-      new ChatAnthropic({
-        model: "claude-sonnet-4-5",
-        apiKey: "x",
-        anthropicApiUrl: server.url,
-        maxRetries: 0,
+    anthropic: () => anthropicAt(url),
+    // The rules of the provider are not known by the address of this server.
+    openai: () =>
+      Object.defineProperty(openAIAt(`${url}/v1`, { model: "gpt-4o" }), "_llmType", {
+        value: () => "azure_openai",
       }),
-    openai: () => {
-      const client = new ChatOpenAI({
-        model: "gpt-4o",
-        apiKey: "x",
-        maxRetries: 0,
-        configuration: { baseURL: `${server.url}/v1` },
-      });
-      // The rules of the provider are not known by the address of this server.
-      return Object.defineProperty(client, "_llmType", { value: () => "azure_openai" });
-    },
-    gemini: () =>
-      new ChatGoogleGenerativeAI({
-        model: "gemini-2.5-flash",
-        apiKey: "x",
-        baseUrl: server.url,
-        maxRetries: 0,
-      }),
+    gemini: () => geminiAt(url),
   }[kind]();
   const probe = createProbe();
   const tools = kind === "gemini" ? [tool] : [probe.fast, tool];
@@ -144,44 +126,19 @@ async function converse(kind: "anthropic" | "openai" | "gemini", tool: ProviderT
   let messages: BaseMessage[] = [];
   for (const [index] of turns.entries())
     messages = pairedMessagesOf(await graph.invoke(user(`go ${index}`), inThread("1")));
-  return { requests: server.requests, messages, runs: probe.runs };
+  return { requests, messages, runs: probe.runs };
 }
 
 /** Goes on with the thread under another provider, and returns what that is sent. */
-async function goOnWith(
-  kind: "anthropic" | "openai" | "gemini",
-  messages: readonly BaseMessage[],
-  events: Events,
-) {
-  const server = await startEventServer(events);
-  onTestFinished(() => server.stop());
+async function goOnWith(kind: Kind, messages: readonly BaseMessage[], events: Events) {
+  const { url, requests } = await startEventServer(events);
   const model = {
-    anthropic: () =>
-      new ChatAnthropic({
-        model: "claude-sonnet-4-5",
-        apiKey: "x",
-        anthropicApiUrl: server.url,
-        maxRetries: 0,
-      }),
-    openai: () =>
-      new ChatOpenAI({
-        model: "gpt-4o",
-        apiKey: "x",
-        maxRetries: 0,
-        useResponsesApi: true,
-        configuration: { baseURL: `${server.url}/v1` },
-      }),
-    gemini: () =>
-      new ChatGoogleGenerativeAI({
-        model: "gemini-2.5-flash",
-        apiKey: "x",
-        baseUrl: server.url,
-        maxRetries: 0,
-      }),
+    anthropic: () => anthropicAt(url),
+    openai: () => openAIAt(`${url}/v1`, { model: "gpt-4o", useResponsesApi: true }),
+    gemini: () => geminiAt(url),
   }[kind]();
-  const graph = createAgentGraph({ model });
-  await graph.invoke({ messages: [...messages, { role: "user", content: "next" }] });
-  return server.requests[0]?.body;
+  await createAgentGraph({ model }).invoke({ messages: [...messages, { role: "user", content: "next" }] });
+  return requests[0]?.body;
 }
 
 const anthropicSearch = { type: "web_search_20250305", name: "web_search", max_uses: 2 };

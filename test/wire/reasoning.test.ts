@@ -3,48 +3,66 @@
  * rejects it.
  */
 
+import { createServer } from "node:http";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import { ChatDeepSeek } from "@langchain/deepseek";
+import { ChatGoogle } from "@langchain/google/node";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createAgentGraph } from "../../src/index.js";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { createAgentGraph, createModel, toModelInput } from "../../src/index.js";
 import {
   answerTo,
+  CALL_TEXT,
   chainWish,
   createLook,
+  lookedIn,
   playChain,
   playThinkingChain,
   type Rounds,
   reasoningOfRound,
 } from "../support/chain-script.js";
+import { clientOf, openAIAt, PROVIDERS, tongyiAt } from "../support/clients.js";
+import { listen } from "../support/listen.js";
 import { openThread } from "../support/open-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
+import { shown } from "../support/stream-faults.js";
+import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import {
   type HostName,
+  type ProviderName,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 const FIRST: Rounds = [["Oslo", "Rome"], ["Bergen"]];
 const SECOND: Rounds = [["Turin"]];
-
-let strict: StrictProvider;
 let served = 0;
-beforeAll(async () => {
-  strict = await startStrictProvider(({ messages }) => {
+
+const strict: StrictProvider = stopAtEnd(
+  await startStrictProvider(({ messages }) => {
     const thinks = strict.requests.at(-1)?.host === "deepseek";
     return thinks ? playThinkingChain(messages) : playChain(messages);
-  });
-});
+  }),
+);
+
 beforeEach(() => {
   served = strict.requests.length;
 });
-afterAll(() => strict.stop());
 
 /** A host with an unknown dialect, used through OpenAI's client. */
 const openAI = (host: HostName, model: string, fields = {}) =>
-  new ChatOpenAI({ model, apiKey: "x", configuration: { baseURL: `${strict.url(host)}/v1` }, ...fields });
+  openAIAt(`${strict.url(host)}/v1`, { model, ...fields });
+
 const deepSeek = () =>
   new ChatDeepSeek({
     model: "deepseek-chat",
@@ -145,4 +163,239 @@ it("The test hosts are strict: one rejects requests without the field, the other
       .send(chainWish(FIRST))
       .then(({ error }) => Promise.reject(error)),
   ).rejects.toThrow("property 'reasoning_content' is unsupported");
+});
+
+// Complete conversations over HTTP: two turns with several rounds of tool calls, streamed, through the graph and the
+// real clients, to providers that reject an invalid history.
+
+const FIRST_TURN: Rounds = [["Oslo", "Rome"], ["Bergen"]];
+const SECOND_TURN: Rounds = [["Turin"], ["Oslo", "Milan", "Rome"], ["Naples"]];
+const deepseekURL = () => `${strict.url("deepseek")}/v1`;
+const tongyiURL = () => strict.url("dashscope-native");
+
+interface Row {
+  readonly title: string;
+  readonly provider: ProviderName;
+  readonly model: () => BaseChatModel | Promise<BaseChatModel>;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    title: "`deepseek:` by name",
+    provider: "deepseek",
+    model: () =>
+      createModel("deepseek:deepseek-chat", {
+        environment: { DEEPSEEK_API_KEY: "test-key", DEEPSEEK_BASE_URL: deepseekURL() },
+      }),
+  },
+  {
+    title: "a user's own `ChatDeepSeek`",
+    provider: "deepseek",
+    model: () =>
+      new ChatDeepSeek({ model: "deepseek-chat", apiKey: "x", configuration: { baseURL: deepseekURL() } }),
+  },
+  {
+    title: "`tongyi:` by name",
+    provider: "dashscope-native",
+    model: () =>
+      createModel("tongyi:qwen-max", {
+        environment: { ALIBABA_API_KEY: "test-key", DASHSCOPE_API_URL: tongyiURL() },
+      }),
+  },
+  {
+    title: "a user's own `ChatAlibabaTongyi`",
+    provider: "dashscope-native",
+    model: () => tongyiAt(tongyiURL()),
+  },
+  ...PROVIDERS.filter((provider) => provider !== "deepseek" && provider !== "dashscope-native").map(
+    (provider) => ({
+      title: `the client of ${provider}`,
+      provider,
+      model: () => clientOf(provider, strict),
+    }),
+  ),
+];
+
+describe.each(ROWS)("$title", ({ provider, model }) => {
+  it("completes two turns of parallel and repeated calls without a rejected request", async () => {
+    const { look, looked } = createLook();
+    const graph = createAgentGraph({
+      model: await model(),
+      tools: [look],
+      checkpointer: new MemorySaver(),
+      maxTokensBeforeSummary: 0,
+    });
+    const thread = openThread(graph);
+    let known = 0;
+    for (const rounds of [FIRST_TURN, SECOND_TURN]) {
+      const { messages, events, error } = await thread.send(chainWish(rounds));
+      expect(error).toBeUndefined();
+      const state = await thread.read();
+      const turn = state.slice(known);
+      known = state.length;
+      expect(turn.at(-1)?.text).toBe(answerTo(rounds));
+      expect(shown(messages)).toEqual(shown(turn));
+      expect(lookedIn(turn)).toEqual({ calls: rounds.flat(), results: rounds.flat() });
+      expect(turn.filter(({ text }) => text === CALL_TEXT)).toHaveLength(rounds.length);
+      expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
+    }
+    const requests = strict.requests.slice(served);
+    expect(requests.map(({ host, streams, refusal }) => ({ host, streams, refusal }))).toEqual(
+      Array(FIRST_TURN.length + SECOND_TURN.length + 2).fill({
+        host: provider,
+        streams: true,
+        refusal: undefined,
+      }),
+    );
+    expect(looked.sort()).toEqual([...FIRST_TURN, ...SECOND_TURN].flat().sort());
+  });
+});
+
+it("The client gets a call's arguments in pieces, and the tool gets them complete.", async () => {
+  const { look, looked } = createLook();
+  const model = tongyiAt(tongyiURL());
+  const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver() });
+  const { parts } = await openThread(graph).send(chainWish([["Ouagadougou", "Antananarivo"]]));
+  const pieces = parts.flatMap((part) => (part as AIMessageChunk).tool_call_chunks ?? []);
+  for (const [index, city] of looked.entries()) {
+    const own = pieces.filter((piece) => piece.index === index).map(({ args }) => args);
+    expect(own.length).toBeGreaterThan(3);
+    expect(own.join("")).toBe(JSON.stringify({ city }));
+  }
+  expect(looked).toEqual(["Ouagadougou", "Antananarivo"]);
+});
+
+// Thought signatures through `ChatGoogle`, over HTTP. Gemini 3 refuses a turn whose first call has none. The client sends
+// the calls of a message from its content only, and stores their signatures in several forms.
+
+const OWN = "c2ln";
+const SENTINEL = "skip_thought_signature_validator";
+
+const MISSING =
+  "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.";
+
+interface Part {
+  readonly text?: string;
+  readonly thoughtSignature?: string;
+  readonly functionCall?: { readonly name: string; readonly args: object };
+}
+
+type Contents = readonly { readonly role: string; readonly parts: readonly Part[] }[];
+
+const callOf = (city: string, signature?: string): Part => ({
+  functionCall: { name: "weather", args: { city } },
+  ...(signature !== undefined && { thoughtSignature: signature }),
+});
+
+/** Gemini 3, which gives these responses in turn. */
+async function startGemini(...responses: (readonly Part[])[]) {
+  const requests: Contents[] = [];
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const contents: Contents = body.contents;
+    const first = contents.map(({ parts }) => parts.find(({ functionCall }) => functionCall !== undefined));
+    const isUnsigned = first.some((part) => part !== undefined && part.thoughtSignature === undefined);
+    const refusal =
+      checkGemini(body, new Set()) ??
+      (isUnsigned && { status: 400, body: { error: { code: 400, message: MISSING } } });
+    if (refusal !== false && refusal !== undefined) {
+      response.writeHead(refusal.status, { "content-type": "application/json" });
+      response.end(JSON.stringify(refusal.body));
+      return;
+    }
+    const parts = responses[requests.length] ?? [];
+    requests.push(contents);
+    const event = {
+      candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
+      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
+    };
+    const isStream = request.url?.includes("streamGenerateContent") === true;
+    response.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" });
+    response.end(isStream ? `data: ${JSON.stringify(event)}\n\n` : JSON.stringify(event));
+  });
+  const { url, stop } = await listen(server);
+  onTestFinished(() => stop());
+  const clientFor = (options: object = {}) =>
+    new ChatGoogle({ model: "gemini-3-pro-preview", apiKey: "x", maxRetries: 0, endpoint: url, ...options });
+  return { requests, clientFor };
+}
+
+const weather = tool(({ city }) => `18 °C in ${city}`, {
+  name: "weather",
+  schema: z.object({ city: z.string() }),
+});
+
+const callsIn = (contents: Contents | undefined) =>
+  (contents ?? []).flatMap(({ parts }) =>
+    parts.flatMap(({ functionCall, thoughtSignature }) =>
+      functionCall === undefined ? [] : [[Object.values(functionCall.args)[0], thoughtSignature]],
+    ),
+  );
+
+describe.each([
+  ["in Google's form", {}],
+  ["in the `v1` form", { outputVersion: "v1" }],
+])("Signatures %s", (_, options) => {
+  it.each([
+    ["two calls, of which the first is signed", [callOf("Oslo", OWN), callOf("Rome")]],
+    [
+      "a thought, a text and a call",
+      [{ text: "hm", thought: true }, { text: "I look." }, callOf("Oslo", OWN)],
+    ],
+    ["one call", [callOf("Oslo", OWN)]],
+  ])("are sent back with %s.", async (_title, parts) => {
+    const { requests, clientFor } = await startGemini(
+      parts,
+      [{ text: "Warm.", thoughtSignature: "ZW5k" }],
+      [{ text: "Bye." }],
+    );
+    const model = clientFor(options);
+    const graph = createAgentGraph({ model, tools: [weather], checkpointer: new MemorySaver() });
+    await graph.invoke(user("The weather?"), inThread("1"));
+    const messages = pairedMessagesOf(await graph.invoke(user("Thanks."), inThread("1")));
+    expect(messages.at(-1)?.text).toBe("Bye.");
+    const sent = parts.flatMap(({ functionCall, thoughtSignature }: Part) =>
+      functionCall === undefined ? [] : [[Object.values(functionCall.args)[0], thoughtSignature]],
+    );
+    expect(callsIn(requests[1])).toEqual(sent);
+    expect(callsIn(requests[2])).toEqual(sent);
+    expect(requests[2]?.flatMap((content) => content.parts)).toContainEqual({
+      text: "Warm.",
+      thoughtSignature: "ZW5k",
+    });
+  });
+
+  it("and thoughts are not sent to another provider.", async () => {
+    const parts = [{ text: "secret thought", thought: true }, callOf("Oslo", OWN)];
+    const { clientFor } = await startGemini(parts, [{ text: "Warm.", thoughtSignature: "ZW5k" }]);
+    const graph = createAgentGraph({ model: clientFor(options), tools: [weather] });
+    const { messages } = await graph.invoke(user("The weather?"));
+    for (const dialect of ["openai", "openai-responses", "anthropic", "strict"] as const) {
+      const input = JSON.stringify(toModelInput(messages, { dialect }));
+      expect(input).toContain("Oslo");
+      expect(input).not.toMatch(/secret thought|c2ln|ZW5k/);
+    }
+  });
+});
+
+it("A call of another model gets the documented sentinel, and other models of Gemini none.", async () => {
+  const history = [
+    new HumanMessage("The weather?"),
+    new AIMessage({
+      content: "I look.",
+      tool_calls: [
+        { id: "call_1", name: "weather", args: { city: "Oslo" } },
+        { id: "call_2", name: "weather", args: { city: "Rome" } },
+      ],
+      response_metadata: { model_provider: "openai", model_name: "gpt-5" },
+    }),
+    new ToolMessage({ content: "18 °C", tool_call_id: "call_1" }),
+    new ToolMessage({ content: "25 °C", tool_call_id: "call_2" }),
+  ];
+  const { requests, clientFor } = await startGemini([{ text: "Warm." }]);
+  await createAgentGraph({ model: clientFor(), tools: [weather] }).invoke({ messages: history });
+  expect(callsIn(requests[0])).toEqual([
+    ["Oslo", SENTINEL],
+    ["Rome", undefined],
+  ]);
 });

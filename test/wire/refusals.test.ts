@@ -1,33 +1,41 @@
 /** The error of a run whose request was refused by the provider, over HTTP with the real clients. */
 
+import { createServer, type Server } from "node:http";
+import { inspect } from "node:util";
+import { ChatAlibabaTongyi } from "@langchain/community/chat_models/alibaba_tongyi";
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
+import { ChatDeepSeek } from "@langchain/deepseek";
 import { MemorySaver } from "@langchain/langgraph";
+import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, ModelError } from "../../src/index.js";
+import { createAgentGraph, createModel, ModelError } from "../../src/index.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
+import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
+import { hastenRetries } from "../support/hasten-retries.js";
+import { listen } from "../support/listen.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type ProviderName,
-  type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { pairedScript, user } from "../support/thread.js";
-import { clientOf, PROVIDERS } from "./clients.js";
 
-let strict: StrictProvider;
-beforeAll(async () => {
-  strict = await startStrictProvider(({ messages }) =>
+const strict = stopAtEnd(
+  await startStrictProvider(({ messages }) =>
     messages.at(-1)?.role === "user" && messages.length === 1
       ? { calls: [{ name: "look", args: { city: "Oslo" } }] }
       : { text: ANSWER },
-  );
-});
-afterAll(() => strict.stop());
+  ),
+);
 
 const looked: string[] = [];
+
 const look = tool(
   ({ city }) => {
     looked.push(city);
@@ -111,6 +119,7 @@ const call = (id: string) =>
     // DeepSeek checks this first.
     additional_kwargs: { reasoning_content: "" },
   });
+
 /** Each history breaks a rule of every provider. */
 const BROKEN: readonly (readonly [rule: string, messages: BaseMessage[], index: number])[] = [
   ["missing-result", [new HumanMessage("x"), call("abcdefgh1"), new HumanMessage("y")], 1],
@@ -183,4 +192,208 @@ describe.each(PROVIDERS)("the refusal of %s", (provider) => {
     const error = await failureOf(graph.invoke(user("Are you there?")));
     expect(error).toMatchObject({ status: 404, message: expect.stringContaining(words) });
   });
+});
+
+// A failing model reveals no key: not in errors, events and streams, and not in traces, output and checkpoints.
+
+/** A key that does not look like any provider's, so only the model itself can know it. */
+const KEY = "Recognisable0Key1Of2The3Test";
+
+const MODELS: Readonly<Record<string, (url: string, key: string) => BaseChatModel | Promise<BaseChatModel>>> =
+  {
+    ChatOpenAI: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey }),
+    ChatDeepSeek: (url, apiKey) =>
+      new ChatDeepSeek({
+        model: "deepseek-chat",
+        apiKey,
+        maxRetries: 0,
+        configuration: { baseURL: `${url}/v1` },
+      }),
+    ChatAlibabaTongyi: (url, alibabaApiKey) =>
+      new ChatAlibabaTongyi({ model: "qwen-max", alibabaApiKey, maxRetries: 0, apiUrl: url }),
+    ChatAnthropic: (url, apiKey) => anthropicAt(url, { apiKey }),
+    ChatMistralAI: (url, apiKey) => new ChatMistralAI({ model: "m", apiKey, maxRetries: 0, serverURL: url }),
+    "createModel of openai": (url, key) =>
+      createModel("openai:gpt-5", { environment: { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${url}/v1` } }),
+    "createModel of tongyi": (url, key) =>
+      createModel("tongyi:qwen-max", { environment: { ALIBABA_API_KEY: key, DASHSCOPE_API_URL: url } }),
+  };
+
+const FAILURES = [400, 401, 429, 500, "a broken body", "a refused connection"] as const;
+type Failure = (typeof FAILURES)[number];
+
+/** Repeats the received key wherever it can. */
+function createEcho(failure: () => Failure): Server {
+  return createServer((request, response) => {
+    request.resume();
+    const headers = { "content-type": "application/json", "x-authorization": KEY };
+    const now = failure();
+    if (typeof now !== "number") {
+      response.writeHead(200, headers).end(`{"id": "x", "key": "${KEY}`);
+      return;
+    }
+    const message = `Incorrect API key provided: ${KEY}.`;
+    const body = { code: KEY, message, error: { message, code: KEY, param: KEY, type: KEY } };
+    response.writeHead(now, headers).end(JSON.stringify(body));
+  });
+}
+
+let failure: Failure = 400;
+const echo = createEcho(() => failure);
+const { url } = stopAtEnd(await listen(echo));
+const closed = await listen(createServer());
+
+await closed.stop();
+
+/** All values inside a value, including hidden fields, causes and symbols. */
+function everythingIn(value: unknown): string {
+  const options = { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true };
+  return inspect(value, { ...options, maxStringLength: null, maxArrayLength: null });
+}
+
+/** Records what every handler of a run receives, except the model before the run. */
+class Recorder extends BaseCallbackHandler {
+  override name = "recorder";
+  override awaitHandlers = true;
+  readonly seen: unknown[] = [];
+  override handleChainError(...values: unknown[]): void {
+    this.seen.push(values);
+  }
+  override handleLLMError(...values: unknown[]): void {
+    this.seen.push(values);
+  }
+  override handleChatModelStart(...values: unknown[]): void {
+    this.seen.push(values);
+  }
+  override handleLLMNewToken(...values: unknown[]): void {
+    this.seen.push(values);
+  }
+  override handleChainEnd(...values: unknown[]): void {
+    this.seen.push(values);
+  }
+}
+
+interface Outcome {
+  readonly error: unknown;
+  readonly events: readonly unknown[];
+  readonly traces: readonly unknown[];
+  readonly output: readonly unknown[];
+  readonly checkpoints: readonly unknown[];
+}
+
+async function runOnce(model: BaseChatModel): Promise<Outcome> {
+  const output: unknown[] = [];
+  const methods = ["log", "info", "warn", "error", "debug"] as const;
+  const spies = methods.map((method) =>
+    vi.spyOn(console, method).mockImplementation((...values) => {
+      output.push(values);
+    }),
+  );
+  const recorder = new Recorder();
+  const checkpointer = new MemorySaver();
+  const graph = createAgentGraph({ model, checkpointer });
+  const configurable = { thread_id: "1" };
+  const events: unknown[] = [];
+  const ways = [
+    () =>
+      graph.stream(user("hello"), {
+        configurable,
+        callbacks: [recorder],
+        streamMode: ["values", "updates", "messages", "custom", "debug", "tasks", "checkpoints"],
+      }),
+    async () => graph.streamEvents(user("hello"), { version: "v2", configurable }),
+  ];
+  const errors: unknown[] = [];
+  for (const start of ways) {
+    try {
+      for await (const event of await start()) events.push(event);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  const checkpoints: unknown[] = [];
+  for await (const checkpoint of checkpointer.list({ configurable })) checkpoints.push(checkpoint);
+  for (const spy of spies) spy.mockRestore();
+  expect(errors).toHaveLength(ways.length);
+  return { error: errors[0], events, traces: recorder.seen, output, checkpoints };
+}
+
+describe.each(Object.entries(MODELS))("the key of %s", (_name, make) => {
+  it.each(FAILURES)("is not revealed after %s", async (wanted) => {
+    hastenRetries();
+    failure = wanted;
+    const model = await make(wanted === "a refused connection" ? closed.url : url, KEY);
+    const outcome = await runOnce(model);
+    expect(outcome.error).toBeInstanceOf(ModelError);
+    for (const [place, value] of Object.entries(outcome))
+      expect(everythingIn(value), place).not.toContain(KEY);
+    expect(outcome.traces.length).toBeGreaterThan(2);
+    expect(outcome.checkpoints.length).toBeGreaterThan(0);
+  });
+});
+
+it("The clients' own errors contain the key.", async () => {
+  failure = 401;
+  const model = await MODELS["ChatOpenAI"]?.(url, KEY);
+  const error = await model?.invoke("hello").catch((reason: unknown) => reason);
+  expect(everythingIn(error)).toContain(KEY);
+});
+
+// Secrets that the user adds to a client's requests do not appear in its errors, even if a server repeats a request.
+
+/** Short secrets that do not look like keys. */
+const SECRETS = {
+  custom: "Custom-7-value",
+  proxy: "pr0xy",
+  session: "s3ss1on",
+  signature: "s/i+g=1",
+  key: "k3y7",
+} as const;
+
+const ADDED = {
+  defaultHeaders: {
+    "X-Custom": SECRETS.custom,
+    "x-proxy-auth": SECRETS.proxy,
+    Cookie: `theme=dark; sid=${SECRETS.session}`,
+  },
+  defaultQuery: { sig: SECRETS.signature },
+};
+
+const CLIENTS: readonly (readonly [name: string, make: (url: string) => BaseChatModel])[] = [
+  [
+    "ChatOpenAI",
+    (url) => openAIAt(url, { apiKey: SECRETS.key, configuration: { baseURL: `${url}/v1`, ...ADDED } }),
+  ],
+  ["ChatAnthropic", (url) => anthropicAt(url, { apiKey: SECRETS.key, clientOptions: ADDED })],
+];
+
+/** Repeats only the secrets of the request, because a long text would be cut. */
+const mirror = createServer((request, response) => {
+  request.resume();
+  const { cookie = "", authorization, ...headers } = request.headers;
+  const { searchParams } = new URL(request.url ?? "/", "http://mirror");
+  const sent = [cookie, cookie.split("sid=")[1], headers["x-custom"], headers["x-proxy-auth"], request.url];
+  const message = ["Refused:", ...sent, searchParams.get("sig"), headers["x-api-key"], authorization].join(
+    " ",
+  );
+  response.writeHead(401, { "content-type": "application/json" });
+  response.end(JSON.stringify({ message, error: { message, type: "refused" } }));
+});
+
+const { url: mirrorUrl } = stopAtEnd(await listen(mirror));
+
+it.each(CLIENTS)("%s does not reveal secrets that were added to its requests", async (_name, make) => {
+  const own: unknown = await make(mirrorUrl)
+    .invoke("hello")
+    .catch((error: unknown) => error);
+  const ours: unknown = await createAgentGraph({ model: make(mirrorUrl) })
+    .invoke(user("hello"))
+    .catch((error: unknown) => error);
+  expect(ours).toBeInstanceOf(ModelError);
+  for (const [name, secret] of Object.entries(SECRETS)) {
+    // Without this check, the server could have repeated nothing.
+    expect(everythingIn(own), name).toContain(secret);
+    expect(everythingIn(ours), name).not.toContain(secret);
+    expect(everythingIn(ours), name).not.toContain(encodeURIComponent(secret));
+  }
 });

@@ -5,13 +5,13 @@
  */
 
 import { createServer } from "node:http";
-import { ChatAnthropic } from "@langchain/anthropic";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
 import { type AnthropicBlock, startAnthropic } from "../support/anthropic-events.js";
+import { anthropicAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -136,14 +136,7 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
 const TOOL = { type: "code_execution_20260120", name: "code_execution" };
 const ANSWER = { type: "text", text: "Oslo is large." };
 
-const clientFor = (url: string, more: object = {}) =>
-  new ChatAnthropic({
-    model: "claude-sonnet-4-5",
-    apiKey: "x",
-    anthropicApiUrl: url,
-    maxRetries: 0,
-    ...more,
-  });
+const clientFor = (url: string, more: object = {}) => anthropicAt(url, more);
 
 /** The content of the assistant messages that were sent last. */
 function sentBack({ requests }: Awaited<ReturnType<typeof startAnthropic>>): unknown[] {
@@ -157,7 +150,6 @@ describe.each(FORMS)("The call of a tool that Anthropic runs (%s)", (_, known, b
     ["complete", { disableStreaming: true }],
   ])("is sent with its result, or both as text, after a %s response.", async (_way, options) => {
     const server = await startAnthropic([{ type: "text", text: "I look." }, ...blocks, ANSWER], [ANSWER]);
-    onTestFinished(() => server.stop());
     const model = clientFor(server.url, options);
     const graph = createAgentGraph({ model, tools: [TOOL], checkpointer: new MemorySaver() });
     await graph.invoke(user("How many?"), inThread("1"));
@@ -168,7 +160,6 @@ describe.each(FORMS)("The call of a tool that Anthropic runs (%s)", (_, known, b
 
   it("is sent with its result, or both as text, if the response of a plain client is in the thread.", async () => {
     const server = await startAnthropic([...blocks, ANSWER], [...blocks, ANSWER], [ANSWER], [ANSWER]);
-    onTestFinished(() => server.stop());
     const response = await clientFor(server.url).invoke("How many?");
     const v1 = await clientFor(server.url, { outputVersion: "v1" }).invoke("How many?");
     for (const stored of [response, v1]) {

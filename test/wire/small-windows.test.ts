@@ -6,29 +6,32 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import { FunctionModel } from "../support/function-model.js";
+import { turnsOf } from "../support/long-histories.js";
 import { openThread } from "../support/open-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
+import type { Reply } from "../support/strict-provider/reply.js";
 import {
+  type ProviderName,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { user } from "../support/thread.js";
 import { answerOf, createWindowScript, PLACES } from "../support/window-script.js";
-import { clientOf, PROVIDERS } from "./clients.js";
 
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
 const TURNS = IS_SLOW ? 60 : 5;
 const WINDOW = 4000;
+
 /** A budget that leaves room for what the library's count of tokens misses. */
 const BUDGET = 3000;
+
 /** The most requests of one turn: its two, those that are refused, and those for a summary. */
 const MOST_REQUESTS = 15;
-
 const { requestOf, resultOf, play, look } = createWindowScript(WINDOW);
-
 type Options = Partial<AgentGraphOptions>;
 
 const SUMMARISERS: readonly (readonly [title: string, options: Options])[] = [
@@ -55,16 +58,7 @@ const SUMMARISERS: readonly (readonly [title: string, options: Options])[] = [
 const HOSTS: readonly (readonly [title: string, model: (strict: StrictProvider) => unknown])[] = [
   ...PROVIDERS.map((provider) => [provider, (strict: StrictProvider) => clientOf(provider, strict)] as const),
   // It names neither the window nor the length of the request.
-  [
-    "groq",
-    (strict) =>
-      new ChatOpenAI({
-        model: "llama-3.3-70b",
-        apiKey: "test-key",
-        maxRetries: 0,
-        configuration: { baseURL: `${strict.url("groq")}/v1` },
-      }),
-  ],
+  ["groq", (strict) => openAIAt(`${strict.url("groq")}/v1`, { model: "llama-3.3-70b" })],
 ];
 
 /** Every host has a thread without summaries, and a thread with one of the summarisers. */
@@ -149,4 +143,68 @@ describe("a model that counts more tokens than the library answers every turn", 
     },
     TIMEOUT,
   );
+});
+
+// Summarisers over HTTP with incomplete responses, through the real clients and the graph.
+
+const SUMMARY = "They spoke of this and that.";
+const ATTEMPTS = 2;
+
+/** Responses that are not a summary, and the reason in the event. */
+const BROKEN: readonly (readonly [title: string, reply: Reply, reason: RegExp])[] = [
+  ["that is cut off at its token limit", { text: "They spoke of", finish: "length" }, /cut off/],
+  ["that is empty", { text: "" }, /is empty/],
+  ["that is lost on its way", { body: '{"id":"x","choices":[{"ind' }, /did not arrive/],
+];
+
+let replies: Reply[] = [];
+let served = 0;
+const strict = stopAtEnd(await startStrictProvider(() => replies.shift() ?? { text: SUMMARY }));
+
+beforeEach(() => {
+  served = strict.requests.length;
+  replies = [];
+});
+
+async function runOnce(provider: ProviderName) {
+  const graph = createAgentGraph({
+    model: new FunctionModel(() => "Gladly."),
+    summaryModel: await clientOf(provider, strict),
+    checkpointer: new MemorySaver(),
+    maxTokensBeforeSummary: 500,
+    messagesToKeep: 4,
+    maxStreamFallbackAttempts: ATTEMPTS,
+  });
+  const thread = openThread(graph);
+  await graph.updateState({ configurable: { thread_id: "1" } }, { messages: turnsOf(12, 60) });
+  const before = await thread.read();
+  const { error, events, messages } = await thread.send("Go on.");
+  expect(error).toBeUndefined();
+  expect(messages.map(({ text }) => text)).toContain("Gladly.");
+  expect(messages.map(({ text }) => text).join()).not.toContain("They spoke");
+  return { before, events, after: await thread.read() };
+}
+
+const requests = () => strict.requests.slice(served).map(({ streams }) => streams);
+
+describe.each(PROVIDERS)("%s: a summary", (provider) => {
+  it.each(BROKEN)("%s each time is not stored, and the history stays unchanged", async (_, reply, reason) => {
+    replies = Array(ATTEMPTS + 1).fill(reply);
+    const { before, events, after } = await runOnce(provider);
+    expect(events).toMatchObject([
+      { type: "summary-failed", reason: expect.stringMatching(reason), retryAfterTurns: 1 },
+      { type: "run-end", usedFallback: false },
+    ]);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.slice(before.length).map(({ text }) => text)).toEqual(["Go on.", "Gladly."]);
+    expect(requests()).toEqual(Array(ATTEMPTS + 1).fill(false));
+  });
+
+  it.each(BROKEN)("%s once is requested again and stored", async (_, reply) => {
+    replies = [reply];
+    const { events, after } = await runOnce(provider);
+    expect(events.map(({ type }) => type)).toEqual(["summary-made", "run-end"]);
+    expect(after.filter(({ text }) => text.includes(SUMMARY))).toHaveLength(1);
+    expect(requests()).toEqual([false, false]);
+  });
 });

@@ -5,39 +5,34 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { answerTo, CALL_TEXT, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
+import { clientOf } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
 import type { Reply } from "../support/strict-provider/reply.js";
-import {
-  type ProviderName,
-  type StrictProvider,
-  startStrictProvider,
-} from "../support/strict-provider/start-strict-provider.js";
+import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { type Break, beforeFinish, malformedCall } from "../support/strict-provider/stream-cuts.js";
-import { clientOf } from "./clients.js";
 import { BREAK_ROWS, CALL_BREAKS } from "./stream-breaks.js";
 
-let strict: StrictProvider;
 let fault: { readonly at: "call" | "answer"; readonly broken: Break } | undefined;
 /** The fault of the responses without streaming. Undefined: they are complete. */
 let unstreamed: Reply | undefined;
 let served = 0;
-beforeAll(async () => {
-  strict = await startStrictProvider(({ messages, streams }) => {
+const strict = stopAtEnd(
+  await startStrictProvider(({ messages, streams }) => {
     const at = readPlace(messages).cities === undefined ? "answer" : "call";
     if (!streams && unstreamed !== undefined) return unstreamed;
     const isFaulty = streams && fault?.at === at;
     return { ...playChain(messages), ...(isFaulty && { broken: fault?.broken }) } as Reply;
-  });
-});
+  }),
+);
 beforeEach(() => {
   served = strict.requests.length;
   unstreamed = undefined;
 });
-afterAll(() => strict.stop());
 
 async function createThread(provider: ProviderName) {
   const { look, looked } = createLook();

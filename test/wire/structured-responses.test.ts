@@ -6,31 +6,25 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { MemorySaver } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, providerStrategy, toolStrategy } from "../../src/index.js";
 import { createLook } from "../support/chain-script.js";
+import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
 import type { Reply } from "../support/strict-provider/reply.js";
-import {
-  type ProviderName,
-  type StrictProvider,
-  startStrictProvider,
-} from "../support/strict-provider/start-strict-provider.js";
+import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { inThread, script } from "../support/thread.js";
-import { clientOf, PROVIDERS } from "./clients.js";
 
 const City = z.object({ name: z.string(), people: z.number() }).meta({ title: "City" });
 const OSLO = { name: "Oslo", people: 700_000 };
 
-let strict: StrictProvider;
 let replies: Reply[] = [];
-beforeAll(async () => {
-  strict = await startStrictProvider(() => replies.shift() ?? { text: "The script has ended." });
-});
-afterAll(() => strict.stop());
+const strict = stopAtEnd(
+  await startStrictProvider(() => replies.shift() ?? { text: "The script has ended." }),
+);
 
 /** Plays the replies, one for each request, and returns the bodies of the requests. */
 async function play(
@@ -163,8 +157,7 @@ it("A model's own output options are kept", async () => {
 });
 
 describe("A schema alone", () => {
-  const openAI = (model: string) =>
-    new ChatOpenAI({ model, apiKey: "x", configuration: { baseURL: `${strict.url("openai")}/v1` } });
+  const openAI = (model: string) => openAIAt(`${strict.url("openai")}/v1`, { model });
   const named = (profile: object) => {
     const model = openAI("gpt-4o-mini");
     Object.defineProperty(model, "profile", { value: profile });
@@ -197,11 +190,8 @@ describe("A schema alone", () => {
 });
 
 it("A model that thinks is not forced to call a tool, because its provider refuses that", async () => {
-  const model = new ChatAnthropic({
-    model: "claude-sonnet-4-5",
-    apiKey: "x",
+  const model = anthropicAt(strict.url("anthropic"), {
     maxTokens: 2048,
-    anthropicApiUrl: strict.url("anthropic"),
     thinking: { type: "enabled", budget_tokens: 1024 },
   });
   const turn = [{ text: "It is Oslo." }, { calls: [call(OSLO)] }];

@@ -1,29 +1,28 @@
 /** Images and files in every form that a program can write, over HTTP, through the real clients. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAgentGraph } from "../../src/index.js";
 import type { DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
+import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type ProviderName,
-  type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
-import { clientOf, PROVIDERS } from "./clients.js";
+import { inThread, user } from "../support/thread.js";
 
-let strict: StrictProvider;
-beforeAll(async () => {
-  strict = await startStrictProvider();
-});
-afterAll(() => strict.stop());
-
+const strict = stopAtEnd(await startStrictProvider());
 const PICTURE = "cGljdHVyZQ==";
 const PDF = "cGRm";
 const DATA_URL = `data:image/png;base64,${PICTURE}`;
 const CAPTION = { type: "text", text: "What is this?" };
-
 const shown = (block: object): HumanMessage => new HumanMessage({ content: [CAPTION, block] as never });
 
 /** An image, in LangChain's form and in the form of each provider. */
@@ -171,4 +170,53 @@ it("An image stored by Anthropic is sent by its id.", async () => {
       { type: "image", source: { type: "file", file_id: "file_1" } },
       "file_1",
     );
+});
+
+// The marks of Anthropic's prompt cache, over HTTP through LangChain's client.
+
+const MARK = { cache_control: { type: "ephemeral" } };
+const provider = stopAtEnd(await startStrictProvider(() => ({ text: "Done." })));
+
+const look = (name: string) =>
+  tool(() => "Seen.", { name, description: "Looks.", schema: z.object({ place: z.string() }) });
+
+const anthropic = () => anthropicAt(provider.url("anthropic"));
+
+async function ask(options: Partial<Parameters<typeof createAgentGraph>[0]>): Promise<unknown> {
+  const graph = createAgentGraph({
+    model: anthropic(),
+    tools: [look("first"), look("last")],
+    systemPrompt: "Be brief.",
+    checkpointer: new MemorySaver(),
+    ...options,
+  });
+  await graph.invoke(user("Hello"), inThread("prompt-cache"));
+  return provider.lastRequest();
+}
+
+describe("promptCache: auto", () => {
+  it("marks the last tool, the system prompt and the last message", async () => {
+    expect(await ask({ promptCache: "auto" })).toMatchObject({
+      ...MARK,
+      system: [{ type: "text", text: "Be brief.", ...MARK }],
+      tools: [expect.not.objectContaining(MARK), expect.objectContaining({ name: "last", ...MARK })],
+    });
+  });
+
+  it("changes nothing else of the request", async () => {
+    const marked = JSON.stringify(await ask({ promptCache: "auto" }));
+    const plain = JSON.stringify(await ask({ promptCache: "off" }));
+    const system = JSON.stringify([{ type: "text", text: "Be brief." }]);
+    const unmarked = marked.replaceAll(/,"cache_control":\{"type":"ephemeral"\}/g, "");
+    expect(unmarked.replace(system, '"Be brief."')).toBe(plain);
+  });
+
+  it("marks nothing for another provider", async () => {
+    const model = openAIAt(`${provider.url("openai")}/v1`, { model: "gpt-4.1-mini" });
+    expect(JSON.stringify(await ask({ model, promptCache: "auto" }))).not.toContain("cache_control");
+  });
+});
+
+it("marks nothing by default", async () => {
+  expect(JSON.stringify(await ask({}))).not.toContain("cache_control");
 });

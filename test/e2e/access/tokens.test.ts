@@ -3,8 +3,11 @@
 import { generateKeyPairSync } from "node:crypto";
 import { importPKCS8, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { readMetrics } from "../../support/read-metrics.js";
+import { user as say } from "../../support/thread.js";
+import { serve, Thread, until } from "../served.js";
 import { serveUsers } from "./serve-users.js";
-import { AUDIENCE, ISSUER } from "./users-server.js";
+import { AUDIENCE, ISSUER, MOST_RUNS } from "./users-server.js";
 
 const served = serveUsers();
 
@@ -116,4 +119,135 @@ describe("a server with users", () => {
       expect((await served.send({}, "GET", path.replace("/..", "/%2e%2e"))).status).not.toBe(500);
     expect((await served.send({}, "POST", "/ok")).status).toBe(401);
   });
+});
+
+// What one user may ask of a server.
+
+it("refuses a run beside as many as a user may have, and takes it when one has ended", async () => {
+  const client = served.client("limited");
+  const input = say('call heedful {"ms": 60000}');
+  const threads = await Promise.all(Array.from({ length: MOST_RUNS }, () => client.threads.create()));
+  const payload = { assistant_id: "probe", input };
+  // All at once, and two more.
+  const [extra] = threads;
+  const paths = [...threads, ...threads.slice(0, 1)].map(({ thread_id }) => `/threads/${thread_id}/runs`);
+  const answers = await Promise.all(
+    [...paths, "/runs"].map((path) =>
+      served.send("limited", "POST", path, { ...payload, multitask_strategy: "enqueue" }),
+    ),
+  );
+  const accepted = answers.filter(({ status }) => status === 200);
+  expect(accepted).toHaveLength(MOST_RUNS);
+  for (const { status, text } of answers.filter((answer) => !accepted.includes(answer)))
+    expect([status, text]).toEqual([
+      429,
+      expect.stringMatching(/^You have 4 runs that have not ended, and 4 are/),
+    ]);
+  // Another user is not affected.
+  const bob = served.client("bob");
+  await new Thread(bob, "agent", (await bob.threads.create()).thread_id).send("hello");
+
+  const runs = accepted.map(({ text }) => JSON.parse(text) as { run_id: string; thread_id: string });
+  for (const { run_id, thread_id } of runs) await client.runs.cancel(thread_id, run_id);
+  await until(async () => (await client.threads.count({ status: "busy" })) === 0);
+  const thread = new Thread(client, "probe", extra?.thread_id ?? "");
+  await thread.send("Are you there?");
+});
+
+it("refuses a request, a message and a setting that are too much, and names the limit", async () => {
+  const client = served.client("bob");
+  const { thread_id } = await client.threads.create();
+  const run = (content: string, context?: object) =>
+    served.send("bob", "POST", `/threads/${thread_id}/runs/wait`, {
+      assistant_id: "agent",
+      input: say(content),
+      ...(context && { context }),
+    });
+  const send = () => run("x".repeat(200_000));
+  // The server does not read such a body to its end, so on a busy machine the connection can break before the answer.
+  const large = await send().catch(send).catch(send);
+  expect(large).toEqual({ status: 413, text: "The body of a request may have at most 200000 bytes." });
+  expect((await run("x".repeat(60_000))).text).toMatch(/to be a message of at most 50000 characters/);
+  expect((await run("hi", { systemPrompt: "obey me" })).text).toContain(
+    "This graph does not let a run choose `systemPrompt`",
+  );
+  expect((await run("hi", { maxIterations: 2 })).text).toContain('"content":"hi"');
+  const update = { values: { messages: [{ role: "user", content: "x".repeat(60_000) }] } };
+  const refused = await served.send("bob", "POST", `/threads/${thread_id}/state`, update);
+  expect(refused.text).toMatch(/at most 50000 characters/);
+});
+
+it("calls no webhook that the operator has not named", async () => {
+  for (const webhook of ["http://169.254.169.254/latest", "/threads", "file:///etc/passwd", 7]) {
+    const body = { assistant_id: "agent", input: say("hi"), webhook };
+    const { status, text } = await served.send("bob", "POST", "/runs/wait", body);
+    expect([status, text]).toEqual([403, expect.stringContaining("`ALLOWED_WEBHOOKS`")]);
+  }
+});
+
+// What an operator reads, and what nobody reads.
+
+it("logs each run as JSON with its ids, and no text of a message, no key and no token", async () => {
+  const client = await served.tokenClient("logged");
+  const thread = new Thread(client, "agent", (await client.threads.create()).thread_id);
+  await thread.send("my password is hunter2");
+  await thread.send("note: the code is hunter3");
+  const run = await client.runs.create(thread.id, "agent", {
+    input: { messages: [{ role: "user", content: [{ type: "text", text: "hunter4" }, null] }] },
+  });
+  await client.runs.join(thread.id, run.run_id).catch(() => {});
+
+  const output = await served.output();
+  for (const secret of ["hunter2", "hunter3", "hunter4", ...Object.values(served.shared.keys), "eyJ"])
+    expect(output).not.toContain(secret);
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(entries).toContainEqual(
+    expect.objectContaining({ event: "Created run", run_id: run.run_id, thread_id: thread.id }),
+  );
+  expect(entries).toContainEqual(expect.objectContaining({ level: "error", run_id: run.run_id }));
+});
+
+// `/tether/metrics` of a served graph: what it counts, and who may read it.
+
+const open = serve();
+const users = serveUsers();
+const METRICS = "/tether/metrics";
+
+it("counts the runs and the repairs of a server", async () => {
+  const read = async () => readMetrics(await (await fetch(`${open.url}${METRICS}`)).text());
+  const before = await read();
+  const { client, id } = await open.thread("agent");
+  const messages = [
+    { role: "user", content: "hello" },
+    { type: "ai", content: "", tool_calls: [{ id: "c1", name: "calculator", args: {}, type: "tool_call" }] },
+    { role: "user", content: "hello again" },
+  ];
+  await client.runs.wait(id, "agent", { input: { messages } });
+  const after = await read();
+  // Other tests use the server at the same time.
+  for (const name of [
+    "tether_runs_total{outcome=completed}",
+    "tether_repairs_total{kind=call-closed,cause=superseded}",
+  ])
+    expect(after[name]).toBeGreaterThan(before[name] ?? 0);
+});
+
+it("shows the same numbers to every user, and to nobody else", async () => {
+  const { status } = await users.send({}, "GET", METRICS);
+  expect(status).toBe(401);
+  const client = users.client("ann@example.com");
+  const { thread_id } = await client.threads.create();
+  await client.runs.wait(thread_id, "agent", {
+    input: { messages: [{ role: "user", content: "secretword" }] },
+  });
+  const [ann, bob] = [
+    await users.send("ann@example.com", "GET", METRICS),
+    await users.send("bob", "GET", METRICS),
+  ];
+  for (const { status, text } of [ann, bob]) {
+    expect(status).toBe(200);
+    expect(readMetrics(text)["tether_runs_total{outcome=completed}"]).toBeGreaterThan(0);
+    expect(text).not.toMatch(new RegExp(`ann|bob|secretword|${thread_id}`));
+  }
 });

@@ -1,21 +1,35 @@
 /** How `responseFormat` can be written, and what is refused. */
 
+import { END, MemorySaver, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import * as langchain from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
-import { createAgentGraph, providerStrategy, type ResponseFormat, toolStrategy } from "../../../src/index.js";
+import {
+  type AgentGraphOptions,
+  chatMiddleware,
+  createAgentGraph,
+  MiddlewareTermination,
+  providerStrategy,
+  type ResponseFormat,
+  toolStrategy,
+} from "../../../src/index.js";
+import { shortSummariser } from "../../support/function-model.js";
+import { openThread } from "../../support/open-thread.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { shown } from "../../support/stream-faults.js";
+import { inThread, pairedScript, script, user } from "../../support/thread.js";
 
 const OSLO = { name: "Oslo" };
+
 const JSON_SCHEMA = {
   type: "object",
   title: "City",
   properties: { name: { type: "string" } },
   required: ["name"],
 } as const;
+
 const Zod = z.object({ name: z.string() }).meta({ title: "City" });
 
 const TOOL_FORMATS: readonly (readonly [title: string, format: ResponseFormat, name: string])[] = [
@@ -131,4 +145,202 @@ it("A schema that throws makes the response wrong", async () => {
   const result = await createAgentGraph({ model, responseFormat: toolStrategy(schema) }).invoke(user("go"));
   expect(pairedScript(result)[2]).toContain("no such thing");
   expect(result.structuredResponse).toBe(4);
+});
+
+// A response format that the provider keeps: the response is a text in JSON.
+
+const CityWithPeople = z.object({ name: z.string(), people: z.number().default(0) });
+const BIG_OSLO = { name: "Oslo", people: 700_000 };
+const JSON_TEXT = JSON.stringify(BIG_OSLO);
+
+function agent(steps: readonly Step[], options: Partial<Omit<AgentGraphOptions, "responseFormat">> = {}) {
+  const model = scripted(...steps);
+  const { fast } = createProbe();
+  const checkpointer = new MemorySaver();
+  const responseFormat = providerStrategy(CityWithPeople);
+  const graph = createAgentGraph({ model, tools: [fast], checkpointer, ...options, responseFormat });
+  const response = async () => (await graph.getState(inThread("1"))).values.structuredResponse;
+  return { thread: openThread(graph), model, response };
+}
+
+const typesOf = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
+
+describe("A text in JSON", () => {
+  it.each([
+    ["alone", JSON_TEXT],
+    ["in a Markdown block", `\`\`\`json\n${JSON_TEXT}\n\`\`\``],
+    ["with spaces around it", `\n ${JSON_TEXT} \n`],
+  ])("%s is the structured response", async (_, text) => {
+    const { thread, response } = agent([text]);
+    const { events } = await thread.send("go");
+    expect([await response(), typesOf(events)]).toEqual([BIG_OSLO, ["run-end"]]);
+    expect((await thread.read()).at(-1)?.text).toBe(text);
+  });
+
+  it("is completed by the schema", async () => {
+    const { thread, response } = agent(['{"name":"Rome"}']);
+    await thread.send("go");
+    expect(await response()).toEqual({ name: "Rome", people: 0 });
+  });
+
+  it("comes after the results of tools, which the model may or may not call", async () => {
+    const { thread, model, response } = agent([calls(["fast"]), JSON_TEXT]);
+    await thread.send("go");
+    expect(script(await thread.read())).toEqual([
+      "human: go",
+      "ai> fast",
+      "tool: fast done -",
+      `ai: ${JSON_TEXT}`,
+    ]);
+    expect(await response()).toEqual(BIG_OSLO);
+    expect(model.requests.map(({ toolChoice, toolNames }) => [toolChoice, toolNames])).toEqual([
+      [undefined, ["fast"]],
+      [undefined, ["fast"]],
+    ]);
+  });
+});
+
+describe("A text that does not match", () => {
+  it.each([
+    ["no JSON", "It is Oslo.", "the text is not valid JSON"],
+    ["another schema", '{"name":7}', "name: Invalid input: expected string, received number"],
+  ])("(%s) is taken back, and the model is asked again", async (_, text, reason) => {
+    const { thread, model, response } = agent([text, JSON_TEXT]);
+    const { events, messages } = await thread.send("go");
+    const state = await thread.read();
+    expect(script(state)).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
+    expect(shown(messages)).toEqual(shown(state.slice(1)));
+    expect(await response()).toEqual(BIG_OSLO);
+    expect(events).toMatchObject([
+      { type: "structured-response-refused", reason: expect.stringContaining(reason) },
+      { type: "run-end" },
+    ]);
+    const [, wrong, told] = model.requests[1]?.messages ?? [];
+    expect(wrong?.text).toBe(text);
+    expect(told?.text).toContain(reason);
+    expect(told?.text).toContain('"people"');
+  });
+
+  it("is the last message in the end, and there is no structured response", async () => {
+    const { thread, response } = agent(["One.", "Two."], { maxConsecutiveErrors: 2 });
+    const { events } = await thread.send("go");
+    expect(script(await thread.read())).toEqual(["human: go", "ai: Two."]);
+    expect(events.slice(-2)).toMatchObject([
+      { type: "structured-response-missing", reason: "not-in-format" },
+      { type: "run-end" },
+    ]);
+    expect(await response()).toBeUndefined();
+  });
+
+  it("counts as a model call of the turn", async () => {
+    const { thread, model, response } = agent(["One.", calls(["fast"]), JSON_TEXT], { maxIterations: 2 });
+    const { events } = await thread.send("go");
+    expect(typesOf(events)).toEqual(["structured-response-refused", "limit-reached", "run-end"]);
+    expect(model.requests.at(-1)?.toolChoice).toBe("none");
+    expect(await response()).toEqual(BIG_OSLO);
+  });
+
+  it("at a limit ends the turn", async () => {
+    const { thread, response } = agent([calls(["fast"]), "Sorry."], { maxIterations: 1 });
+    const { events } = await thread.send("go");
+    expect(events.slice(1)).toMatchObject([
+      { type: "structured-response-refused" },
+      { type: "structured-response-missing", reason: "limit-reached" },
+      { type: "run-end" },
+    ]);
+    expect(await response()).toBeUndefined();
+  });
+
+  it("of a middleware that ends the run is not asked for again", async () => {
+    const stop = chatMiddleware(async () => {
+      throw new MiddlewareTermination("Not today.");
+    });
+    const { thread } = agent([], { middleware: [stop] });
+    const { events } = await thread.send("go");
+    expect(script(await thread.read())).toEqual(["human: go", "ai: Not today."]);
+    expect(events).toContainEqual({ type: "structured-response-missing", reason: "ended" });
+  });
+});
+
+// A response format together with what else a graph can have: a parent graph, summaries, other models, steps of a run.
+
+const City = z.object({ name: z.string() }).meta({ title: "City" });
+const RIGHT = `tool: Returning structured response: ${JSON.stringify(OSLO)}`;
+const responseFormat = toolStrategy(City);
+const right = () => calls(["City", OSLO]);
+
+it("A parent graph gets the structured response if its state has the key.", async () => {
+  const agent = createAgentGraph({ model: scripted(right(), right()), responseFormat });
+  const parentWith = (fields: object) =>
+    new StateGraph(new StateSchema({ messages: MessagesValue, ...fields }))
+      .addNode("agent", agent)
+      .addEdge(START, "agent")
+      .addEdge("agent", END)
+      .compile();
+  const input = { messages: user("go").messages as never };
+  const withKey = await parentWith({ structuredResponse: z.unknown() }).invoke(input);
+  expect(Reflect.get(withKey, "structuredResponse")).toEqual(OSLO);
+  const without = await parentWith({}).invoke(input);
+  expect(Object.keys(without)).toEqual(["messages"]);
+  expect(pairedScript(without)).toEqual(["human: go", "ai> City", RIGHT]);
+});
+
+it("A history with structured responses is summarised like any other.", async () => {
+  const model = scripted(right(), right(), right());
+  const graph = createAgentGraph({
+    model,
+    responseFormat,
+    summaryModel: shortSummariser(),
+    maxMessagesBeforeSummary: 4,
+    messagesToKeep: 1,
+    checkpointer: new MemorySaver(),
+  });
+  for (const text of ["one", "two", "three"]) {
+    const { structuredResponse } = await graph.invoke(user(text), inThread("1"));
+    expect(structuredResponse).toEqual(OSLO);
+  }
+  expect(script(model.requests[2]?.messages ?? [])[0]).toContain("short summary");
+});
+
+it("A run that is continued before the response ends with it.", async () => {
+  const { fast } = createProbe();
+  const model = scripted(calls(["fast"]), right());
+  const checkpointer = new MemorySaver();
+  const graph = createAgentGraph({ model, responseFormat, tools: [fast], checkpointer });
+  await graph.invoke(user("go"), { ...inThread("1"), interruptAfter: ["tools"] });
+  expect((await graph.getState(inThread("1"))).next).toEqual(["model"]);
+  const { structuredResponse } = await graph.invoke(null, inThread("1"));
+  expect(structuredResponse).toEqual(OSLO);
+});
+
+it("The recursion limit leaves room for the structured response.", async () => {
+  const { fast } = createProbe();
+  const model = scripted(calls(["fast"]), right());
+  const graph = createAgentGraph({ model, responseFormat, tools: [fast], checkpointer: new MemorySaver() });
+  const { structuredResponse } = await graph.invoke(user("go"), { ...inThread("1"), recursionLimit: 4 });
+  expect(structuredResponse).toEqual(OSLO);
+});
+
+it("Two runs of one thread do not mix their structured responses.", async () => {
+  const model = scripted(calls(["City", { name: "Oslo" }]), calls(["City", { name: "Rome" }]));
+  const graph = createAgentGraph({ model, responseFormat, checkpointer: new MemorySaver() });
+  const both = await Promise.all(["one", "two"].map((text) => graph.invoke(user(text), inThread("1"))));
+  expect(both.map(({ structuredResponse }) => structuredResponse?.name)).toEqual(["Oslo", "Rome"]);
+});
+
+it("`streamEvents` has the structured response in the output of the run.", async () => {
+  const graph = createAgentGraph({ model: scripted(right()), responseFormat });
+  const ends: unknown[] = [];
+  for await (const { event, name, data } of graph.streamEvents(user("go"), { version: "v2" }))
+    if (event === "on_chain_end" && name === graph.name) ends.push(data.output.structuredResponse);
+  expect(ends).toEqual([OSLO]);
+});
+
+it("A run without a new message does not ask the model again.", async () => {
+  const model = scripted(right());
+  const graph = createAgentGraph({ model, responseFormat, checkpointer: new MemorySaver() });
+  await graph.invoke(user("go"), inThread("1"));
+  const again = await graph.invoke({ messages: [] }, inThread("1"));
+  expect(pairedScript(again)).toEqual(["human: go", "ai> City", RIGHT]);
+  expect(model.requests).toHaveLength(1);
 });

@@ -15,6 +15,7 @@ import {
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
+import { openAIAt } from "../../support/clients.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { startModelServer } from "../../support/model-server.js";
 import { openThread } from "../../support/open-thread.js";
@@ -113,13 +114,7 @@ describe("the model of a call", () => {
       ...(stream && { fault: "by the end of its body" as const }),
     }));
     onTestFinished(() => server.stop());
-    const { ChatOpenAI } = await import("@langchain/openai");
-    const other = new ChatOpenAI({
-      model: "m",
-      apiKey: "x",
-      maxRetries: 0,
-      configuration: { baseURL: server.url },
-    });
+    const other = openAIAt(server.url, { model: "m" });
     const graph = agent(
       (context) => {
         context.model = other;

@@ -1,19 +1,31 @@
 /** Failures after the client was sent the response, and thrown values that are not errors. */
 
-import { AIMessageChunk } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { inspect } from "node:util";
+import { AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type AgentGraphOptions,
   type ChatContext,
   chatMiddleware,
   createAgentGraph,
+  MiddlewareError,
   MiddlewareTermination,
   type Next,
 } from "../../../src/index.js";
+import {
+  createRedactingGraph,
+  pieces,
+  reasoningSteps,
+  respondWithSecret,
+  SECRET,
+  USERS_SECRET,
+} from "../../fixtures/middleware/redacting-graph.js";
+import { openAIAt } from "../../support/clients.js";
+import { type Fault, startModelServer } from "../../support/model-server.js";
 import { PlayedModel } from "../../support/played-model.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { calls, ScriptedModel, type Step, scripted } from "../../support/scripted-model.js";
 import { PlainClient } from "../../support/stream-faults.js";
 import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 
@@ -31,6 +43,7 @@ const after = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGra
     ),
   ],
 });
+
 const boom = () => {
   throw new Error("boom");
 };
@@ -154,5 +167,184 @@ describe("a broken stream that is asked for again without streaming", () => {
     const seen = (messages: typeof stored) => messages.map(({ id, text }) => [id, text]);
     expect(seen(client.messages)).toEqual(seen(stored));
     expect(stored.map(({ text }) => text)).toEqual(["whole text"]);
+  });
+});
+
+/** What happens in one streamed run, in order: pieces of text, and what the middleware does behind `next()`. */
+async function happenings(options: readonly { readOnly?: boolean }[]): Promise<string[]> {
+  const happened: string[] = [];
+  const middleware = options.map((option) =>
+    chatMiddleware(async function watch(_context, next) {
+      await next();
+      happened.push("after");
+    }, option),
+  );
+  const graph = createAgentGraph({ model: scripted("one two three"), middleware });
+  for await (const [message] of await graph.stream(user("go"), { streamMode: "messages" }))
+    if (message.text !== "") happened.push(message.text);
+  return happened;
+}
+
+describe("readOnly", () => {
+  it("streams the response as it arrives, if all middleware is readOnly", async () => {
+    const happened = await happenings([{ readOnly: true }, { readOnly: true }]);
+    expect(happened.filter((what) => what !== "after")).toEqual(["one ", "two ", "three"]);
+    expect(happened.indexOf("one ")).toBeLessThan(happened.indexOf("after"));
+  });
+
+  it.each([[[{}]], [[{ readOnly: true }, {}]]])(
+    "holds the answer until all have seen it: %j",
+    async (options) => {
+      expect(await happenings(options)).toEqual([...options.map(() => "after"), "one two three"]);
+    },
+  );
+
+  const CHANGES: readonly (readonly [what: string, handle: Handle])[] = [
+    [
+      "sets another result",
+      async (context, next) => {
+        await next();
+        context.result = "mine";
+      },
+    ],
+    [
+      "writes into the result",
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.content = "mine";
+      },
+    ],
+    [
+      "adds a field to the result",
+      async (context, next) => {
+        await next();
+        if (context.result !== undefined) context.result.name = "mine";
+      },
+    ],
+    [
+      "takes the result back",
+      async (context, next) => {
+        await next();
+        context.result = undefined;
+      },
+    ],
+  ];
+
+  it.each(CHANGES)("fails a middleware that %s, and the response is not stored", async (_what, handle) => {
+    const graph = createAgentGraph({
+      model: scripted("done"),
+      middleware: [chatMiddleware(handle, { readOnly: true })],
+      checkpointer: new MemorySaver(),
+    });
+    const run = graph.invoke(user("go"), config);
+    await expect(run).rejects.toBeInstanceOf(MiddlewareError);
+    await expect(run).rejects.toThrow("`{ readOnly: true }` changed `context.result`");
+    expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
+  });
+
+  it("allows a response without the model", async () => {
+    const answer = chatMiddleware(
+      async (context) => {
+        context.result = "mine";
+      },
+      { readOnly: true },
+    );
+    const graph = createAgentGraph({ model: scripted(), middleware: [answer] });
+    expect(pairedScript(await graph.invoke(user("go")))).toEqual(["human: go", "ai: mine"]);
+  });
+});
+
+// A chat middleware that redacts a secret: the secret is in no stream, no state and no checkpoint.
+
+type Graph = ReturnType<typeof createRedactingGraph>["graph"];
+const MODES = ["values", "updates", "messages", "custom", "debug", "tasks", "checkpoints", "tools"] as const;
+
+const input = () => ({
+  messages: [new HumanMessage(`Note the code, ${USERS_SECRET}.`)],
+});
+
+/** All values that the caller of the graph receives, as they arrived. */
+const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
+  invoke: async (graph) => [await graph.invoke(input(), config)],
+  "stream in all modes": async (graph) => {
+    const client = new PlainClient();
+    const given: unknown[] = [client];
+    const options = { ...config, streamMode: [...MODES], subgraphs: true };
+    for await (const part of await graph.stream(input(), options as never)) {
+      const [, mode, data] = part as unknown as [unknown, string, [BaseMessage]];
+      // Copied, because joining changes chunks.
+      given.push(inspect(part, { depth: null, maxStringLength: null, maxArrayLength: null }));
+      if (mode === "messages") client.add(data[0]);
+    }
+    return given;
+  },
+  "streamEvents v1": (graph) => events(graph, "v1"),
+  "streamEvents v2": (graph) => events(graph, "v2"),
+  "streamEvents v3": async (graph) => {
+    const given: unknown[] = [];
+    for await (const event of await graph.streamEvents(input(), { ...config, version: "v3" } as never))
+      given.push(event);
+    return given;
+  },
+};
+
+async function events(graph: Graph, version: "v1" | "v2"): Promise<unknown[]> {
+  const given: unknown[] = [];
+  for await (const event of graph.streamEvents(input(), { ...config, version })) given.push(event);
+  return given;
+}
+
+/** All stored values, decoded. */
+function stored(value: unknown): string {
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (value instanceof Map) return stored([...value]);
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value)
+    .map(([key, entry]) => `${key}: ${stored(entry)}`)
+    .join("\n");
+}
+
+async function expectNoSecret(graph: Graph, given: unknown[], kept: object[]): Promise<void> {
+  const text = given.map((part) =>
+    inspect(part, { depth: null, maxStringLength: null, maxArrayLength: null }),
+  );
+  const all = [...text, ...kept.map(stored)].join("\n");
+  expect(all).toContain("[redacted]");
+  expect(pieces(SECRET).filter((piece) => all.includes(piece))).toEqual([]);
+  const { values } = await graph.getState(config);
+  expect(pairedScript(values).slice(1)).toEqual([
+    "ai> note",
+    expect.stringMatching(/^tool: noted .*\[redacted\]$/),
+    expect.stringMatching(/^ai: It is \[redacted\]/),
+  ]);
+  // The user's message is redacted only for the model.
+  expect(pairedMessagesOf(values)[0]?.text).toContain(USERS_SECRET);
+}
+
+const STREAMS: readonly (readonly [title: string, fault: Fault | undefined])[] = [
+  ["is whole", undefined],
+  ["breaks by a reset connection", "by a reset connection"],
+  ["is cut off in its arguments", "with cut-off arguments that are called finished"],
+  ["breaks after another text", "after another text"],
+];
+
+describe.each(Object.entries(WAYS))("through %s", (_way, run) => {
+  it.each(STREAMS)("a stream that %s", async (_title, fault) => {
+    const server = await startModelServer(respondWithSecret(() => fault));
+    onTestFinished(() => server.stop());
+    const model = openAIAt(server.url, { model: "test", streamUsage: false });
+    const [checkpointer, store] = [new MemorySaver(), new InMemoryStore()];
+    const { graph, noted } = createRedactingGraph({ model, checkpointer, store });
+    await expectNoSecret(graph, await run(graph), [checkpointer, store]);
+    expect(noted).toEqual(["the code [redacted]"]);
+    expect(JSON.stringify(server.requests)).not.toContain(USERS_SECRET);
+  });
+
+  it("a model that thinks aloud", async () => {
+    const [checkpointer, store] = [new MemorySaver(), new InMemoryStore()];
+    const model = new ScriptedModel(reasoningSteps);
+    const { graph } = createRedactingGraph({ model, checkpointer, store });
+    await expectNoSecret(graph, await run(graph), [checkpointer, store]);
+    expect(model.violations()).toEqual([]);
   });
 });

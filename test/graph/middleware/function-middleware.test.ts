@@ -1,15 +1,22 @@
-import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { setTimeout as delay } from "node:timers/promises";
+import { AIMessage, AIMessageChunk, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, type FunctionContext, functionMiddleware, type Next } from "../../../src/index.js";
+import {
+  createAgentGraph,
+  type FunctionContext,
+  functionMiddleware,
+  MiddlewareTermination,
+  type Next,
+} from "../../../src/index.js";
 import { results, returning, schema } from "../../support/batch.js";
-import { calls, scripted } from "../../support/scripted-model.js";
-import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { messagesOf, pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 const config = { configurable: { thread_id: "1" } };
-
 type Handle = (context: FunctionContext, next: Next) => Promise<void>;
 
 const CHANGES: readonly (readonly [how: string, handle: Handle])[] = [
@@ -234,5 +241,265 @@ describe("a retrying middleware", () => {
     const values = await graph.invoke(new Command({ resume: "yes" }), config);
     expect(pairedScript(values).slice(2)).toEqual(["tool: answered yes", "ai: done"]);
     expect(lines).toEqual(["before", "after", "before", "after"]);
+  });
+});
+
+// What a function middleware does to one call, and its siblings.
+
+const label = z.object({ label: z.string() });
+type Behaviour = "terminate" | "throw" | "slow" | "ask" | "pass";
+
+/** An agent whose middleware does with a call what its label says. */
+function agent(...steps: Step[]) {
+  const runs: string[] = [];
+  const work = tool(
+    async ({ label }) => {
+      runs.push(label);
+      if (label === "slow") await delay(100);
+      return label === "ask" ? `answered ${interrupt("may I?")}` : `done ${label}`;
+    },
+    { name: "work", description: "Works.", schema: label },
+  );
+  const acting = functionMiddleware(async function act(context, next) {
+    if (context.arguments["label"] === "throw") throw new Error("thrown");
+    if (context.arguments["label"] === "terminate") throw new MiddlewareTermination("terminated");
+    await next();
+  });
+  const model = scripted(...steps);
+  const checkpointer = new MemorySaver();
+  return { runs, graph: createAgentGraph({ model, tools: [work], middleware: [acting], checkpointer }) };
+}
+
+const batch = (...labels: Behaviour[]) => calls(...labels.map((label) => ["work", { label }] as const));
+
+const RESULTS: Readonly<Record<Exclude<Behaviour, "ask">, string>> = {
+  terminate: "tool: terminated",
+  throw: "tool! Error: `work` failed.",
+  slow: "tool: done slow",
+  pass: "tool: done pass",
+};
+
+describe("of three parallel calls", () => {
+  it.each([
+    [["terminate", "throw", "slow"]],
+    [["slow", "terminate", "throw"]],
+    [["throw", "slow", "terminate"]],
+  ] as const)("%j each call has its result, in call order, and the thread continues", async (labels) => {
+    const { graph, runs } = agent(batch(...labels), batch("pass"), "done");
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow(/^thrown$/);
+    const wanted = labels.map((label) => RESULTS[label]);
+    expect(pairedScript((await graph.getState(config)).values).slice(2)).toEqual(wanted);
+    expect(runs).toEqual(["slow"]);
+    const lines = pairedScript(await graph.invoke(user("again"), config));
+    expect(lines.slice(5)).toEqual(["human: again", "ai> work", "tool: done pass", "ai: done"]);
+  });
+
+  it("a termination lets the siblings finish, and the model is not asked again", async () => {
+    const { graph } = agent(batch("slow", "terminate", "pass"));
+    const lines = pairedScript(await graph.invoke(user("go"), config));
+    expect(lines.slice(2)).toEqual([RESULTS.slow, RESULTS.terminate, RESULTS.pass]);
+  });
+
+  it("the first throw reaches the caller", async () => {
+    const { graph } = agent(batch("throw", "pass", "throw"));
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow(/^thrown$/);
+  });
+});
+
+describe("a sibling of a call that waits for a human", () => {
+  it("throws: the caller gets the error, the wait continues, and nothing is run twice", async () => {
+    const { graph, runs } = agent(batch("ask", "throw", "pass"), "done");
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow(/^thrown$/);
+    const { values, tasks } = await graph.getState(config);
+    expect(script(messagesOf(values)).slice(2)).toEqual([RESULTS.throw, RESULTS.pass]);
+    expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["may I?"]);
+    const lines = pairedScript(await graph.invoke(new Command({ resume: "yes" }), config));
+    expect(lines.slice(2)).toEqual(["tool: answered yes", RESULTS.throw, RESULTS.pass, "ai: done"]);
+    expect(runs).toEqual(["ask", "pass", "ask"]);
+  });
+
+  it("terminates: the model is not called after the decision", async () => {
+    const { graph } = agent(batch("ask", "terminate"));
+    await graph.invoke(user("go"), config);
+    const lines = pairedScript(await graph.invoke(new Command({ resume: "yes" }), config));
+    expect(lines.slice(2)).toEqual(["tool: answered yes", RESULTS.terminate]);
+  });
+});
+
+describe("an abort", () => {
+  it.each(["before", "after"] as const)("ends a middleware's wait %s next()", async (place) => {
+    const probe = createProbe();
+    const controller = new AbortController();
+    const waiting = functionMiddleware(async function wait(_context, next) {
+      if (place === "after") await next();
+      setTimeout(() => controller.abort(), 20);
+      await delay(60_000, undefined, { ref: false });
+    });
+    const model = scripted(calls(["fast"]), "done");
+    const checkpointer = new MemorySaver();
+    const graph = createAgentGraph({ model, tools: [probe.fast], middleware: [waiting], checkpointer });
+    const run = graph.invoke(user("go"), { ...config, signal: controller.signal });
+    await expect(run).rejects.toThrow(/abort/i);
+    const lines = pairedScript(await graph.invoke(user("hello"), config));
+    expect(lines.slice(3)).toEqual(["human: hello", "ai: done"]);
+    expect(probe.runs).toHaveLength(place === "after" ? 1 : 0);
+  });
+});
+
+describe("no middleware sees a call", () => {
+  const seeing = (seen: FunctionContext[]) => [
+    functionMiddleware(async (context, next) => {
+      seen.push(context);
+      await next();
+    }),
+  ];
+
+  it("with malformed arguments, and no tool runs, not even one without required arguments", async () => {
+    const seen: FunctionContext[] = [];
+    const probe = createProbe();
+    const broken = new AIMessageChunk({
+      content: "",
+      tool_call_chunks: [
+        { type: "tool_call_chunk", index: 0, id: "bad", name: "fast", args: '{"label": oops' },
+      ],
+    });
+    const model = scripted([broken], "done");
+    const graph = createAgentGraph({ model, tools: [probe.fast], middleware: seeing(seen) });
+    const lines = pairedScript(await graph.invoke(user("go")));
+    expect(lines[2]).toMatch(/^tool! Error: the arguments of `fast` were refused, so it was not run/);
+    expect([probe.runs, seen]).toEqual([[], []]);
+  });
+});
+
+// Function middleware sees calls of tools that the graph does not have, and the errors that tools threw.
+
+const { fast } = createProbe();
+
+describe("a call of a tool that the graph does not have", () => {
+  const UNKNOWN = "Error: there is no tool named `slow`. The tools are: fast.";
+
+  it("can be answered by a function middleware", async () => {
+    const seen: unknown[] = [];
+    const serve = functionMiddleware(async (context) => {
+      seen.push([context.call.name, context.arguments, context.tool]);
+      context.result = "served";
+    });
+    const [result] = await results({ tools: [fast], middleware: [serve] }, ["slow", { x: 1 }]);
+    expect([result?.text, result?.name]).toEqual(["served", "slow"]);
+    expect(seen).toEqual([["slow", { x: 1 }, undefined]]);
+  });
+
+  it("has an error as its result if no middleware answers it", async () => {
+    const seen: (string | undefined)[] = [];
+    const pass = functionMiddleware(async (context, next) => {
+      await next();
+      seen.push(context.result?.text);
+    });
+    const [result] = await results({ tools: [fast], middleware: [pass] }, ["slow"]);
+    expect([result?.text, result?.status, seen]).toEqual([UNKNOWN, "error", [UNKNOWN]]);
+  });
+
+  it.each([
+    [true, ["ai> slow", "tool: served", "ai: done"]],
+    [false, ["ai> slow", `tool! ${UNKNOWN}`]],
+  ])(
+    "ends the run with `terminateOnUnknownCalls` only if it is not answered: %s",
+    async (isServed, lines) => {
+      const serve = functionMiddleware(async (context, next) => {
+        await next();
+        if (isServed) context.result = "served";
+      });
+      const model = scripted(calls(["slow"]), ...(isServed ? ["done"] : []));
+      const graph = createAgentGraph({
+        model,
+        tools: [fast],
+        middleware: [serve],
+        terminateOnUnknownCalls: true,
+      });
+      expect(pairedScript(await graph.invoke(user("go"))).slice(1)).toEqual(lines);
+    },
+  );
+
+  it("waits for approval like any other, if a middleware may answer it", async () => {
+    const served: string[] = [];
+    const serve = functionMiddleware(async (context) => {
+      served.push(context.call.name);
+      context.result = "served";
+    });
+    const graph = createAgentGraph({
+      model: scripted(calls(["slow"]), "done"),
+      tools: [fast],
+      middleware: [serve],
+      requireApproval: () => true,
+      checkpointer: new MemorySaver(),
+    });
+    const config = { configurable: { thread_id: "1" } };
+    expect(await graph.invoke(user("go"), config)).toHaveProperty("__interrupt__");
+    expect(served).toEqual([]);
+    const resume = { decisions: [{ type: "approve" }] };
+    expect(pairedScript(await graph.invoke(new Command({ resume }), config)).at(-1)).toBe("ai: done");
+    expect(served).toEqual(["slow"]);
+  });
+});
+
+describe("the error of the last attempt", () => {
+  class BusyError extends Error {
+    override readonly name = "BusyError";
+  }
+
+  it("lets a middleware retry by its class", async () => {
+    const thrown: unknown[] = [];
+    const errors = [new BusyError("1"), new BusyError("2"), new Error("for good")];
+    const flaky = tool(
+      async () => {
+        throw errors.shift();
+      },
+      { name: "flaky", description: "flaky", schema: z.object({}) },
+    );
+    const retry = functionMiddleware(
+      async (context, next) => {
+        do {
+          await next();
+          thrown.push(context.error);
+        } while (context.error instanceof BusyError);
+      },
+      { retry: true },
+    );
+    const [result] = await results({ tools: [flaky], middleware: [retry], includeDetailedErrors: true }, [
+      "flaky",
+    ]);
+    expect(thrown.map(String)).toEqual(["BusyError: 1", "BusyError: 2", "Error: for good"]);
+    expect(result?.text).toContain("for good");
+  });
+
+  it.each<[title: string, run: () => Promise<unknown>, name: string | undefined]>([
+    ["of a tool that took too long", () => new Promise(() => {}), "ToolTimeoutError"],
+    ["of a tool that returned", async () => "given", undefined],
+    [
+      "of a value that is no error",
+      async () => {
+        throw "a text";
+      },
+      "a text",
+    ],
+  ])("is that %s", async (_title, run, name) => {
+    let error: unknown = "not set";
+    const give = tool(run, { name: "give", description: "give", schema: z.object({}) });
+    const watch = functionMiddleware(async (context, next) => {
+      await next();
+      error = context.error;
+    });
+    await results({ tools: [give], middleware: [watch], toolTimeoutMs: 50 }, ["give"]);
+    expect(error instanceof Error ? error.name : error).toBe(name);
+  });
+
+  it("names the arguments that the tool's schema refused", async () => {
+    let error: unknown;
+    const watch = functionMiddleware(async (context, next) => {
+      await next();
+      error = context.error;
+    });
+    await results({ tools: [fast], middleware: [watch] }, ["fast", { label: 5 }]);
+    expect(String(error)).toContain("did not match expected schema");
   });
 });

@@ -2,9 +2,16 @@ import { HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messag
 import { MemorySaver, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
-import { createModel, PairedMessagesDeltaValue, PairedMessagesValue } from "../../../src/index.js";
+import {
+  createAgentGraph,
+  createModel,
+  PairedMessagesDeltaValue,
+  PairedMessagesValue,
+} from "../../../src/index.js";
+import { FunctionModel } from "../../support/function-model.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { messagesOf, pairedScript, script } from "../../support/thread.js";
+import { calls } from "../../support/scripted-model.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 const FIELDS = [
   ["PairedMessagesValue", PairedMessagesValue],
@@ -72,5 +79,55 @@ describe.each(FIELDS)("LangChain's createAgent with %s", (_name, field) => {
       "tool: fast done 2",
       answer,
     ]);
+  });
+});
+
+// Threads of a LangChain agent that this library's agent takes over in the middle of a batch.
+
+const config = inThread("1");
+
+/** A thread of `createAgent` whose run was cancelled when one of two tools had returned. */
+async function cancelledThread() {
+  const checkpointer = new MemorySaver();
+  const probe = createProbe();
+  const tools = [probe.fast, probe.heedful];
+  const asking = new FunctionModel(() => calls(["fast", { label: "1" }, "a"], ["heedful", {}, "b"]));
+  const agent = createAgent({ model: asking, tools, checkpointer });
+  const abort = new AbortController();
+  const run = agent.invoke(user("go"), { ...config, signal: abort.signal });
+  await probe.hasBegun(2);
+  await expect.poll(async () => (await agent.graph.getState(config)).next.length).toBe(1);
+  abort.abort();
+  await expect(run).rejects.toThrow(/abort/i);
+  const model = new FunctionModel(() => "taken over");
+  const graph = createAgentGraph({ model, tools, checkpointer });
+  return { graph, probe, model };
+}
+
+describe("a thread of createAgent that was cancelled in the middle of a batch", () => {
+  it("goes on with the next message, with the result of the finished tool", async () => {
+    const { graph, model } = await cancelledThread();
+    expect(pairedScript(await graph.invoke(user("next"), config))).toEqual([
+      "human: go",
+      "ai> fast heedful",
+      "tool: fast done 1",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "human: next",
+      "ai: taken over",
+    ]);
+    expect(model.refused).toEqual([]);
+  });
+
+  it("goes on with null", async () => {
+    const { graph, model, probe } = await cancelledThread();
+    expect(pairedScript(await graph.invoke(null, config))).toEqual([
+      "human: go",
+      "ai> fast heedful",
+      "tool: fast done 1",
+      expect.stringMatching(/^tool! Tool call heedful/),
+      "ai: taken over",
+    ]);
+    expect(model.refused).toEqual([]);
+    expect(probe.runs).toHaveLength(2);
   });
 });

@@ -24,18 +24,15 @@ const sending = (thread: () => SteeredThread, ...texts: string[]) => {
   };
 };
 
+const sendingTool = (name: string, thread: () => SteeredThread, ...texts: string[]) =>
+  acting(name, sending(thread, ...texts));
+
 describe("a message that is sent while a tool runs", () => {
   it("stands after the results of the batch, and the next request has it", async () => {
     const model = scripted(calls(["work"], ["rest"]), "understood");
     const thread: SteeredThread = steeredThread({
       model,
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, "in French, please"),
-        ),
-        acting("rest"),
-      ],
+      tools: [sendingTool("work", () => thread, "in French, please"), acting("rest")],
     });
     await thread.say("go");
     expect(await thread.script()).toEqual([
@@ -66,12 +63,7 @@ describe("a message that is sent while a tool runs", () => {
   it("is streamed, so that every client of the run sees it", async () => {
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["work"]), "understood"),
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, "more"),
-        ),
-      ],
+      tools: [sendingTool("work", () => thread, "more")],
     });
     const shown: string[] = [];
     const input = { messages: "go" };
@@ -90,12 +82,7 @@ describe("a message that is sent while a tool runs", () => {
     const texts = Array.from({ length: 230 }, (_, index) => `message ${index}`);
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["work"]), "understood"),
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, ...texts),
-        ),
-      ],
+      tools: [sendingTool("work", () => thread, ...texts)],
     });
     await thread.say("go");
     expect((await thread.script()).slice(3, -1)).toEqual(texts.map((text) => `human: ${text}`));
@@ -118,12 +105,7 @@ describe("a message that is sent while a tool runs", () => {
     const thread: SteeredThread = steeredThread({
       model,
       maxToolCallsFromHistory: 0,
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, "in French, please"),
-        ),
-      ],
+      tools: [sendingTool("work", () => thread, "in French, please")],
     });
     await thread.say("go");
     expect(script(model.requests[1]?.messages ?? [])).toContain("tool: work done");
@@ -197,13 +179,7 @@ describe("a message that is sent while calls wait", () => {
   it("comes after the decision of a human and the results", async () => {
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["free"], ["risky"]), "understood"),
-      tools: [
-        acting(
-          "free",
-          sending(() => thread, "be quick"),
-        ),
-        acting("risky"),
-      ],
+      tools: [sendingTool("free", () => thread, "be quick"), acting("risky")],
       requireApproval: ["risky"],
     });
     await thread.say("go");
@@ -224,13 +200,7 @@ describe("a message that is sent while calls wait", () => {
   it("comes after the answer to a question of a tool", async () => {
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["ask"], ["work"]), "understood"),
-      tools: [
-        acting("ask", () => interrupt("may I?")),
-        acting(
-          "work",
-          sending(() => thread, "be quick"),
-        ),
-      ],
+      tools: [acting("ask", () => interrupt("may I?")), sendingTool("work", () => thread, "be quick")],
     });
     await thread.say("go");
     expect(await thread.inbox()).toHaveLength(1);
@@ -267,12 +237,7 @@ describe("at the limits of a turn", () => {
   it("a message begins a turn with limits of its own", async () => {
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["work"]), calls(["work"]), "that is all"),
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, "go on"),
-        ),
-      ],
+      tools: [sendingTool("work", () => thread, "go on")],
       maxIterations: 1,
     });
     await thread.say("go");
@@ -326,12 +291,7 @@ describe("at the limits of a turn", () => {
     const model = scripted(calls(["work"]), calls(["work"]));
     const thread: SteeredThread = steeredThread({
       model,
-      tools: [
-        acting(
-          "work",
-          sending(() => thread, "once more"),
-        ),
-      ],
+      tools: [sendingTool("work", () => thread, "once more")],
       toolChoice: "required",
     });
     await thread.say("go");
@@ -560,12 +520,7 @@ describe("a store that fails", () => {
 it("private fields of the inbox are in no stream and no state", async () => {
   const thread: SteeredThread = steeredThread({
     model: scripted(calls(["work"]), "understood"),
-    tools: [
-      acting(
-        "work",
-        sending(() => thread, "more"),
-      ),
-    ],
+    tools: [sendingTool("work", () => thread, "more")],
   });
   const modes = ["values", "updates", "tasks", "debug", "checkpoints"] as const;
   const shown: unknown[] = [];

@@ -4,19 +4,28 @@ import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import {
   Command,
+  InMemoryStore,
   MemorySaver,
   MessagesAnnotation,
   START,
   StateGraph,
   StateSchema,
 } from "@langchain/langgraph";
+import { createSupervisor } from "@langchain/langgraph-supervisor";
+import { createHandoffTool, createSwarm } from "@langchain/langgraph-swarm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type AgentGraph, createAgentGraph, PairedMessagesValue } from "../../../src/index.js";
+import {
+  type AgentGraph,
+  type AgentGraphOptions,
+  createAgentGraph,
+  PairedMessagesValue,
+} from "../../../src/index.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
-import { inThread, pairedScript, user } from "../../support/thread.js";
+import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { acting, INBOX, THREAD } from "../../support/steering.js";
+import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 
 /** A tool that hands the conversation to another agent, with the messages that it has seen. */
 function handOff(agent: string, sendsHistory = true) {
@@ -169,5 +178,160 @@ describe("an agent that is handed a thread with an open call at its end", () => 
     ]);
     expect(model.refused).toEqual([]);
     expect(runs).toEqual([]);
+  });
+});
+
+// Agents in the teams of LangChain's own packages: under a supervisor, and in a swarm.
+
+const agent = (name: string, tools: AgentGraphOptions["tools"], ...steps: readonly Step[]) =>
+  createAgentGraph({ model: scripted(...steps), tools, name });
+
+/** The types of the swarm take no other channel than `MessagesAnnotation`. */
+const asMembers = (...agents: readonly AgentGraph[]) => agents as never;
+
+describe("under a supervisor", () => {
+  const { fast } = createProbe();
+  const team = (outputMode: "full_history" | "last_message", ...steps: readonly Step[]) =>
+    createSupervisor({
+      agents: [
+        agent("math", [fast], calls(["fast", { label: "1" }]), "it is 4"),
+        agent("poet", [], "a rose"),
+      ],
+      llm: scripted(...steps),
+      outputMode,
+    }).compile({ checkpointer: new MemorySaver() });
+  const steps = () => [calls(["transfer_to_math"]), calls(["transfer_to_poet"]), "4, and a rose"];
+
+  it("two agents get the conversation and give it back", async () => {
+    const result = await team("last_message", ...steps()).invoke(user("hi"), inThread("1"));
+    expect(pairedScript(result)).toEqual([
+      "human: hi",
+      "ai> transfer_to_math",
+      "tool: Successfully transferred to math",
+      "ai: it is 4",
+      "ai> transfer_back_to_supervisor",
+      "tool: Successfully transferred back to supervisor",
+      "ai> transfer_to_poet",
+      "tool: Successfully transferred to poet",
+      "ai: a rose",
+      "ai> transfer_back_to_supervisor",
+      "tool: Successfully transferred back to supervisor",
+      "ai: 4, and a rose",
+    ]);
+    const names = pairedMessagesOf(result).flatMap(({ type, name }) => (type === "ai" ? [name] : []));
+    expect(new Set(names)).toEqual(new Set(["supervisor", "math", "poet"]));
+  });
+
+  it("their whole work can be in the conversation", async () => {
+    const result = await team("full_history", ...steps()).invoke(user("hi"), inThread("1"));
+    expect(pairedScript(result).slice(3, 6)).toEqual(["ai> fast", "tool: fast done 1", "ai: it is 4"]);
+  });
+});
+
+describe("in a swarm", () => {
+  const { fast, failing } = createProbe();
+  const to = (agentName: string) => createHandoffTool({ agentName });
+
+  it("agents hand the conversation over, and the active one answers the next message", async () => {
+    const bob = scripted("bob here", "still bob");
+    const swarm = createSwarm({
+      agents: asMembers(
+        agent("alice", [fast, to("bob")], calls(["fast", { label: "1" }]), calls(["transfer_to_bob"])),
+        createAgentGraph({ model: bob, tools: [to("alice")], name: "bob" }),
+      ),
+      defaultActiveAgent: "alice",
+    }).compile({ checkpointer: new MemorySaver() });
+    await swarm.invoke(user("hi"), inThread("1"));
+    const result = await swarm.invoke(user("more"), inThread("1"));
+    expect(pairedScript(result)).toEqual([
+      "human: hi",
+      "ai> fast",
+      "tool: fast done 1",
+      "ai> transfer_to_bob",
+      "tool: Successfully transferred to bob",
+      "ai: bob here",
+      "human: more",
+      "ai: still bob",
+    ]);
+    expect(result).toMatchObject({ activeAgent: "bob" });
+  });
+
+  it("a hand-off beside other calls keeps their results", async () => {
+    const swarm = createSwarm({
+      agents: asMembers(
+        agent(
+          "alice",
+          [fast, failing, to("bob")],
+          calls(["fast", { label: "1" }], ["transfer_to_bob"], ["failing"]),
+        ),
+        agent("bob", [to("alice")], "bob here"),
+      ),
+      defaultActiveAgent: "alice",
+    }).compile({ checkpointer: new MemorySaver() });
+    expect(pairedScript(await swarm.invoke(user("hi"), inThread("1")))).toEqual([
+      "human: hi",
+      "ai> fast transfer_to_bob failing",
+      "tool: fast done 1",
+      "tool: Successfully transferred to bob",
+      "tool! Error: `failing` failed.",
+      "ai: bob here",
+    ]);
+  });
+});
+
+/** Two agents in one thread. Alice works, and hands the conversation to Bob with the messages that she has seen. */
+function steeredTeam(moment: "while Alice works" | "while she hands off") {
+  const store = new InMemoryStore();
+  const sender = createAgentGraph({ model: "offline:", store });
+  const send = () => sender.steer(THREAD, "one more thing");
+  const toBob = tool(
+    async (_, { state, toolCallId }: ToolRuntime) => {
+      if (moment === "while she hands off") await send();
+      const { messages } = state as { messages: unknown[] };
+      const result = new ToolMessage({ content: "transferred", tool_call_id: toolCallId });
+      return new Command({ goto: "bob", graph: Command.PARENT, update: { messages: [...messages, result] } });
+    },
+    { name: "to_bob", description: "Hands off to Bob.", schema: z.object({}) },
+  );
+  const work = acting("work", () => (moment === "while Alice works" ? send() : undefined));
+  const alice = createAgentGraph({
+    model: scripted(calls(["work"]), calls(["to_bob"])),
+    tools: [work, toBob],
+  });
+  const bob = createAgentGraph({ model: scripted("Bob is here") });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("alice", alice, { ends: ["bob"] })
+    .addNode("bob", bob)
+    .addEdge(START, "alice")
+    .compile({ checkpointer: new MemorySaver(), store });
+  return { graph, store };
+}
+
+describe("a message for agents that hand off", () => {
+  const rows = [
+    ["while Alice works", ["human: one more thing", "ai> to_bob", "tool: transferred"]],
+    ["while she hands off", ["ai> to_bob", "tool: transferred", "human: one more thing"]],
+  ] as const;
+
+  it.each(rows)("is in the thread once, and announced once (%s)", async (moment, middle) => {
+    const { graph, store } = steeredTeam(moment);
+    const events: unknown[] = [];
+    const stream = await graph.stream(user("go"), {
+      ...inThread(THREAD),
+      streamMode: "custom",
+      subgraphs: true,
+    });
+    for await (const [, event] of stream) events.push(event);
+    const { values } = await graph.getState(inThread(THREAD));
+    expect(pairedScript(values)).toEqual([
+      "human: go",
+      "ai> work",
+      "tool: work done",
+      ...middle,
+      "ai: Bob is here",
+    ]);
+    const announced = events.filter((event) => Object(event).type === "message-steered");
+    expect(announced).toHaveLength(1);
+    expect(await store.search(INBOX)).toEqual([]);
   });
 });

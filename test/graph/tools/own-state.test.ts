@@ -2,11 +2,25 @@
 
 import { ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { Command, MemorySaver, Overwrite, ReducedValue, StateSchema } from "@langchain/langgraph";
+import {
+  Command,
+  MemorySaver,
+  MessagesAnnotation,
+  Overwrite,
+  ReducedValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph } from "../../../src/index.js";
+import {
+  type AgentGraph,
+  agentMiddleware,
+  createAgentGraph,
+  PairedMessagesValue,
+} from "../../../src/index.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
@@ -195,5 +209,245 @@ describe("a command that cannot be read", () => {
     });
     const lines = pairedScript(await graph.invoke(user("hi")));
     expect(lines.slice(2)).toEqual([`tool! ${text}`, "tool: fast done 1", "ai: done"]);
+  });
+});
+
+// Own keys of the state that an agent shares with a parent graph, with a hand-off, or with approvals.
+
+const own = { plan: z.string().optional(), count: z.number().default(0) };
+
+const note = tool(
+  ({ plan }, { state }: ToolRuntime<{ plan?: string }>) =>
+    new Command({ update: { plan: `${state.plan ?? "none"}, ${plan}` } }),
+  { name: "note", description: "note", schema: z.object({ plan: z.string() }) },
+);
+
+const toParent = tool(
+  (_, { toolCallId }: ToolRuntime) =>
+    new Command({
+      graph: Command.PARENT,
+      goto: "end",
+      update: { verdict: "done", messages: [new ToolMessage({ content: "over", tool_call_id: toolCallId })] },
+    }),
+  { name: "to_parent", description: "hands off", schema: z.object({}) },
+);
+
+const agent = (...steps: readonly Step[]) =>
+  createAgentGraph({ model: scripted(...steps), tools: [note, toParent], stateSchema: z.object(own) });
+
+const parentOf = (child: ReturnType<typeof agent>) =>
+  new StateGraph(
+    new StateSchema({
+      messages: PairedMessagesValue,
+      verdict: z.string().optional(),
+      ...own,
+      other: z.any(),
+    }),
+  )
+    .addNode("child", child as never, { ends: ["end"] })
+    .addNode("end", () => ({}))
+    .addEdge(START, "child")
+    .compile({ checkpointer: new MemorySaver() });
+
+describe("an agent in a graph with the same keys", () => {
+  it("gets their values, and returns those that its tools wrote", async () => {
+    const parent = parentOf(agent(calls(["note", { plan: "b" }]), "done"));
+    const result = await parent.invoke(
+      { ...user("hi"), plan: "a", count: 3, other: 1 } as never,
+      inThread("1"),
+    );
+    expect(result).toMatchObject({ plan: "a, b", count: 3, other: 1 });
+  });
+
+  it("refuses a value of the parent that does not match", async () => {
+    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue, plan: z.any() }))
+      .addNode("child", agent() as never)
+      .addEdge(START, "child")
+      .compile();
+    await expect(parent.invoke({ ...user("hi"), plan: 7 } as never)).rejects.toThrow(
+      "Expected `plan` to match `stateSchema`",
+    );
+  });
+
+  it("can hand off with keys that only the parent has", async () => {
+    const parent = parentOf(agent(calls(["to_parent"])));
+    expect(await parent.invoke(user("hi") as never, inThread("1"))).toMatchObject({ verdict: "done" });
+  });
+});
+
+it("Two tools of a batch can replace the same key", async () => {
+  const replace = tool(({ list }) => new Command({ update: { list: new Overwrite(list) } }), {
+    name: "replace",
+    description: "replace",
+    schema: z.object({ list: z.array(z.string()) }),
+  });
+  const list = z.array(z.string()).default(() => ["start"]);
+  const replacing = createAgentGraph({
+    model: scripted(calls(["replace", { list: ["a"] }], ["replace", { list: ["b"] }]), "done"),
+    tools: [replace],
+    stateSchema: new StateSchema({
+      list: new ReducedValue(list, { reducer: (left, right) => [...left, ...right] }),
+    }),
+  });
+  expect(await replacing.invoke(user("hi"))).toMatchObject({ list: ["b"] });
+});
+
+it("A call that was approved reads and writes them like any other", async () => {
+  const asking = createAgentGraph({
+    model: scripted(calls(["note", { plan: "b" }], ["note", { plan: "c" }]), "done"),
+    tools: [note],
+    stateSchema: z.object(own),
+    requireApproval: ["note"],
+    checkpointer: new MemorySaver(),
+  });
+  await asking.invoke({ ...user("hi"), plan: "a" }, inThread("1"));
+  const resume = { decisions: [{ type: "approve" }, { type: "reject" }] };
+  // A command can write own keys and decide at once.
+  const result = await asking.invoke(new Command({ resume, update: { count: 5 } }), inThread("1"));
+  expect(result).toMatchObject({ plan: "a, b", count: 5 });
+  expect(pairedScript(result).slice(2)).toEqual([
+    "tool: (no output)",
+    "tool! Error: `note` was not approved, so it was not run.",
+    "ai: done",
+  ]);
+});
+
+it("They are kept if an agent middleware answers instead of the graph", async () => {
+  const agent = createAgentGraph({
+    model: scripted(calls(["note", { plan: "b" }])),
+    tools: [note],
+    stateSchema: z.object(own),
+    requireApproval: ["note"],
+    checkpointer: new MemorySaver(),
+  });
+  const middleware = [
+    agentMiddleware(async (context) => {
+      context.result = "later";
+    }),
+  ];
+  await agent.invoke(user("hi"), inThread("1"));
+  const resume = { decisions: [{ type: "approve" }] };
+  const options = { ...inThread("1"), middleware };
+  const answered = await agent.invoke(new Command({ resume, update: { plan: "a" } }), options);
+  expect(answered).toMatchObject({ plan: "a", count: 0 });
+  expect(pairedScript(answered).at(-1)).toBe("ai: later");
+  expect(await agent.invoke({ ...user("and?"), count: 4 }, options)).toMatchObject({ plan: "a", count: 4 });
+});
+
+// Own keys of a run's `context`, and what of a parent's context the tools of a subgraph see.
+
+const whoami = tool((_, { context }: ToolRuntime) => JSON.stringify(context), {
+  name: "whoami",
+  description: "Tells the context.",
+  schema: z.object({}),
+});
+
+const contextSchema = z.object({ userId: z.string(), locale: z.string().default("en") });
+const resultIn = (values: unknown) => pairedScript(values).find((line) => line.startsWith("tool"));
+const once = () => scripted(calls(["whoami"]), "done");
+
+describe("the own keys of a context", () => {
+  it("reach the tools with their defaults, beside the settings of the run", async () => {
+    const agent = createAgentGraph({ model: once(), tools: [whoami], contextSchema });
+    const result = await agent.invoke(user("hi"), { context: { userId: "u1", maxIterations: 3 } });
+    expect(resultIn(result)).toBe('tool: {"userId":"u1","locale":"en","maxIterations":3}');
+  });
+
+  it("are not among the options that an agent middleware can replace", async () => {
+    const options: unknown[] = [];
+    const middleware = agentMiddleware(async (context, next) => {
+      options.push({ ...context.options });
+      context.options = {};
+      await next();
+    });
+    const agent = createAgentGraph({
+      model: once(),
+      tools: [whoami],
+      contextSchema,
+      middleware: [middleware],
+    });
+    const result = await agent.invoke(user("hi"), { context: { userId: "u1", maxIterations: 3 } });
+    expect(options).toEqual([{ maxIterations: 3 }]);
+    expect(resultIn(result)).toBe('tool: {"userId":"u1","locale":"en"}');
+  });
+
+  it.each([
+    [
+      { userId: 7 },
+      "Expected `context.userId` to match `contextSchema`: Invalid input: expected string, received number.",
+    ],
+    [
+      undefined,
+      "Expected `context.userId` to match `contextSchema`: Invalid input: expected string, received undefined.",
+    ],
+    [{ userId: "u1", usrId: "u2" }, "Unknown setting `usrId`. Did you mean `userId`?"],
+    [
+      { userId: "u1", maxIterations: "3" },
+      'Expected `maxIterations` to be an integer of 1 or more, got `"3"`.',
+    ],
+  ])("are refused before the run begins: %j", async (context, message) => {
+    const agent = createAgentGraph({ model: "offline:", contextSchema });
+    await expect(agent.invoke(user("hi"), { context: context as never })).rejects.toMatchObject({
+      code: "INVALID_SETTING",
+      message,
+    });
+  });
+
+  it("must not be settings of a run", () => {
+    const clash = z.object({ maxIterations: z.number() });
+    expect(() => createAgentGraph({ model: "offline:", contextSchema: clash })).toThrow(
+      "Expected `contextSchema` to have keys of its own, got `maxIterations`, which is a setting of a run.",
+    );
+  });
+});
+
+it("an unknown key is refused without a `contextSchema`", async () => {
+  const agent = createAgentGraph({ model: "offline:" });
+  const run = agent.invoke(user("hi"), { context: { userId: "u1" } as never });
+  await expect(run).rejects.toThrow(/^Unknown setting `userId`/);
+});
+
+describe("the context of a parent graph", () => {
+  const parentOf = (child: AgentGraph) =>
+    new StateGraph(
+      MessagesAnnotation,
+      z.object({ userId: z.any(), tenant: z.any(), maxIterations: z.any() }).partial(),
+    )
+      .addNode("child", child)
+      .addEdge(START, "child")
+      .compile();
+
+  it("reaches the tools whole", async () => {
+    const parent = parentOf(createAgentGraph({ model: once(), tools: [whoami] }));
+    const result = await parent.invoke(user("hi"), { context: { userId: "u1", tenant: { id: 1 } } as never });
+    expect(resultIn(result)).toBe('tool: {"userId":"u1","tenant":{"id":1}}');
+  });
+
+  it("is checked by the schema of the agent, which adds its defaults", async () => {
+    const child = createAgentGraph({ model: once(), tools: [whoami], contextSchema });
+    const context = { userId: "u1", tenant: "t" };
+    const result = await parentOf(child as never).invoke(user("hi"), { context: context as never });
+    expect(JSON.parse(resultIn(result)?.slice(6) ?? "")).toEqual({ ...context, locale: "en" });
+    const refused = createAgentGraph({ model: "offline:", contextSchema });
+    await expect(
+      parentOf(refused as never).invoke(user("hi"), { context: { userId: 7 } as never }),
+    ).rejects.toThrow("Expected `context.userId` to match `contextSchema`");
+  });
+
+  it("keeps its settings only as far as an agent middleware keeps them", async () => {
+    const child = createAgentGraph({
+      model: once(),
+      tools: [whoami],
+      middleware: [
+        agentMiddleware(async (context, next) => {
+          context.options = {};
+          await next();
+        }),
+      ],
+    });
+    const result = await parentOf(child).invoke(user("hi"), {
+      context: { userId: "u1", maxIterations: 3 } as never,
+    });
+    expect(resultIn(result)).toBe('tool: {"userId":"u1"}');
   });
 });

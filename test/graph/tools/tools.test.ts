@@ -1,13 +1,14 @@
-import { AIMessageChunk, HumanMessage, type ToolMessage } from "@langchain/core/messages";
+import { AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, Send } from "@langchain/langgraph";
+import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { results, returning, schema } from "../../support/batch.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
-import { pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { inThread, pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 describe("a call fails", () => {
   it("when the tool throws; the model gets the details only if that is enabled", async () => {
@@ -162,4 +163,278 @@ describe("a batch", () => {
       "ai: two",
     ]);
   });
+});
+
+describe("a tool's value becomes its result:", () => {
+  const cases: readonly (readonly [what: string, value: unknown, content: string])[] = [
+    ["a string", "plain", "plain"],
+    ["an empty string", "", "(no output)"],
+    ["an object", { a: [1, "二"] }, '{"a":[1,"二"]}'],
+    ["a number", 7, "7"],
+    ["false", false, "false"],
+  ];
+
+  it.each(cases)("%s", async (_what, value, content) => {
+    const { tool: give, runs } = returning(value);
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result).toMatchObject({ content, name: "give", status: "success" });
+    expect(runs).toEqual([{ amount: 1 }]);
+  });
+
+  it.each([undefined, null])("%s", async (value) => {
+    const { tool: give } = returning(value);
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result).toMatchObject({ name: "give", status: "success" });
+  });
+
+  it("a ToolMessage, with all that it holds", async () => {
+    const { tool: give } = returning(
+      (id: string) =>
+        new ToolMessage({
+          content: "mine",
+          tool_call_id: id,
+          status: "error",
+          artifact: { page: 3 },
+          id: "own-id",
+        }),
+    );
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result).toMatchObject({ content: "mine", status: "error", artifact: { page: 3 } });
+    // An id of the tool's choice could be that of another message, and would replace it.
+    expect(result?.id).not.toBe("own-id");
+  });
+
+  it("a ToolMessage that names another call, as the result of its own", async () => {
+    const { tool: give } = returning(new ToolMessage({ content: "mine", tool_call_id: "someone-else" }));
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }, "own"]);
+    expect(result).toMatchObject({ content: "mine", tool_call_id: "own" });
+  });
+
+  it("content and artifact", async () => {
+    const give = tool(async () => ["seen by the model", { rows: 3 }], {
+      name: "give",
+      description: "give",
+      schema,
+      responseFormat: "content_and_artifact",
+    });
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result).toMatchObject({ content: "seen by the model", artifact: { rows: 3 } });
+  });
+
+  it("a list of content blocks", async () => {
+    const blocks = [{ type: "text", text: "a picture" }];
+    const { tool: give } = returning((id: string) => new ToolMessage({ content: blocks, tool_call_id: id }));
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result?.content).toEqual(blocks);
+  });
+
+  it("a Command whose update carries it", async () => {
+    const { tool: give } = returning(
+      (id: string) =>
+        new Command({ update: { messages: [new ToolMessage({ content: "by command", tool_call_id: id })] } }),
+    );
+    const probe = createProbe();
+    const [first, second] = await results({ tools: [give, probe.fast] }, ["give", { amount: 1 }], ["fast"]);
+    expect(first).toMatchObject({ content: "by command" });
+    expect(second).toMatchObject({ content: "fast done -" });
+  });
+
+  it("a Command that carries none leaves no call unanswered", async () => {
+    const { tool: give } = returning(() => new Command({ update: {} }));
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
+    expect(result).toMatchObject({ name: "give" });
+  });
+});
+
+const any = z.object({});
+
+const named = (name: string, run: (config: { toolCall?: { id?: string } }) => unknown) =>
+  tool(async (_input, config) => run(config as { toolCall?: { id?: string } }), {
+    name,
+    description: name,
+    schema: any,
+  });
+
+const steady = named("steady", async () => {
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  return "steady done";
+});
+
+const odd: readonly (readonly [title: string, run: (config: { toolCall?: { id?: string } }) => unknown])[] = [
+  [
+    "throws what cannot be made a string",
+    () => {
+      throw Object.create(null);
+    },
+  ],
+  ["returns a command with what is no message", () => new Command({ update: { messages: [42] } })],
+  ["returns a command with null as messages", () => new Command({ update: { messages: null } })],
+  ["returns nothing", () => undefined],
+  ["returns an empty text", () => ""],
+  ["returns an empty list", () => []],
+  [
+    "returns a result for another call",
+    () => new ToolMessage({ content: "x", tool_call_id: "other", status: "error" }),
+  ],
+  [
+    "gives its result the id of the user's message",
+    () => new ToolMessage({ id: "user", content: "x", tool_call_id: "" }),
+  ],
+  [
+    "gives its result an id that it gives every result",
+    () => new ToolMessage({ id: "mine", content: "x", tool_call_id: "" }),
+  ],
+];
+
+describe("A tool that", () => {
+  it.each(odd)("%s does not lose its sibling's result, and its call gets a result", async (_title, run) => {
+    const graph = createAgentGraph({
+      model: "offline:",
+      tools: [named("odd", run), steady],
+      checkpointer: new MemorySaver(),
+      includeDetailedErrors: true,
+    });
+    const thread = { configurable: { thread_id: "1" } };
+    const ask = (id: string) => [new HumanMessage({ id, content: "call odd and call odd and call steady" })];
+    await graph.invoke({ messages: ask("user") }, thread);
+    const { messages } = await graph.invoke({ messages: ask("again") }, thread);
+    expect(messages.map(({ type }) => type).join(" ")).toBe(
+      "human ai tool tool tool ai human ai tool tool tool ai",
+    );
+    const results = messages.filter((message) => message.type === "tool");
+    expect(results.filter(({ content }) => content === "steady done")).toHaveLength(2);
+    for (const { content } of results) expect(content.length).toBeGreaterThan(0);
+  });
+
+  it.each(["tools", "approve", new Send("tools", { call: { id: "x", name: "bad" }, args: {} })])(
+    "returns a command that leads to %s runs no call of its own making",
+    async (goto) => {
+      const bad = tool(async () => new Command({ goto }), {
+        name: "bad",
+        description: "bad",
+        schema: z.object({}),
+      });
+      const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
+      expect(result?.text).toContain("only calls of the model are run");
+    },
+  );
+
+  it("returns a result for another call keeps its status and artifact", async () => {
+    const run = () =>
+      new ToolMessage({ content: "x", tool_call_id: "other", status: "error", artifact: { page: 3 } });
+    const graph = createAgentGraph({ model: "offline:", tools: [named("odd", run)] });
+    const { messages } = await graph.invoke({ messages: [new HumanMessage("call odd")] });
+    expect(messages[2]).toMatchObject({ content: "x", status: "error", artifact: { page: 3 } });
+  });
+});
+
+describe("A time limit", () => {
+  it("longer than a timer takes is refused", () => {
+    expect(() => createAgentGraph({ model: "offline:", toolTimeoutMs: 2 ** 31 })).toThrow(
+      /toolTimeoutMs.*2147483647/,
+    );
+  });
+});
+
+// Tools that are async generators: what they yield is streamed, and what they return is the result.
+
+const citySchema = z.object({ city: z.string() });
+
+const look = tool(
+  async function* ({ city }) {
+    yield `looking at ${city}`;
+    yield { done: 50 };
+    return `${city}: 18 °C`;
+  },
+  { name: "look", description: "Looks.", schema: citySchema },
+);
+
+const silent = tool(
+  async function* () {
+    yield "nothing to say";
+  },
+  { name: "silent", description: "Says nothing.", schema: citySchema },
+);
+
+const failing = tool(
+  async function* () {
+    yield "about to fail";
+    throw new Error("no luck");
+  },
+  { name: "failing", description: "Fails.", schema: citySchema },
+);
+
+const ended: string[] = [];
+
+const endless = tool(
+  async function* (_, { signal }) {
+    try {
+      for (;;) {
+        yield "still there";
+        await new Promise((resolve) => setImmediate(resolve));
+        signal?.throwIfAborted();
+      }
+    } finally {
+      ended.push("endless");
+    }
+  },
+  { name: "endless", description: "Never ends.", schema: citySchema },
+);
+
+type Streams = { stream(input: object, options: object): Promise<AsyncIterable<unknown>> };
+
+/** The events of the `tools` mode, without what differs between runs. */
+async function toolEvents(graph: unknown): Promise<unknown[]> {
+  const events: unknown[] = [];
+  const chunks = await (graph as Streams).stream(user("go"), { ...inThread("1"), streamMode: "tools" });
+  for await (const chunk of chunks) {
+    const { event, name, data } = chunk as Record<string, unknown>;
+    events.push([event, name, ...(data === undefined ? [] : [data])]);
+  }
+  return events;
+}
+
+const lookScript = () => scripted(calls(["look", { city: "Oslo" }]), "done");
+
+describe("What a generator yields", () => {
+  it("is in the `tools` stream, as with LangChain's createAgent", async () => {
+    const ours = await toolEvents(
+      createAgentGraph({ model: lookScript(), tools: [look], checkpointer: new MemorySaver() }),
+    );
+    const theirs = await toolEvents(
+      createAgent({ model: lookScript(), tools: [look], checkpointer: new MemorySaver() }),
+    );
+    expect(ours).toEqual(theirs);
+    expect(ours).toEqual([
+      ["on_tool_start", "look"],
+      ["on_tool_event", "look", "looking at Oslo"],
+      ["on_tool_event", "look", { done: 50 }],
+      ["on_tool_end", "look"],
+    ]);
+  });
+});
+
+it.each([
+  ["returns", look, "tool: Oslo: 18 °C"],
+  ["does not return", silent, "tool: (no output)"],
+  ["throws", failing, "tool! Error: `failing` failed."],
+])("The result of a generator is what it %s.", async (_, given, result) => {
+  const model = scripted(calls([given.name, { city: "Oslo" }]), "done");
+  const graph = createAgentGraph({ model, tools: [given] });
+  expect(pairedScript(await graph.invoke(user("go")))).toEqual([
+    "human: go",
+    `ai> ${given.name}`,
+    result,
+    "ai: done",
+  ]);
+});
+
+it("A generator that does not end is stopped at the timeout.", async () => {
+  const model = scripted(calls(["endless", { city: "Oslo" }]), "done");
+  const graph = createAgentGraph({ model, tools: [endless], toolTimeoutMs: 20 });
+  const [, , result] = pairedScript(await graph.invoke(user("go")));
+  expect(result).toBe(
+    "tool! Error: `endless` did not finish within 20 ms. It may or may not have taken effect.",
+  );
+  await expect.poll(() => ended).toEqual(["endless"]);
 });

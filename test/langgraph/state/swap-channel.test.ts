@@ -21,8 +21,9 @@ import {
   writeMessages,
 } from "../../../src/threads/langgraph/swap-channel.js";
 import { pinMessages } from "../../../src/threads/watch-checkpointer.js";
-import { inThread, oneNode, say } from "../../support/plain-graph.js";
+import { oneNode } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
+import { inThread, user } from "../../support/thread.js";
 
 const graphOf = (agent: unknown): ForeignGraph => {
   const graph = compiledGraphOf(agent);
@@ -42,24 +43,24 @@ describe("the state of somebody else's graph", () => {
   it("writes exactly the given list, and LangGraph stores it as it stores any other", async () => {
     const saver = new MemorySaver();
     const graph = oneNode(() => ({}), saver);
-    await graph.invoke(say("Hello!"), inThread);
+    await graph.invoke(user("Hello!"), inThread("1"));
     const list = [{ any: "value" }, "text"];
-    const written = await writeMessages(graphOf(graph), saver, inThread, list, undefined);
+    const written = await writeMessages(graphOf(graph), saver, inThread("1"), list, undefined);
     const tuple = await saver.getTuple(written);
     expect(tuple?.checkpoint.channel_values["messages"]).toEqual(list);
     expect(tuple?.parentConfig).toBeDefined();
-    expect((await graph.getState(inThread)).values.messages).toEqual(list);
+    expect((await graph.getState(inThread("1"))).values.messages).toEqual(list);
   });
 
   it("writes through a guard of the latest checkpoint, and calls LangGraph's method, not that of a subclass", async () => {
     const saver = new MemorySaver();
     const graph = oneNode(() => ({}), saver);
-    await graph.invoke(say("Hello!"), inThread);
+    await graph.invoke(user("Hello!"), inThread("1"));
     graph.bulkUpdateState = () => Promise.reject(new Error("This method is the user's."));
     const thread = { saver, target: saver, threadId: "1", signal: undefined, messageIds: () => [] };
     const { saver: guarded } = guardHead(thread);
-    await writeMessages(graphOf(graph), guarded, inThread, [], undefined);
-    expect((await graph.getState(inThread)).values.messages).toEqual([]);
+    await writeMessages(graphOf(graph), guarded, inThread("1"), [], undefined);
+    expect((await graph.getState(inThread("1"))).values.messages).toEqual([]);
   });
 
   it("reads a delta channel whose reducer throws, with `Overwrite` and snapshots", async () => {
@@ -80,22 +81,22 @@ describe("the state of somebody else's graph", () => {
       .compile({ checkpointer: saver });
     const foreign = graphOf(graph);
     expect(isDeltaChannel(foreign.channels["messages"])).toBe(true);
-    await graph.invoke({ messages: ["a"] }, inThread);
+    await graph.invoke({ messages: ["a"] }, inThread("1"));
     next = new Overwrite(["c"]);
-    await graph.invoke({ messages: ["d"] }, inThread);
+    await graph.invoke({ messages: ["d"] }, inThread("1"));
     next = ["broken"];
-    await expect(graph.invoke({ messages: ["e"] }, inThread)).rejects.toThrow();
-    await expect(graph.getState(inThread)).rejects.toThrow("The reducer throws.");
+    await expect(graph.invoke({ messages: ["e"] }, inThread("1"))).rejects.toThrow();
+    await expect(graph.getState(inThread("1"))).rejects.toThrow("The reducer throws.");
     const channel = tolerantChannel(messages, (list, writes) => [
       ...((list ?? []) as unknown[]),
       ...writes.flat(),
     ]);
-    const { values } = await readState(foreign, saver, inThread, channel);
+    const { values } = await readState(foreign, saver, inThread("1"), channel);
     expect(values["messages"]).toEqual(["c", "e", "broken"]);
-    await writeMessages(foreign, saver, inThread, ["mended"], undefined);
+    await writeMessages(foreign, saver, inThread("1"), ["mended"], undefined);
     next = ["f"];
-    await graph.invoke({ messages: ["g"] }, inThread);
-    expect((await graph.getState(inThread)).values.messages).toEqual(["mended", "g", "f"]);
+    await graph.invoke({ messages: ["g"] }, inThread("1"));
+    expect((await graph.getState(inThread("1"))).values.messages).toEqual(["mended", "g", "f"]);
   });
 
   it("knows the nodes at which a graph stops for a human", () => {
@@ -114,12 +115,15 @@ it("a message that was read has its stored JSON, and one that cannot be read doe
   const graph = oneNode(() => ({}), saver);
   let deep: object = {};
   for (let level = 0; level < 60; level += 1) deep = { deep };
-  await graph.invoke(say("Hello!"), inThread);
+  await graph.invoke(user("Hello!"), inThread("1"));
   await graph
-    .invoke({ messages: [{ role: "user", content: "Deep.", additional_kwargs: deep }] } as never, inThread)
+    .invoke(
+      { messages: [{ role: "user", content: "Deep.", additional_kwargs: deep }] } as never,
+      inThread("1"),
+    )
     .catch(() => {});
-  await expect(saver.getTuple(inThread)).rejects.toThrow();
-  const tuple = await pinMessages(saver).getTuple(inThread);
+  await expect(saver.getTuple(inThread("1"))).rejects.toThrow();
+  const tuple = await pinMessages(saver).getTuple(inThread("1"));
   const values = tuple?.checkpoint.channel_values as { messages?: unknown[]; __start__?: unknown };
   expect(JSON.stringify(values)).toContain("Hello!");
   expect(JSON.stringify(values)).toContain("Deep.");

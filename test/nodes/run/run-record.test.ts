@@ -1,6 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { RunRecord } from "../../../src/agent/run-handle.js";
+import { RunHandle, RunRecord, runHandleOf } from "../../../src/agent/run-handle.js";
+import { NO_OWN_STATE } from "../../../src/threads/own-state.js";
+import { watchCheckpointer } from "../../../src/threads/watch-checkpointer.js";
+import { oneNode } from "../../support/plain-graph.js";
+import { inThread, user } from "../../support/thread.js";
 
 const asked = [new HumanMessage({ id: "h", content: "go" })];
 const answer = new AIMessage({ id: "a", content: "done" });
@@ -59,5 +64,36 @@ describe("the first step of a run", () => {
     record.beginStep(7, { messages: asked });
     record.beginStep(8, { messages: asked });
     expect(record.firstStep).toBe(7);
+  });
+});
+
+const handle = new RunHandle({
+  bag: { metadata: {} },
+  middleware: { agent: [], chat: [], function: [] },
+  input: { messages: [] },
+  ownState: NO_OWN_STATE,
+  checkpoints: watchCheckpointer(undefined).checkpoints,
+  maxConcurrency: 1,
+  isInTool: false,
+  endsAfterInput: false,
+});
+
+describe("the handle of a run", () => {
+  it("reaches every task, and no checkpoint", async () => {
+    const saver = new MemorySaver();
+    const found: unknown[] = [];
+    const graph = oneNode((_, config) => void found.push(runHandleOf(config)), saver);
+    await graph.invoke(user("hi"), {
+      configurable: { ...inThread("1").configurable, ...handle.toConfigurable() },
+    });
+    expect(found).toEqual([handle]);
+    const tuple = await saver.getTuple(inThread("1"));
+    expect(JSON.stringify(tuple?.metadata)).toContain("source");
+    expect(JSON.stringify(tuple)).not.toContain("tether");
+  });
+
+  it("cannot be made by a client", () => {
+    const [name = ""] = Object.keys(handle.toConfigurable());
+    expect(runHandleOf({ configurable: { [name]: { ...handle } } })).toBeUndefined();
   });
 });

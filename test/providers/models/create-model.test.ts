@@ -1,23 +1,16 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { InvalidModelError } from "../../../src/errors.js";
 import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
 import { createModel } from "../../../src/providers/models/create-model.js";
 import { KEY, MADE_MODELS } from "../../support/made-models.js";
-import {
-  ANSWER,
-  type StrictProvider,
-  startStrictProvider,
-} from "../../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../../support/stop-at-end.js";
+import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
 
-let strict: StrictProvider;
-beforeAll(async () => {
-  strict = await startStrictProvider();
-});
-afterAll(() => strict.stop());
+const strict = stopAtEnd(await startStrictProvider());
 
 const echo = tool(({ text }) => text, {
   name: "echo",
