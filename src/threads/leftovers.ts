@@ -360,7 +360,7 @@ export function tellResponses(recovered: readonly BaseMessage[], config: LangGra
  * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
  * join them with it.
  */
-export function asQuietUpdate(message: BaseMessage): BaseMessage | Record<string, unknown> {
+export function asQuietUpdate(message: BaseMessage) {
   return isAIMessage(message) ? toPlain(message) : message;
 }
 

@@ -4,9 +4,16 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../errors.js";
+import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
+import { finishHabitOf } from "../providers/answer/verdict.js";
 import { identityOf, innermost } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
-import { isModelError, NO_REASON, providerTextOf } from "../providers/failure/model-failure.js";
+import {
+  describeFailure,
+  isModelError,
+  NO_REASON,
+  providerTextOf,
+} from "../providers/failure/model-failure.js";
 import {
   learnWindow,
   lowerBound,
@@ -165,6 +172,31 @@ export function reportChanges(
     shortened: idsOf("shortened"),
     leftOut: idsOf("left-out"),
   });
+}
+
+interface AnswerToGuard {
+  readonly model: object;
+  readonly maxFallbackAttempts: number;
+  /** Whether the thread has a message with this id. */
+  readonly isInThread: (id: string) => boolean;
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+}
+
+/** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
+export function answerGuard(
+  { model, maxFallbackAttempts, isInThread, shown }: AnswerToGuard,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts,
+    habit: finishHabitOf(model),
+    isTaken: (id) => shown.has(id) || isInThread(id),
+    onShown: (id) => shown.add(id),
+    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+  };
 }
 
 /*
