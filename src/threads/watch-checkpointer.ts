@@ -7,7 +7,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { isRecord } from "../shared/values.js";
 import { readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
-import { replaceMethods } from "./langgraph/replace-methods.js";
+import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "./langgraph/run-host.js";
 
 /** What a run can know about its thread besides the state. */
@@ -49,24 +49,9 @@ export interface WatchedCheckpointer {
  * that it has saved.
  */
 export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
-  if (saver === undefined) {
-    const checkpoints = {
-      abandoned: undefined,
-      isFork: false,
-      saved: undefined,
-      read: undefined,
-      readBefore: undefined,
-    };
+  const checkpoints = checkpointsOf(saver);
+  if (saver === undefined)
     return { checkpoints, checkpointer: undefined, restart: () => {}, saved: async () => {} };
-  }
-  const checkpoints: WatchedCheckpoints = {
-    abandoned: undefined,
-    isFork: false,
-    saved: undefined,
-    read: (config) => saver.getTuple(config),
-    readBefore: (config) => readBefore(saver, config),
-    readDelta: (config) => readDelta(saver, config),
-  };
   let isFirst = true;
   let toSave: unknown;
   /** Why nothing more is saved. */
@@ -76,9 +61,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     isFirst = true;
     toSave = resumeValue;
   };
-  const getTuple = async (
-    config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
-  ): Promise<CheckpointTuple | undefined> => {
+  const getTuple: BaseCheckpointSaver["getTuple"] = async (config) => {
     const remembers = isFirst;
     isFirst = false;
     const tuple = await saver.getTuple(config);
@@ -115,6 +98,20 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     while (pending.size > 0) await Promise.allSettled(pending);
   };
   return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };
+}
+
+function checkpointsOf(
+  saver: BaseCheckpointSaver | undefined,
+  abandoned?: CheckpointTuple,
+): WatchedCheckpoints {
+  return {
+    abandoned,
+    isFork: false,
+    saved: undefined,
+    read: saver && ((config) => saver.getTuple(config)),
+    readBefore: saver && ((config) => readBefore(saver, config)),
+    readDelta: async (config) => saver && readDelta(saver, config),
+  };
 }
 
 /** A client can name the thread's latest checkpoint too. */
@@ -284,21 +281,10 @@ export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedC
   if (!isSaver(saver) || thread_id === undefined || String(checkpoint_ns ?? "").includes(SUBGRAPH))
     return undefined;
   const latest = { configurable: { thread_id, checkpoint_ns: "" } };
-  return {
-    abandoned: await saver.getTuple(latest),
-    isFork: false,
-    saved: undefined,
-    read: (place) => saver.getTuple(place),
-    readBefore: (config) => readBefore(saver, config),
-    readDelta: (config) => readDelta(saver, config),
-  };
+  return checkpointsOf(saver, await saver.getTuple(latest));
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */
 export function isBeforeModel({ checkpoint }: CheckpointTuple): boolean {
   return Object.keys(checkpoint.channel_values).some((name) => BEFORE_MODEL.test(name));
-}
-
-function isSaver(value: unknown): value is BaseCheckpointSaver {
-  return typeof value === "object" && value !== null && "getTuple" in value;
 }
