@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { isRecord } from "../shared/values.js";
-import { readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
+import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "./langgraph/run-host.js";
 
@@ -268,7 +268,7 @@ async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> 
 const SUBGRAPH = "|";
 
 /** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
-const BEFORE_MODEL = /^branch:to:(?:.*\.before_(?:agent|model)|model_request)$/;
+const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
  * The latest checkpoint of the task's thread that has been saved, as the one that the run began on. It can also be one of
@@ -285,6 +285,6 @@ export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedC
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */
-export function isBeforeModel({ checkpoint }: CheckpointTuple): boolean {
-  return Object.keys(checkpoint.channel_values).some((name) => BEFORE_MODEL.test(name));
+export function isBeforeModel(tuple: CheckpointTuple): boolean {
+  return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
 }
