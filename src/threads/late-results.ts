@@ -190,12 +190,7 @@ export async function takeLateResults(
 }
 
 /** Placeholders of calls whose tools have ended, or were never run. No late result comes for them. */
-const DECIDED: ReadonlySet<unknown> = new Set<PlaceholderCause>([
-  "invalid-arguments",
-  "timed-out",
-  "declined",
-  "failed",
-]);
+const DECIDED: ReadonlySet<unknown> = new Set<PlaceholderCause>(["invalid-arguments", "timed-out", "failed"]);
 
 /** A summary can have archived calls without results. A result that was recovered may still wait, and is forgotten then. */
 function mayHoldPlace(message: BaseMessage): boolean {

@@ -53,8 +53,6 @@ export interface Leftovers {
   readonly written: readonly BaseMessage[];
   /** What the finished tasks used up of the thread's budgets. */
   readonly usage: ThreadUsage;
-  /** The calls that unfinished tasks asked a human about. */
-  readonly questions: readonly AskedCall[];
   /** The nodes that the run was about to enter, without the tasks of tool calls. */
   readonly nodes: readonly string[];
   /** The interrupts that nobody has resumed. */
@@ -216,7 +214,6 @@ export function readLeftovers(
   { fate, keys, lost }: WritesToRead,
 ): OwnLeftovers {
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
   // The run ended before it had read its own input.
   if (fate === "discarded" && tasks.length === 0 && hasNewInput(checkpoint))
@@ -226,9 +223,8 @@ export function readLeftovers(
     written: [...tasks.flatMap(({ messages }) => messages), ...lost],
     values: tasks.flatMap(({ values }) => values),
     usage: addUsage(fate === "discarded" ? readUsage(checkpoint) : NO_USAGE, usageOf(lost)),
-    questions: askedCalls(interrupts),
     nodes: nodesToEnter(checkpoint),
-    interrupts,
+    interrupts: waitingInterrupts(checkpoint),
   };
 }
 
@@ -286,7 +282,7 @@ export type Remains =
   | { readonly kind: "question"; readonly asked: AskedCall };
 
 /** What is read of the leftovers of a run. Of its history, only the ids. */
-interface CallLeftovers extends Pick<Leftovers, "written" | "questions"> {
+interface CallLeftovers extends Pick<Leftovers, "written" | "interrupts"> {
   readonly history: readonly { readonly id?: string | undefined }[];
 }
 
@@ -301,11 +297,12 @@ export function recoverCalls(
   const found = new Array<Remains | undefined>(calls.length).fill(undefined);
   const places = new Map<Group, number[]>();
   for (const [index, { group }] of calls.entries()) addToList(places, group, index);
-  for (const { history, written, questions } of leftovers.toReversed()) {
+  for (const { history, written, interrupts } of leftovers.toReversed()) {
     const known = new Set([...history, ...written].map(({ id }) => id));
     /** For each id, what was written for it, the first one last. */
     const waiting = new Map<string, Remains[]>();
-    for (const asked of questions.toReversed()) addToList(waiting, asked.id, { kind: "question", asked });
+    for (const asked of askedCalls(interrupts).toReversed())
+      addToList(waiting, asked.id, { kind: "question", asked });
     for (const result of written.filter(isResult).toReversed())
       if (!isPlaceholder(result)) addToList(waiting, callIdOf(result), { kind: "result", result });
     for (const [{ head }, indexes] of [...places].reverse()) {

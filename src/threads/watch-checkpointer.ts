@@ -178,22 +178,20 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   const pinned: BaseCheckpointSaver = Object.create(saver, {
     serde: { value: pinningSerializer(saver.serde) },
   });
-  const withFallback =
-    (name: "getTuple" | "getDeltaChannelHistory") =>
-    async (...given: unknown[]): Promise<unknown> => {
+  const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
+    [name]: async (...given: unknown[]): Promise<unknown> => {
       try {
-        return await Reflect.apply(Reflect.get(pinned, name), pinned, given);
+        return await Reflect.apply(pinned[name], pinned, given);
       } catch {
-        return Reflect.apply(Reflect.get(saver, name), saver, given);
+        return Reflect.apply(saver[name], saver, given);
       }
-    };
-  return new Proxy(saver, {
-    get(target, name) {
-      if (name === "getTuple") return withFallback(name);
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      return name === "getDeltaChannelHistory" ? withFallback(name) : value.bind(target);
     },
+  });
+  // Savers that are older than the delta channel do not have the second one.
+  const hasDelta = typeof saver.getDeltaChannelHistory === "function";
+  return replaceMethods(saver, {
+    ...withFallback("getTuple"),
+    ...(hasDelta && withFallback("getDeltaChannelHistory")),
   });
 }
 
