@@ -219,9 +219,9 @@ interface PostgresPool extends Pick<PostgresClient, "query"> {
 }
 
 function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefined {
-  const pool: unknown = Reflect.get(target, "pool");
+  const pool = poolOf(target);
   const options: unknown = Reflect.get(target, "options");
-  if (!isPool(pool) || !isRecord(options) || !writesItself(target, "_dumpBlobs")) return undefined;
+  if (pool === undefined || !isRecord(options)) return undefined;
   const schema = String(options["schema"]);
   const latest = LATEST(`"${schema}".checkpoints`, "$1");
   const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
@@ -300,8 +300,8 @@ export function abandonable(saver: BaseCheckpointSaver): {
   readonly saver: BaseCheckpointSaver;
   readonly giveUp?: () => void;
 } {
-  const pool: unknown = Reflect.get(saver, "pool");
-  if (!isPool(pool) || !writesItself(saver, "_dumpBlobs")) return { saver };
+  const pool = poolOf(saver);
+  if (pool === undefined) return { saver };
   const { connect, giveUp } = closing(pool);
   return { saver: Object.create(saver, { pool: { value: { connect } } }), giveUp };
 }
@@ -402,8 +402,11 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function isPool(value: unknown): value is PostgresPool {
-  return hasMethods(value, "connect", "query");
+/** The pool of a `PostgresSaver`. */
+function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
+  const pool: unknown = Reflect.get(saver, "pool");
+  const isPool = hasMethods(pool, "connect", "query") && writesItself(saver, "_dumpBlobs");
+  return isPool ? (pool as PostgresPool) : undefined;
 }
 
 function isSqlite(value: unknown): value is SqliteDatabase {

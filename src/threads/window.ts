@@ -18,7 +18,6 @@ import {
   learnWindow,
   lowerBound,
   MOST_OVERFLOWS,
-  type Overflow,
   readOverflow,
   windowOf,
 } from "../providers/failure/overflow.js";
@@ -84,10 +83,10 @@ export async function askWithinWindow<Answer>(
   config: LangGraphRunnableConfig,
 ): Promise<Answer> {
   const { model, toolTokens, prepare, send } = request;
-  const within = (form: InputForm): InputForm => ({
-    ...form,
-    maxTokens: leastOf(form.maxTokens, request.maxTokens),
-  });
+  const within = (form: InputForm): InputForm => {
+    const bounds = [form.maxTokens, request.maxTokens].filter((bound) => bound !== undefined);
+    return { ...form, maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds) };
+  };
   let form = within(formFor(model, toolTokens, request.dialect));
   let window = windowOf(model);
   let refused: { readonly size: number; readonly error: unknown } | undefined;
@@ -103,7 +102,8 @@ export async function askWithinWindow<Answer>(
       return answer;
     } catch (error) {
       if (config.signal?.aborted === true) throw error;
-      const overflow = overflowOf(error);
+      // Only errors of models count. A chat middleware can throw anything.
+      const overflow = isModelError(error) ? readOverflow(error) : undefined;
       if (overflow !== undefined) {
         if (overflows === MOST_OVERFLOWS) throw error;
         window = lowerBound(overflow, size, overflows);
@@ -118,16 +118,6 @@ export async function askWithinWindow<Answer>(
       refused = undefined;
     }
   }
-}
-
-function leastOf(...bounds: readonly (number | undefined)[]): number | undefined {
-  const known = bounds.filter((bound) => bound !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** Only errors of models count. A chat middleware can throw anything. */
-function overflowOf(error: unknown): Overflow | undefined {
-  return isModelError(error) ? readOverflow(error) : undefined;
 }
 
 const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);
