@@ -16,8 +16,7 @@ import {
   joinChunks,
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
-import { finishHabitOf } from "../providers/answer/verdict.js";
-import { describeFailure, failsForGood } from "../providers/failure/model-failure.js";
+import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
@@ -25,7 +24,7 @@ import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
-import { askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
+import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
 import type { FormatRequest, Offer } from "./format/ask-in-format.js";
 import { asObject, ChatContext } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
@@ -330,18 +329,15 @@ function createGuard(
   counter: UsageCounter,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
+  const isInThread = (id: string) => hasMessage(history, id);
+  const guard = answerGuard({ model, maxFallbackAttempts, isInThread, shown }, config);
   return {
-    maxFallbackAttempts,
-    habit: finishHabitOf(model),
-    isTaken: (id) => shown.has(id) || hasMessage(history, id),
-    onShown: (id) => shown.add(id),
-    onBroken: ({ reason, usage }) => {
+    ...guard,
+    onBroken: (broken) => {
       runOf(config).record.tally.addBroken();
-      counter.addBroken(usage);
-      emitEvent(config, { type: "answer-broken", reason });
+      counter.addBroken(broken.usage);
+      guard.onBroken(broken);
     },
-    onRetry: ({ error, ...attempts }) =>
-      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
     // Without another model, the user gets the text up to there.
     ...(hasNext && { onWithheld: ({ usage }) => counter.addBroken(usage) }),
   };

@@ -1,23 +1,22 @@
 /** The patch node: closes the calls that an earlier run left without a result. */
 
-import type { BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../history/call.js";
-import { placeOfCall } from "../history/group.js";
-import { toPlain } from "../history/message.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { causeInHistory, createPlaceholder, markRecoveredResult } from "../history/result.js";
+import { causeInHistory } from "../history/result.js";
 import { toJson } from "../shared/json.js";
-import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import {
   type AskedCall,
+  asQuietUpdate,
+  closeCalls,
   findLeftovers,
   type Remains,
   recoverCalls,
   recoverMessages,
   recoverValues,
+  tellResponses,
 } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
@@ -43,8 +42,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const leftovers = await findLeftovers(inputs);
     const recovered = recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
-    for (const { id = "" } of recovered.filter(isAIMessage))
-      emitEvent(config, { type: "response-recovered", messageId: id });
+    tellResponses(recovered, config);
 
     const { dangling, pending } = unansweredCalls(history);
     const calls = [...dangling, ...pending];
@@ -55,19 +53,13 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
       if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
     };
-    const closing: BaseMessage[] = [];
-    for (const [index, unanswered] of calls.entries()) {
-      const { call, group, place } = unanswered;
+    const causeOf = (unanswered: UnansweredCall, index: number) => {
       const remains = found[index];
-      if (remains?.kind === "result") {
-        closing.push(markRecoveredResult(remains.result));
-        emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
-      } else if (isClosed(index, unanswered, remains)) {
-        const cause = remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
-        closing.push(createPlaceholder(call, cause, placeOfCall(group, place)));
-        emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
-      }
-    }
+      if (!isClosed(index, unanswered, remains)) return undefined;
+      const { call, group } = unanswered;
+      return remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
+    };
+    const closing = closeCalls(calls, found, causeOf, config).map(({ message }) => message);
     const written = [...recovered.map(asQuietUpdate), ...closing];
     const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
     const update = {
@@ -83,14 +75,6 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
     return others.length === 0 ? whole : [whole, ...others];
   };
-}
-
-/**
- * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
- * join them with it.
- */
-function asQuietUpdate(message: BaseMessage) {
-  return isAIMessage(message) ? toPlain(message) : message;
 }
 
 /**

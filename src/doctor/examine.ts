@@ -108,7 +108,7 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
 
 function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {
   const messages = written.flatMap((value) => coerceMessage(value) ?? []);
-  return { history: knownMessageIds.map((id) => ({ id })), written: messages, questions: [] };
+  return { history: knownMessageIds.map((id) => ({ id })), written: messages, interrupts: [] };
 }
 
 /**

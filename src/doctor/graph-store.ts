@@ -29,7 +29,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { type Fate, fateOfParent, readLeftovers } from "../threads/leftovers.js";
+import { readLeftovers, walkBack } from "../threads/leftovers.js";
 import { pinJson, pinMessages, withUniqueVersions } from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
 import {
@@ -394,35 +394,29 @@ async function findEndedRuns(
 ): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
   const wanted = idsOfUnansweredCalls(latest);
-  let checkpoint: CheckpointTuple | undefined = latest;
-  let fate: Fate = "discarded";
-  for (let count = 0; checkpoint !== undefined && count < CHECKPOINTS_TO_READ; count += 1) {
+  const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
+  for await (const { checkpoint, fate } of walkBack(latest, read, from)) {
     if (fate !== "applied") {
-      const run = endedRunOf(checkpoint, count === 0);
+      const run = endedRunOf(checkpoint, checkpoint === latest);
       if (run.written.length > 0) found.unshift(run);
     }
-    const isNeeded = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
-    if (!isNeeded || checkpoint.parentConfig === undefined) break;
-    const parent: CheckpointTuple | undefined = await read(checkpoint.parentConfig);
-    fate = fateOfParent(checkpoint, parent);
-    checkpoint = parent;
+    if (!messagesOf(checkpoint).some(({ id }) => wanted.has(id))) break;
   }
   return found;
 }
 
 function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
-  // What an update of the state took over can be gone again, for example after an undo.
-  const { history, written } = readLeftovers(
-    checkpoint,
-    checkpoint.checkpoint.channel_values["messages"],
-    "discarded",
-    [],
-  );
+  const { history, written } = readLeftovers(checkpoint, checkpoint.checkpoint.channel_values["messages"], {
+    // What an update of the state took over can be gone again, for example after an undo.
+    fate: "discarded",
+    keys: [],
+    lost: isLatest ? resultsOfLostRun(checkpoint) : [],
+  });
   return {
     checkpointId: checkpoint.checkpoint.id,
     fate: isLatest ? "pending" : "discarded",
     knownMessageIds: history.map(({ id = "" }) => id),
-    written: isLatest ? [...written, ...resultsOfLostRun(checkpoint)] : written,
+    written,
     otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
   };
 }

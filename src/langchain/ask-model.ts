@@ -1,45 +1,26 @@
-/** A model call of a LangChain agent: the summary, the input, and the guard of its response. */
+/** A model call of a LangChain agent: its input, and the guard of its response. */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { type BaseMessage, RemoveMessage, SystemMessage } from "@langchain/core/messages";
+import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type LangGraphRunnableConfig, ReducedValue } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
-import type { ToolCallsToKeep } from "../history/cut.js";
-import { toPlain } from "../history/message.js";
-import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coerceMessage } from "../history/read-messages.js";
-import { countTextTokens } from "../history/size.js";
 import { coverageOf } from "../history/summary.js";
 import {
   type Askable,
   guardModel,
   joinChunks,
+  madeModel,
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
-import { finishHabitOf } from "../providers/answer/verdict.js";
-import { describeFailure } from "../providers/failure/model-failure.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
-import { cachedCreateModel } from "../providers/models/create-model.js";
-import { checkSettings } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
-import { findReturned } from "../threads/archive.js";
-import { emitEvent } from "../threads/events.js";
-import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
-import { missingStore } from "../threads/stores.js";
-import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
-import {
-  budgetFor,
-  countToolTokens,
-  SUMMARY_SETTINGS,
-  type SummaryOptions,
-  type SummarySettings,
-} from "../threads/summary-settings.js";
-import { askWithinWindow, assertGivenModel, type GivenModel, type InputForm } from "../threads/window.js";
+import { countToolTokens } from "../threads/summary-settings.js";
+import { answerGuard, askWithinWindow, type InputForm } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
-import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
 
 /** How often a broken response is requested again, if the options do not say. */
 export const FALLBACK_ATTEMPTS = 3;
@@ -66,15 +47,16 @@ export async function askModel<Request extends AgentRequest, Answer>(
   config: LangGraphRunnableConfig,
   send: (request: Request) => Promise<Answer>,
 ): Promise<Answer> {
-  const { systemMessage } = request;
-  const { dialect, maxToolCallsFromHistory } = options;
-  const model = await resolved(request.model, config);
+  const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = options;
+  const model = await madeModel(request.model, config);
+  const isInThread = (id: string) => history.some((message) => message.id === id);
+  const response = { model, maxFallbackAttempts: maxStreamFallbackAttempts, isInThread };
   const guarded = guardedModel(model, {
-    ...guardFor(model, history, options, config),
+    ...answerGuard({ ...response, shown: new Set() }, config),
     // Another middleware can leave messages out of the request.
     takenCallIds: () => new Set([...request.state.messages, ...history].flatMap(callsOf).map(({ id }) => id)),
   });
-  const messages = withSystemFirst(systemMessage, history);
+  const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
   return askWithinWindow(
     {
@@ -89,19 +71,9 @@ export async function askModel<Request extends AgentRequest, Answer>(
   );
 }
 
-const knownTokens = new WeakMap<readonly unknown[], number>();
-
-/** The tokens of the schemas of the request's tools. An agent has the same list of tools at each step. */
-function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): number {
-  const tokens = knownTokens.get(tools) ?? countToolTokens(tools as BindToolsInput[]);
-  knownTokens.set(tools, tokens);
-  return tokens;
-}
-
-/** `initChatModel`, and an agent whose model is a name, have an object that makes the model when it is asked. */
-async function resolved(model: object, config: LangGraphRunnableConfig): Promise<object> {
-  const resolve: unknown = Reflect.get(model, "_getModelInstance");
-  return typeof resolve === "function" ? resolve.call(model, config) : model;
+/** The tokens of the schemas of the request's tools. */
+export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): number {
+  return countToolTokens(tools as BindToolsInput[]);
 }
 
 /** LangChain sends the system message of the agent first. Many providers accept no second one, so both become one. */
@@ -126,24 +98,6 @@ function partsOf(input: BaseMessage[]): Pick<AgentRequest, "messages" | "systemM
 function contentOf({ content, text }: BaseMessage) {
   if (typeof content !== "string") return content;
   return text === "" ? [] : [{ type: "text" as const, text }];
-}
-
-function guardFor(
-  model: object,
-  history: readonly BaseMessage[],
-  { maxStreamFallbackAttempts = FALLBACK_ATTEMPTS }: TetherMiddlewareOptions,
-  config: LangGraphRunnableConfig,
-): StreamGuardOptions {
-  const shown = new Set<string>();
-  return {
-    maxFallbackAttempts: maxStreamFallbackAttempts,
-    habit: finishHabitOf(model),
-    isTaken: (id) => shown.has(id) || history.some((message) => message.id === id),
-    onShown: (id) => shown.add(id),
-    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
-    onRetry: ({ error, ...attempts }) =>
-      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
-  };
 }
 
 /*
@@ -204,119 +158,4 @@ async function invokeGuarded(
 
 function isModel(value: unknown): value is object {
   return isRecord(value) && "invoke" in value;
-}
-
-/*
- * Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them.
- */
-
-/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
-export type TetherSummaryOptions = SummaryOptions;
-
-/** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
-export const ATTEMPT_KEY = "_tetherSummary";
-
-/** A middleware can ask the model several times in one step. Each of these requests writes the same attempt. */
-export const summaryAttempt = new ReducedValue(summaryAttemptSchema.optional(), {
-  inputSchema: summaryAttemptSchema.optional(),
-  reducer: (_former: SummaryAttempt | undefined, latest: SummaryAttempt | undefined) => latest,
-});
-
-interface SummaryRequest {
-  /** The request to the model, with the messages that other middleware leave of the history. */
-  readonly request: AgentRequest;
-  /** The history as the thread stores it. */
-  readonly stored: readonly BaseMessage[];
-  /** The latest attempt; undefined if there was none. */
-  readonly attempt: SummaryAttempt | undefined;
-  readonly runtime: HookRuntime;
-}
-
-/** Contract: resolves to what is written to the thread. Empty if no summary is due. Rejects if the run is aborted. */
-type Summarizer = (request: SummaryRequest) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
-
-interface SummarizerOptions {
-  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
-  readonly maxStreamFallbackAttempts: number;
-}
-
-const createModel = cachedCreateModel();
-
-/** @throws InvalidSettingError for an unknown option or a value that cannot be used. */
-export function checkSummaryOptions(summary: unknown): void {
-  checkSettings(summary, SUMMARY_SETTINGS, "summary");
-  const { summaryModel }: TetherSummaryOptions = Object(summary);
-  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
-}
-
-export function createSummarizer(
-  options: TetherSummaryOptions,
-  { maxToolCallsFromHistory, maxStreamFallbackAttempts }: SummarizerOptions,
-): Summarizer {
-  const settings = withDefaults(options);
-  const { summaryModel, coveredMessages } = settings;
-  const wording = summaryWording(settings.summaryLanguage, {
-    heading: settings.summaryHeading,
-    instructions: settings.summaryPrompt,
-  });
-  return async ({ request, stored, attempt, runtime }) => {
-    const config = configOf(runtime);
-    if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
-    const asked = (await resolved(request.model, config)) as Exclude<GivenModel, string>;
-    const policy: SummaryPolicy = {
-      maxTokens: budgetFor(asked, settings.maxTokensBeforeSummary),
-      maxMessages: settings.maxMessagesBeforeSummary,
-      messagesToKeep: settings.messagesToKeep,
-      tokensToKeep: settings.tokensToKeep,
-      maxToolCalls: maxToolCallsFromHistory,
-      toolTokens: toolTokensOf(request),
-      promptTokens: countTextTokens(request.systemMessage.text),
-    };
-    const state = { messages: request.messages, summaryAttempt: attempt };
-    if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
-    return summarizeHistory(
-      { messages: [...stored], summaryAttempt: attempt },
-      {
-        policy,
-        wording,
-        timeoutMs: settings.summaryTimeoutMs,
-        maxStreamFallbackAttempts,
-        coveredMessages,
-        resolveModel: async () => {
-          if (summaryModel === undefined) return asked;
-          return typeof summaryModel === "string" ? createModel(summaryModel) : summaryModel;
-        },
-      },
-      config,
-    );
-  };
-}
-
-/**
- * The update that takes archived messages out again, which a client has brought back with its whole list. The input of a
- * run has passed the reducer before any hook.
- */
-export async function removeReturned(
-  history: readonly BaseMessage[],
-  runtime: HookRuntime,
-  { summary }: { readonly summary?: TetherSummaryOptions | undefined },
-): Promise<Record<string, unknown>[]> {
-  const threadId = threadIdOf(runtime);
-  if (summary?.coveredMessages !== "archive" || runtime.store == null || threadId === undefined) return [];
-  const { messages, events } = await findReturned(history, history, runtime.store, threadId);
-  for (const event of events) emitEvent(configOf(runtime), event);
-  // From the end: a message of calls takes its results with it. Plain objects are not streamed.
-  return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
-}
-
-/** Whether the request has all stored messages. If not, another middleware keeps the input short. */
-function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[]): boolean {
-  const ids = new Set(messages.map(({ id }) => id));
-  return stored.every(({ id }) => ids.has(id));
-}
-
-function withDefaults(options: TetherSummaryOptions): SummarySettings {
-  const defaults = Object.entries(SUMMARY_SETTINGS).map(([name, row]) => [name, row.default]);
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries([...defaults, ...given]);
 }

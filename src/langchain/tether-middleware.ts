@@ -1,29 +1,19 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
-import { InvalidSettingError } from "../errors.js";
-import { callsOf, isAIMessage } from "../history/call.js";
+import { z } from "zod/v4";
 import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/cut.js";
-import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import type { Repair } from "../history/reducer/repair.js";
-import { type DialectName, dialectNamed } from "../providers/dialects.js";
-import { viewOf } from "../providers/models/model-view.js";
+import { DIALECT_NAMES, type DialectName } from "../providers/dialects.js";
+import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
+import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
-import { withOwnMemory } from "../threads/langgraph/own-memory.js";
-import { patientTool, takeLateResults } from "../threads/late-results.js";
-import { askModel, checkSummaryOptions, removeReturned, type TetherSummaryOptions } from "./ask-model.js";
-import {
-  createPreparation,
-  keepLate,
-  keepResult,
-  lateResultsIn,
-  recoverThread,
-  stateFor,
-  type ThreadUpdate,
-  type WantedCall,
-} from "./prepare-thread.js";
+import { takeLateResults } from "../threads/late-results.js";
+import { askModel } from "./ask-model.js";
+import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
+import { checkSummaryOptions, removeReturned, stateFor, type TetherSummaryOptions } from "./summarize.js";
 import { assertPaired, configOf, type pairedState } from "./tether-state.js";
+import { lateResultsIn, runTool } from "./tools.js";
 
 /**
  * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
@@ -72,13 +62,15 @@ export function tetherMiddleware(
     beforeAgent: async ({ messages }, runtime) => {
       assertPaired(messages, runtime);
       const returned = await removeReturned(messages, runtime, options);
-      const history = returned.length === 0 ? messages : reduceMessages(messages, returned).messages;
-      const written = [...returned, ...(await recoverThread(history, runtime, options))];
+      const recovered = await recoverThread(after(messages, returned), runtime, options);
+      const written = [...returned, ...recovered];
       const late = lateResultsIn(runtime);
       if (late !== undefined) {
-        const closed = written.length === 0 ? messages : reduceMessages(messages, written).messages;
         // Those that are written stay until the next run has found them in the thread.
-        written.push(...(await takeLateResults(closed, late, configOf(runtime)).catch(() => NONE)).messages);
+        const taken = await takeLateResults(after(messages, written), late, configOf(runtime)).catch(
+          () => NONE,
+        );
+        written.push(...taken.messages);
       }
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
@@ -86,43 +78,19 @@ export function tetherMiddleware(
       const { runtime, state, messages } = request;
       assertPaired(state.messages, runtime);
       const update = await prepare(request);
-      const history =
-        update === undefined ? messages : reduceMessages(messages, update.messages ?? []).messages;
+      const history = after(messages, update?.messages ?? []);
       const answer = await askModel(request, history, options, configOf(runtime), async (given) =>
         handler(given),
       );
       return update === undefined ? answer : withUpdate(answer, update);
     },
     ...(keepToolErrors && {
-      wrapToolCall: async (request, handler) =>
-        keepLate(request.toolCall, request.state.messages, request.runtime, () =>
-          keepResult(request.toolCall, request.runtime.signal, () => {
-            const tool = request.tool && patientTool(request.tool);
-            return handler({ ...request, tool: separated(tool, request.toolCall, request.state.messages) });
-          }),
-        ),
+      wrapToolCall: async (request, handler) => runTool(request, (tool) => handler({ ...request, tool })),
     }),
   });
 }
 
 const NONE = { messages: [] };
-
-/**
- * A graph with `checkpointer: true` that a tool runs goes on with the memory that LangGraph gives to all tools of the agent.
- * Only the first call of a response has that one, because the others run beside it.
- */
-function separated<Tool>(tool: Tool, { id, name }: WantedCall, messages: readonly BaseMessage[]): Tool {
-  const response = messages.findLast(isAIMessage);
-  const place = response === undefined ? 0 : callsOf(response).findIndex((call) => call.id === id);
-  const invoke: unknown = Reflect.get(Object(tool), "invoke");
-  if (place < 1 || !isRecord(tool) || typeof invoke !== "function") return tool;
-  return viewOf(tool, {
-    invoke: (input: unknown, given: RunnableConfig) => {
-      const config = withOwnMemory(given, `${name}.${place}`);
-      return Reflect.apply(invoke, tool, [input, { ...config, config }]);
-    },
-  });
-}
 
 /** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
 function withUpdate(answer: unknown, update: ThreadUpdate) {
@@ -179,37 +147,20 @@ export interface RepairPlace {
   readonly threadId: string | undefined;
 }
 
-const NAMES: ReadonlySet<string> = new Set<keyof TetherMiddlewareOptions>([
-  "dialect",
-  "maxToolCallsFromHistory",
-  "maxTokens",
-  "maxStreamFallbackAttempts",
-  "summary",
-  "keepToolErrors",
-  "onRepair",
-]);
+const RULES = {
+  dialect: { schema: z.enum(DIALECT_NAMES), expects: listWithOr(DIALECT_NAMES) },
+  maxToolCallsFromHistory: { schema: z.unknown(), expects: "a limit" },
+  maxTokens: countFrom(0),
+  maxStreamFallbackAttempts: countFrom(0),
+  summary: { schema: z.unknown(), expects: "the options of summaries" },
+  keepToolErrors: flag,
+  onRepair: aFunction(),
+} satisfies Record<keyof TetherMiddlewareOptions, Rule>;
 
 /** @throws InvalidSettingError that names the first option that cannot be used. */
 function checkOptions(options: TetherMiddlewareOptions): void {
-  if (!isRecord(options as unknown)) throw InvalidSettingError.expected("options", "an object", options);
-  for (const name of Object.keys(options)) {
-    if (!NAMES.has(name))
-      throw InvalidSettingError.expected("option", `one of ${[...NAMES].join(", ")}`, name);
-  }
-  const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, summary } = options;
-  const { keepToolErrors, onRepair } = options;
-  if (dialect !== undefined) dialectNamed(dialect);
+  checkSettings(options, RULES, "options");
+  const { maxToolCallsFromHistory, summary } = options;
   if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
-  checkCount("maxTokens", maxTokens);
-  checkCount("maxStreamFallbackAttempts", maxStreamFallbackAttempts);
   if (summary !== undefined) checkSummaryOptions(summary);
-  if (keepToolErrors !== undefined && typeof keepToolErrors !== "boolean")
-    throw InvalidSettingError.expected("keepToolErrors", "true or false", keepToolErrors);
-  if (onRepair !== undefined && typeof onRepair !== "function")
-    throw InvalidSettingError.expected("onRepair", "a function", onRepair);
-}
-
-function checkCount(name: string, value: unknown): void {
-  if (value === undefined || (typeof value === "number" && Number.isInteger(value) && value >= 0)) return;
-  throw InvalidSettingError.expected(name, "a whole number of 0 or more", value);
 }

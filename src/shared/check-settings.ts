@@ -144,6 +144,13 @@ export type ValueIn<Row extends Setting> = Row extends { readonly required: true
     ? ValueOf<Row> | undefined
     : ValueOf<Row>;
 
+/** The values of all rows. A row that is left out or undefined has its default. */
+export function withDefaults(given: object, table: SettingsTable): Record<string, unknown> {
+  const values = new Map<string, unknown>(Object.entries(given));
+  const all = Object.entries(table).map(([name, row]) => [name, values.get(name) ?? row.default]);
+  return Object.fromEntries(all);
+}
+
 /*
  * Converts the text of an environment variable to the value of a setting.
  */

@@ -7,7 +7,7 @@ import { MARKS } from "../history/marks.js";
 import { copyMessage } from "../history/message.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
-import { createRepair, type Repair } from "../history/reducer/repair.js";
+import { createRepair } from "../history/reducer/repair.js";
 import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
 import { type Coverage, coverageOf } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
@@ -132,20 +132,16 @@ export async function findReturned(
   const read = (id: string) => readArchived(store, threadId, id);
   const ids = await archivedIds(history, read);
   const messages = new Set<BaseMessage>();
-  const edited: Repair[] = [];
+  const edited: BaseMessage[] = [];
   for (const message of given) {
     if (message.id === undefined || !ids.has(message.id)) continue;
     const archived = await read(message.id);
     if (!("content" in archived)) continue;
     messages.add(message);
-    if (!saysTheSame(message, archived)) edited.push(createRepair({ kind: "archived-refused", message }));
+    if (!saysTheSame(message, archived)) edited.push(message);
   }
-  publishRepairs(edited);
-  const events = edited.flatMap((repair): AgentEvent[] =>
-    repair.kind === "archived-refused"
-      ? [{ type: "message-refused", messageId: repair.message.id ?? "" }]
-      : [],
-  );
+  publishRepairs(edited.map((message) => createRepair({ kind: "archived-refused", message })));
+  const events = edited.map(({ id = "" }) => ({ type: "message-refused", messageId: id }) as const);
   return { messages, events };
 }
 

@@ -299,68 +299,47 @@ export function withGraphType(metadata: Metadata | undefined, isSubgraph: boolea
   return isSubgraph ? withAgentType(metadata, "subagent") : { [FIELD]: "root", ...metadata };
 }
 
-const PREFIX = "langgraph_tether.";
-
-function spanEvent(name: string, values: Readonly<Record<string, string | number | undefined>>): SpanEvent {
-  const known = Object.entries(values).filter(
-    (entry): entry is [string, string | number] => entry[1] !== undefined,
-  );
-  return { name, attributes: Object.fromEntries(known.map(([key, value]) => [`${PREFIX}${key}`, value])) };
-}
-
-/** Undefined for an event that changes nothing in the thread and in its requests. */
-function spanEventOf(event: AgentEvent): SpanEvent | undefined {
-  switch (event.type) {
-    case "call-closed":
-      return spanEvent("repair", {
-        kind: event.type,
-        cause: event.cause,
-        tool: event.tool,
-        call_id: event.callId,
-      });
-    case "result-recovered":
-      return spanEvent("recovery", { kind: "result", tool: event.tool, call_id: event.callId });
-    case "response-recovered":
-      return spanEvent("recovery", { kind: "response", message_id: event.messageId });
-    case "summary-made":
-      return spanEvent("summary", { covered: event.covered.length, tokens_saved: event.tokensSaved });
-    case "summary-failed":
-      return spanEvent("summary-failed", { retry_after_turns: event.retryAfterTurns });
-    case "model-switched":
-      return spanEvent("fallback", { from: event.from, to: event.to });
-    case "answer-broken":
-      return spanEvent("stream-fallback", { reason: event.reason });
-    case "dialect-changed":
-      return spanEvent("dialect-changed", { from: event.from, to: event.to });
-    case "input-shortened":
-      return spanEvent("input-shortened", {
-        reason: event.reason,
-        max_tokens: event.maxTokens,
-        shortened: event.shortened.length,
-        left_out: event.leftOut.length,
-      });
-    default:
-      return undefined;
-  }
-}
-
-function spanEventOfRefusal({ kind, dialect, rule }: ModelRefusal): SpanEvent {
-  return spanEvent("refusal", { kind, dialect, rule });
-}
-
-function spanEventOfRepair(repair: Repair): SpanEvent {
-  const id = "message" in repair ? repair.message.id : undefined;
-  return spanEvent("repair", { kind: repair.kind, message_id: id });
-}
-
 /*
  * Adds what this library does to the active OpenTelemetry span, as span events. So a trace shows repairs beside the
  * requests that they belong to. They have ids, names and numbers, and no text of messages.
  */
 
-interface SpanEvent {
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, string | number>>;
+/** A name, and attributes. All of them get the prefix of this library. */
+type SpanEvent = readonly [string, Readonly<Record<string, string | number | undefined>>];
+
+const PREFIX = "langgraph_tether.";
+
+/** Undefined for an event that changes nothing in the thread and in its requests. */
+function spanEventOf(event: AgentEvent): SpanEvent | undefined {
+  switch (event.type) {
+    case "call-closed": {
+      const { type: kind, cause, tool, callId: call_id } = event;
+      return ["repair", { kind, cause, tool, call_id }];
+    }
+    case "result-recovered":
+      return ["recovery", { kind: "result", tool: event.tool, call_id: event.callId }];
+    case "response-recovered":
+      return ["recovery", { kind: "response", message_id: event.messageId }];
+    case "summary-made":
+      return ["summary", { covered: event.covered.length, tokens_saved: event.tokensSaved }];
+    case "summary-failed":
+      return ["summary-failed", { retry_after_turns: event.retryAfterTurns }];
+    case "model-switched":
+      return ["fallback", { from: event.from, to: event.to }];
+    case "answer-broken":
+      return ["stream-fallback", { reason: event.reason }];
+    case "dialect-changed":
+      return ["dialect-changed", { from: event.from, to: event.to }];
+    case "input-shortened": {
+      const { reason, maxTokens: max_tokens, shortened, leftOut } = event;
+      return [
+        "input-shortened",
+        { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
+      ];
+    }
+    default:
+      return undefined;
+  }
 }
 
 /** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
@@ -385,13 +364,18 @@ async function follow(): Promise<void> {
         if (span !== undefined) hear(span, published as Published);
       }, undefined),
     );
-  const add = (span: Span, { name, attributes }: SpanEvent) =>
-    span.addEvent(`langgraph_tether.${name}`, attributes);
+  const add = (span: Span, [name, values]: SpanEvent) => {
+    const known = Object.entries(values).filter(([, value]) => value !== undefined);
+    const attributes = Object.fromEntries(known.map(([key, value]) => [`${PREFIX}${key}`, value]));
+    span.addEvent(`${PREFIX}${name}`, attributes as Record<string, string | number>);
+  };
   listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
     const made = spanEventOf(event);
     if (made !== undefined) add(span, made);
   });
-  listen<ModelRefusal>(REFUSAL_CHANNEL, (span, refusal) => add(span, spanEventOfRefusal(refusal)));
+  listen<ModelRefusal>(REFUSAL_CHANNEL, (span, { kind, dialect, rule }) =>
+    add(span, ["refusal", { kind, dialect, rule }]),
+  );
   const told = new WeakMap<Span, Set<string>>();
   listen<Repair>(REPAIR_CHANNEL, (span, repair) => {
     const keys = told.get(span) ?? new Set();
@@ -399,6 +383,7 @@ async function follow(): Promise<void> {
     // LangGraph runs reducers again, so the same repair is published several times.
     if (keys.has(repair.key)) return;
     keys.add(repair.key);
-    add(span, spanEventOfRepair(repair));
+    const message_id = "message" in repair ? repair.message.id : undefined;
+    add(span, ["repair", { kind: repair.kind, message_id }]);
   });
 }

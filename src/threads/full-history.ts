@@ -170,11 +170,6 @@ export async function restoreCovered(
  * Reads one page of a conversation without the messages before it.
  */
 
-interface PageRange {
-  readonly limit: number;
-  readonly before: string | undefined;
-}
-
 /** The end of the results that can follow the message a page ends before: no batch is expected to have more. */
 const MOST_RESULTS = 256;
 
@@ -187,7 +182,7 @@ const MOST_RESULTS = 256;
 async function readPage(
   messages: readonly BaseMessage[],
   read: (id: string) => Promise<BaseMessage | MissingMessage>,
-  { limit, before }: PageRange,
+  { limit, before }: { readonly limit: number; readonly before: string | undefined },
 ): Promise<BaseMessage[] | undefined> {
   const known = new Map(messages.map((message) => [message.id ?? "", message]));
   const load = async (ids: readonly string[]): Promise<boolean> => {

@@ -48,7 +48,7 @@ export function guardHead(thread: GuardedThread): GuardedSaver {
   let held: PutWrites[] = [];
 
   const fail = async (): Promise<never> => {
-    conflict ??= movedOn(thread, await whatIsLeft(thread, head?.isOwn ? head.id : undefined));
+    conflict ??= await movedOn(thread, head?.isOwn ? head.id : undefined);
     throw conflict;
   };
   const isAtStart: (config: PutWrites[0]) => boolean = (config) =>
@@ -140,37 +140,25 @@ async function isInThread({ saver, threadId }: HeadOf, id: string | undefined): 
   return tuple !== undefined;
 }
 
-/** What the thread has of a run that cannot go on. */
-type Left =
-  | { readonly kind: "nothing" }
-  | { readonly kind: "part" | "branch"; readonly checkpointId: string };
-
-async function whatIsLeft(thread: HeadOf, own: string | undefined): Promise<Left> {
-  if (own === undefined) return { kind: "nothing" };
-  return { kind: (await isInThread(thread, own)) ? "part" : "branch", checkpointId: own };
-}
-
-function movedOn({ threadId, messageIds }: GuardedThread, left: Left): ThreadConflictError {
+/** The error of a run that cannot go on. @param own The latest checkpoint that the run has saved. */
+async function movedOn(thread: GuardedThread, own: string | undefined): Promise<ThreadConflictError> {
+  const { threadId, messageIds } = thread;
+  const isPart = own !== undefined && (await isInThread(thread, own));
   const ids = messageIds();
   const input = ids.length === 0 ? "its input" : `its input (${ids.map((id) => `\`${id}\``).join(", ")})`;
-  const told = {
-    nothing: `The thread has nothing of this run, so send ${input} again.`,
-    part:
-      `The thread has ${input} and what was saved until the checkpoint \`${checkpointOf(left)}\`, and the other run ` +
-      "continues from there. Do not send the input again: read the thread, and continue it with the input `null` or with another message.",
-    branch:
-      `What this run has saved is not part of the thread. Read it with \`getState\` from the checkpoint ` +
-      `\`${checkpointOf(left)}\`, where the results of its tools are, or send ${input} again.`,
-  };
+  const nothing = `The thread has nothing of this run, so send ${input} again.`;
+  const part =
+    `The thread has ${input} and what was saved until the checkpoint \`${own}\`, and the other run ` +
+    "continues from there. Do not send the input again: read the thread, and continue it with the input `null` or with another message.";
+  const branch =
+    `What this run has saved is not part of the thread. Read it with \`getState\` from the checkpoint ` +
+    `\`${own}\`, where the results of its tools are, or send ${input} again.`;
   return new ThreadConflictError(
     "THREAD_MOVED",
-    `Expected to be the only run of the thread \`${threadId}\`, but another process or graph wrote to it. ${told[left.kind]}`,
-    { threadId: String(threadId), checkpointId: checkpointOf(left), isInThread: left.kind === "part" },
+    `Expected to be the only run of the thread \`${threadId}\`, but another process or graph wrote to it. ` +
+      (own === undefined ? nothing : isPart ? part : branch),
+    { threadId: String(threadId), checkpointId: own, isInThread: isPart },
   );
-}
-
-function checkpointOf(left: Left): string | undefined {
-  return left.kind === "nothing" ? undefined : left.checkpointId;
 }
 
 /*
@@ -231,9 +219,9 @@ interface PostgresPool extends Pick<PostgresClient, "query"> {
 }
 
 function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefined {
-  const pool: unknown = Reflect.get(target, "pool");
+  const pool = poolOf(target);
   const options: unknown = Reflect.get(target, "options");
-  if (!isPool(pool) || !isRecord(options) || !writesItself(target, "_dumpBlobs")) return undefined;
+  if (pool === undefined || !isRecord(options)) return undefined;
   const schema = String(options["schema"]);
   const latest = LATEST(`"${schema}".checkpoints`, "$1");
   const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
@@ -312,8 +300,8 @@ export function abandonable(saver: BaseCheckpointSaver): {
   readonly saver: BaseCheckpointSaver;
   readonly giveUp?: () => void;
 } {
-  const pool: unknown = Reflect.get(saver, "pool");
-  if (!isPool(pool) || !writesItself(saver, "_dumpBlobs")) return { saver };
+  const pool = poolOf(saver);
+  if (pool === undefined) return { saver };
   const { connect, giveUp } = closing(pool);
   return { saver: Object.create(saver, { pool: { value: { connect } } }), giveUp };
 }
@@ -332,8 +320,8 @@ interface SqliteDatabase {
 function inSqlite({ target, threadId }: HeadOf): ThreadHead | undefined {
   const database: unknown = Reflect.get(target, "db");
   if (!isSqlite(database) || !writesItself(target, "migratePendingSends")) return undefined;
-  const is = (id: string | undefined) =>
-    idIn(database.prepare(LATEST("checkpoints", "?")).get(threadId)) === id;
+  const latest = LATEST("checkpoints", "?");
+  const is = (id: string | undefined) => idIn(database.prepare(latest).get(threadId)) === id;
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const prepare = (text: string) => ({ run: (...values: unknown[]) => add([text, values]) });
@@ -414,14 +402,17 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function isPool(value: unknown): value is PostgresPool {
-  return isObject(value) && hasMethod(value, "connect") && hasMethod(value, "query");
+/** The pool of a `PostgresSaver`. */
+function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
+  const pool: unknown = Reflect.get(saver, "pool");
+  const isPool = hasMethods(pool, "connect", "query") && writesItself(saver, "_dumpBlobs");
+  return isPool ? (pool as PostgresPool) : undefined;
 }
 
 function isSqlite(value: unknown): value is SqliteDatabase {
-  return isObject(value) && hasMethod(value, "prepare") && hasMethod(value, "transaction");
+  return hasMethods(value, "prepare", "transaction");
 }
 
-function hasMethod(value: object, name: string): boolean {
-  return typeof Reflect.get(value, name) === "function";
+function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof Reflect.get(value, name) === "function");
 }

@@ -17,7 +17,13 @@ import { copyMessage, toPlain } from "../history/message.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
+import {
+  callIdOf,
+  isPlaceholder,
+  isResult,
+  markRecoveredResult,
+  type PlaceholderCause,
+} from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import { viewOf } from "../providers/models/model-view.js";
 import { hashText, toJson } from "../shared/json.js";
@@ -183,10 +189,13 @@ export async function takeLateResults(
   return { messages: written, taken, values: taken.flatMap(({ values }) => values) };
 }
 
+/** Placeholders of calls whose tools have ended, or were never run. No late result comes for them. */
+const DECIDED: ReadonlySet<unknown> = new Set<PlaceholderCause>(["invalid-arguments", "timed-out", "failed"]);
+
 /** A summary can have archived calls without results. A result that was recovered may still wait, and is forgotten then. */
 function mayHoldPlace(message: BaseMessage): boolean {
-  if (isResult(message))
-    return isPlaceholder(message) || message.additional_kwargs?.[MARKS.recovered] !== undefined;
+  const { [MARKS.placeholder]: cause, [MARKS.recovered]: recovered } = message.additional_kwargs ?? {};
+  if (isResult(message)) return recovered !== undefined || (isPlaceholder(message) && !DECIDED.has(cause));
   return coverageOf(message)?.kind === "archive";
 }
 

@@ -4,19 +4,29 @@
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { type CheckpointTuple, isCommand, type LangGraphRunnableConfig, START } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { callsOf, indexesById, isAIMessage } from "../history/call.js";
-import type { Group } from "../history/group.js";
+import { type Group, placeOfCall } from "../history/group.js";
 import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
 import type { UnansweredCall } from "../history/open-calls.js";
-import { coerceMessage } from "../history/read-messages.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import type { Repair } from "../history/reducer/repair.js";
-import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../history/result.js";
+import {
+  callIdOf,
+  createPlaceholder,
+  isPlaceholder,
+  isResult,
+  markRecovered,
+  markRecoveredResult,
+  type PlaceholderCause,
+  recoveredAfter,
+} from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import { addToList, isRecord } from "../shared/values.js";
+import { readMessages } from "./commands.js";
 import { emitEvent } from "./events.js";
 import {
   hasNewInput,
@@ -33,7 +43,7 @@ import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSc
 import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
-const CHECKPOINTS_TO_READ = 40;
+const MOST_READ = 40;
 
 /** What one checkpoint of an ended run has, and the state of the thread does not. */
 export interface Leftovers {
@@ -43,8 +53,6 @@ export interface Leftovers {
   readonly written: readonly BaseMessage[];
   /** What the finished tasks used up of the thread's budgets. */
   readonly usage: ThreadUsage;
-  /** The calls that unfinished tasks asked a human about. */
-  readonly questions: readonly AskedCall[];
   /** The nodes that the run was about to enter, without the tasks of tool calls. */
   readonly nodes: readonly string[];
   /** The interrupts that nobody has resumed. */
@@ -57,14 +65,21 @@ export interface Leftovers {
   readonly rewritten: ReadonlySet<string>;
 }
 
-/** What became of a checkpoint's writes. */
-export type Fate =
-  /** New input discarded them. */
-  | "discarded"
-  /** An update of the state took them over. It drops the questions. */
-  | "folded"
-  /** The next superstep applied them. */
-  | "applied";
+/** What a checkpoint alone tells. */
+type OwnLeftovers = Omit<Leftovers, "removed" | "rewritten">;
+
+/**
+ * What became of a checkpoint's writes: new input discarded them, an update of the state took them over, which drops the
+ * questions, or the next superstep applied them.
+ */
+type Fate = "discarded" | "folded" | "applied";
+
+/** A checkpoint of a thread, and the one that continues it. */
+interface CheckpointStep {
+  readonly checkpoint: CheckpointTuple;
+  readonly child: CheckpointTuple | undefined;
+  readonly fate: Fate;
+}
 
 /** Whether the route from START has to send the run to `patch`, to look for leftovers. */
 export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boolean {
@@ -73,8 +88,7 @@ export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boo
     (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
-    writesByTask(abandoned, ["messages"]).length > 0 ||
-    writesByTask(abandoned, ["threadUsage"]).length > 0 ||
+    writesByTask(abandoned, ["messages", "threadUsage"]).length > 0 ||
     waitingInterrupts(abandoned).length > 0
   );
 }
@@ -98,70 +112,66 @@ export async function findLeftovers(
   const found: Leftovers[] = [];
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(keysIn(input, keys));
-  let checkpoint = checkpoints.abandoned;
   // A run that continues the abandoned one applies its writes.
-  let fate: Fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
-  let child: CheckpointTuple | undefined;
-  for (let read = 0; checkpoint !== undefined && read < CHECKPOINTS_TO_READ; read += 1) {
+  const latest = { fate: isRecord(input) && !isCommand(input) ? "discarded" : "applied" } as const;
+  for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, {
+    ...latest,
+    most: MOST_READ,
+  })) {
+    const { checkpoint, child, fate } = step;
     if (fate !== "applied") {
-      const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), fate, keys);
       const isSuperseded = child === undefined && checkpoints.isFork;
-      const lost = isSuperseded ? [] : toMessages(writesOfLostRun(checkpoint, child, "messages"));
-      const leftovers: Leftovers = {
-        ...own,
-        written: [...own.written, ...lost],
-        usage: addUsage(own.usage, usageOf(lost)),
+      const lost = isSuperseded ? [] : readMessages(writesOfLostRun(checkpoint, child, "messages").flat());
+      const left = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), { fate, keys, lost });
+      const isNew = left.written.some((message) => !isResult(message)) || isUsed(left.usage);
+      const isInBranch = isNew && (await isForked(step, checkpoints));
+      found.unshift({
+        ...(isInBranch ? ofResultsAlone(left) : left),
         removed: new Set(removed),
         rewritten: new Set(rewritten),
-      };
-      const isOwn = leftovers.written.some(isNoResult) || isUsed(leftovers.usage);
-      const isFork = isOwn && (await isForked(checkpoint, child, checkpoints));
-      const called = new Set(own.history.flatMap(callsOf).map(({ id }) => id));
-      const results = leftovers.written.filter(isResult).filter((result) => called.has(callIdOf(result)));
-      found.unshift(isFork ? { ...leftovers, written: results, values: [], usage: NO_USAGE } : leftovers);
+      });
     }
-    const { parentConfig }: CheckpointTuple = checkpoint;
-    if (parentConfig === undefined || !(leadsFurther(checkpoint) || isBeforePatch(checkpoint))) break;
+    // The steps of a run itself end the search. The run before an input or an update can have left something.
+    if (!hasNewInput(checkpoint) && checkpoint.metadata?.source !== "update" && !isBeforePatch(checkpoint))
+      break;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
     for (const key of keysIn(received, keys)) rewritten.add(key);
-    child = checkpoint;
-    checkpoint = await checkpoints.read?.(parentConfig);
-    fate = fateOfParent(child, checkpoint);
   }
   return found;
 }
 
+/** The checkpoints of a branch from the latest one back, at most so many. */
+export async function* walkBack(
+  latest: CheckpointTuple | undefined,
+  read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined,
+  { fate, most }: { readonly fate: Fate; readonly most: number },
+): AsyncGenerator<CheckpointStep> {
+  let step = latest && { checkpoint: latest, child: undefined as CheckpointTuple | undefined, fate };
+  for (let count = 0; step !== undefined && count < most; count += 1) {
+    yield step;
+    const child: CheckpointTuple = step.checkpoint;
+    const parent = child.parentConfig && (await read?.(child.parentConfig));
+    step = parent && { checkpoint: parent, child, fate: fateOfParent(child, parent) };
+  }
+}
+
+function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple): Fate {
+  if (child.metadata?.source === "input") return "discarded";
+  if (child.metadata?.source === "update") return "folded";
+  // With the durability `exit`, the checkpoint of the input between them is not saved.
+  return (child.metadata?.step ?? 0) - (parent.metadata?.step ?? 0) > 1 ? "discarded" : "applied";
+}
+
 /** The ids of the messages that an input removes. */
 function removalsOf(input: unknown): string[] {
-  const given: readonly unknown[] = isRecord(input) ? [input["messages"]].flat() : [];
-  return given.flatMap((value) => {
-    const message = coerceMessage(value);
-    return message !== undefined && RemoveMessage.isInstance(message) ? (message.id ?? "") : [];
-  });
+  return readMessages(isRecord(input) ? input["messages"] : [])
+    .filter((message) => RemoveMessage.isInstance(message))
+    .map(({ id = "" }) => id);
 }
 
 export function keysIn(input: unknown, keys: readonly string[]): string[] {
   return isRecord(input) ? keys.filter((key) => input[key] !== undefined) : [];
-}
-
-const isNoResult = (message: BaseMessage) => !isResult(message);
-
-/** Whether the checkpoint is not one of a run's own steps. The run before can have left something. */
-function leadsFurther(checkpoint: CheckpointTuple): boolean {
-  return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
-}
-
-/** What became of the writes of a checkpoint, by the checkpoint that continues it. */
-export function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple | undefined): Fate {
-  if (child.metadata?.source === "input") return "discarded";
-  if (child.metadata?.source === "update") return "folded";
-  // With the durability `exit`, the checkpoint of the input between them is not saved.
-  return stepOf(child) - stepOf(parent) > 1 ? "discarded" : "applied";
-}
-
-function stepOf(checkpoint: CheckpointTuple | undefined): number {
-  return checkpoint?.metadata?.step ?? 0;
 }
 
 /**
@@ -169,13 +179,18 @@ function stepOf(checkpoint: CheckpointTuple | undefined): number {
  * anyway: they tell what their calls did.
  */
 async function isForked(
-  checkpoint: CheckpointTuple,
-  child: CheckpointTuple | undefined,
+  { checkpoint, child }: CheckpointStep,
   checkpoints: WatchedCheckpoints,
 ): Promise<boolean> {
   if (child === undefined) return checkpoints.isFork;
   const before = await checkpoints.readBefore?.(child.config);
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
+}
+
+function ofResultsAlone(left: OwnLeftovers): OwnLeftovers {
+  const called = new Set(left.history.flatMap(callsOf).map(({ id }) => id));
+  const results = left.written.filter(isResult).filter((result) => called.has(callIdOf(result)));
+  return { ...left, written: results, values: [], usage: NO_USAGE };
 }
 
 /** A checkpoint of a delta channel holds a snapshot of the history, or nothing. */
@@ -184,27 +199,32 @@ async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }:
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
 
-/** @param keys The own keys of the state whose writes are read. */
+interface WritesToRead {
+  readonly fate: Fate;
+  /** The own keys of the state whose writes are read. */
+  readonly keys: readonly string[];
+  /** What a run wrote that was killed before it could save a checkpoint of its own. */
+  readonly lost: readonly BaseMessage[];
+}
+
+/** What the runs of one checkpoint have left there. @param stored The history that the checkpoint holds. */
 export function readLeftovers(
   checkpoint: CheckpointTuple,
   stored: unknown,
-  fate: Fate,
-  keys: readonly string[],
-): Omit<Leftovers, "removed" | "rewritten"> {
+  { fate, keys, lost }: WritesToRead,
+): OwnLeftovers {
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const interrupts = waitingInterrupts(checkpoint);
   const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
   // The run ended before it had read its own input.
   if (fate === "discarded" && tasks.length === 0 && hasNewInput(checkpoint))
     tasks.push(unreadInput(checkpoint, keys));
   return {
     history,
-    written: tasks.flatMap(({ messages }) => messages),
+    written: [...tasks.flatMap(({ messages }) => messages), ...lost],
     values: tasks.flatMap(({ values }) => values),
-    usage: fate === "discarded" ? readUsage(checkpoint) : NO_USAGE,
-    questions: askedCalls(interrupts),
+    usage: addUsage(fate === "discarded" ? readUsage(checkpoint) : NO_USAGE, usageOf(lost)),
     nodes: nodesToEnter(checkpoint),
-    interrupts,
+    interrupts: waitingInterrupts(checkpoint),
   };
 }
 
@@ -233,7 +253,7 @@ interface FinishedTask extends Pick<Leftovers, "values"> {
 
 function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): FinishedTask[] {
   return writesByTask(checkpoint, ["messages", ...keys]).map((writes) => ({
-    messages: toMessages(writes.flatMap(([channel, value]) => (channel === "messages" ? [value] : []))),
+    messages: readMessages(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
     values: writes.filter(([channel]) => channel !== "messages"),
   }));
 }
@@ -242,15 +262,11 @@ function unreadInput({ checkpoint }: CheckpointTuple, keys: readonly string[]): 
   const input: unknown = checkpoint.channel_values[START];
   if (!isRecord(input)) return { messages: [], values: [] };
   const values = keysIn(input, keys).map((key) => [key, input[key]] as const);
-  return { messages: toMessages([input["messages"]]), values };
+  return { messages: readMessages(input["messages"]), values };
 }
-
-const toMessages = (values: readonly unknown[]): BaseMessage[] =>
-  values.flat().flatMap((value) => coerceMessage(value) ?? []);
 
 /** Tasks of one batch finish in any order. */
 function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessage[]): FinishedTask[] {
-  if (tasks.length < 2) return [...tasks];
   const head = history.findLast((message) => !isResult(message));
   const indexes = indexesById(head === undefined ? [] : callsOf(head));
   const place = ({ messages }: FinishedTask) => {
@@ -266,58 +282,83 @@ export type Remains =
   | { readonly kind: "question"; readonly asked: AskedCall };
 
 /** What is read of the leftovers of a run. Of its history, only the ids. */
-interface CallLeftovers extends Pick<Leftovers, "written" | "questions"> {
+interface CallLeftovers extends Pick<Leftovers, "written" | "interrupts"> {
   readonly history: readonly { readonly id?: string | undefined }[];
 }
 
-/** The findings for the given calls, in the same order. Undefined where nothing was found. */
+/**
+ * The findings for the given calls, in the same order. Undefined where nothing was found. The writes of a checkpoint
+ * belong to the last group of its history. So among equal ids, the latest call gets the result.
+ */
 export function recoverCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly CallLeftovers[],
 ): (Remains | undefined)[] {
   const found = new Array<Remains | undefined>(calls.length).fill(undefined);
-  for (const { history, written, questions } of leftovers.toReversed()) {
+  const places = new Map<Group, number[]>();
+  for (const [index, { group }] of calls.entries()) addToList(places, group, index);
+  for (const { history, written, interrupts } of leftovers.toReversed()) {
     const known = new Set([...history, ...written].map(({ id }) => id));
-    const results = written.filter(isResult).filter((result) => !isPlaceholder(result));
-    fillInOrder(found, calls, known, [...results.map(toResult), ...questions.map(toQuestion)]);
+    /** For each id, what was written for it, the first one last. */
+    const waiting = new Map<string, Remains[]>();
+    for (const asked of askedCalls(interrupts).toReversed())
+      addToList(waiting, asked.id, { kind: "question", asked });
+    for (const result of written.filter(isResult).toReversed())
+      if (!isPlaceholder(result)) addToList(waiting, callIdOf(result), { kind: "result", result });
+    for (const [{ head }, indexes] of [...places].reverse()) {
+      if (!known.has(head.id)) continue;
+      for (const index of indexes) found[index] ??= waiting.get(calls[index]?.call.id ?? "")?.pop();
+    }
   }
   return found;
 }
 
-interface Found {
-  readonly callId: string;
-  readonly remains: Remains;
-}
-
-function toResult(result: ToolMessage): Found {
-  return { callId: callIdOf(result), remains: { kind: "result", result } };
-}
-
-function toQuestion(asked: AskedCall): Found {
-  return { callId: asked.id, remains: { kind: "question", asked } };
+/** What closes a call. `cause` is undefined for the result that its tool returned. */
+interface Closing {
+  readonly unanswered: UnansweredCall;
+  readonly message: ToolMessage;
+  readonly cause: PlaceholderCause | undefined;
 }
 
 /**
- * The writes of a checkpoint belong to the last group of its history. So among equal ids, the latest call gets the
- * result.
+ * Closes calls, and tells it in events. A call gets the result that was found for it, or a placeholder.
  *
- * @param known The ids of the messages that the ended run knew.
+ * @param found What `recoverCalls` has found for the calls.
+ * @param causeOf Contract: returns why a call has no result. Undefined: the call stays open.
  */
-function fillInOrder(
-  found: (Remains | undefined)[],
+export function closeCalls(
   calls: readonly UnansweredCall[],
-  known: ReadonlySet<string | undefined>,
-  written: readonly Found[],
-): void {
-  /** For each id, what was written for it, the first one last. */
-  const waiting = new Map<string, Remains[]>();
-  for (const { callId, remains } of written.toReversed()) addToList(waiting, callId, remains);
-  const places = new Map<Group, number[]>();
-  for (const [index, { group }] of calls.entries()) addToList(places, group, index);
-  for (const [{ head }, indexes] of [...places].reverse()) {
-    if (!known.has(head.id)) continue;
-    for (const index of indexes) found[index] ??= waiting.get(calls[index]?.call.id ?? "")?.pop();
-  }
+  found: readonly (Remains | undefined)[],
+  causeOf: (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined,
+  config: LangGraphRunnableConfig,
+): Closing[] {
+  return calls.flatMap((unanswered, index): Closing[] => {
+    const { call, group, place } = unanswered;
+    const remains = found[index];
+    const named = { tool: call.name, callId: call.id };
+    if (remains?.kind === "result") {
+      emitEvent(config, { type: "result-recovered", ...named });
+      return [{ unanswered, message: markRecoveredResult(remains.result), cause: undefined }];
+    }
+    const cause = causeOf(unanswered, index);
+    if (cause === undefined) return [];
+    emitEvent(config, { type: "call-closed", ...named, cause });
+    return [{ unanswered, message: createPlaceholder(call, cause, placeOfCall(group, place)), cause }];
+  });
+}
+
+/** Tells of the responses among recovered messages. */
+export function tellResponses(recovered: readonly BaseMessage[], config: LangGraphRunnableConfig): void {
+  for (const { id = "" } of recovered.filter(isAIMessage))
+    emitEvent(config, { type: "response-recovered", messageId: id });
+}
+
+/**
+ * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
+ * join them with it.
+ */
+export function asQuietUpdate(message: BaseMessage) {
+  return isAIMessage(message) ? toPlain(message) : message;
 }
 
 /**

@@ -27,7 +27,7 @@ import { storageDemand } from "../history/storable.js";
 import { isError } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
-import { FoldChannel } from "./langgraph/channels.js";
+import { FoldChannel, OVERWRITE, overwriteIn } from "./langgraph/channels.js";
 
 export interface OwnState {
   readonly keys: readonly string[];
@@ -194,15 +194,6 @@ async function readValue(key: string, { input, whole }: OwnField, given: unknown
   const demand = storageDemand(outcome.value);
   if (demand !== undefined) throw new InvalidStateError(key, `Expected \`${key}\` to be ${demand}.`);
   return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
-}
-
-/** The JSON form of LangGraph's `Overwrite`, which replaces the value of a key instead of reducing it. */
-const OVERWRITE = "__overwrite__";
-
-function overwriteIn(given: unknown): { readonly value: unknown } | undefined {
-  if (!isRecord(given)) return undefined;
-  if (Object.hasOwn(given, OVERWRITE)) return { value: given[OVERWRITE] };
-  return given["type"] === OVERWRITE && "value" in given ? { value: given["value"] } : undefined;
 }
 
 /*

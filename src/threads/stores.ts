@@ -142,16 +142,14 @@ export function boundedSaver(
   signal: AbortSignal | undefined,
 ): BaseCheckpointSaver {
   const wait = { what: "The checkpointer", signal };
+  const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
+    const { saver: own, ...closing } = abandonable(saver);
+    return answered(write(own), { ...wait, ...closing });
+  };
   return replaceMethods(saver, {
     getTuple: (...given) => answered(saver.getTuple(...given), wait),
-    put: (...given) => {
-      const { saver: own, ...closing } = abandonable(saver);
-      return answered(own.put(...given), { ...wait, ...closing });
-    },
-    putWrites: (...given) => {
-      const { saver: own, ...closing } = abandonable(saver);
-      return answered(own.putWrites(...given), { ...wait, ...closing });
-    },
+    put: (...given) => bounded((own) => own.put(...given)),
+    putWrites: (...given) => bounded((own) => own.putWrites(...given)),
   });
 }
 

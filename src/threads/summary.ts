@@ -50,17 +50,10 @@ interface SummaryRequest {
  */
 export async function summarizeHistory(
   state: AgentState,
-  {
-    policy,
-    wording,
-    timeoutMs,
-    maxStreamFallbackAttempts,
-    coveredMessages,
-    resolveModel,
-    tally,
-  }: SummaryRequest,
+  request: SummaryRequest,
   config: LangGraphRunnableConfig,
 ): Promise<AgentUpdate> {
+  const { policy, coveredMessages, tally } = request;
   const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
   const due = planSummary(state.messages, policy);
   if (due === undefined) return { summaryAttempt: attempt };
@@ -68,16 +61,13 @@ export async function summarizeHistory(
   const tokensBefore = tally?.tokens ?? 0;
   const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
   try {
-    const model = await resolveModel();
+    const model = await request.resolveModel();
     const writer: SummaryWriter = {
+      ...request,
       model,
-      wording,
-      timeoutMs,
       // A summariser that failed before is asked once.
-      maxFallbackAttempts: failures > 0 ? 0 : maxStreamFallbackAttempts,
+      maxStreamFallbackAttempts: failures > 0 ? 0 : request.maxStreamFallbackAttempts,
       tokensPerStep: tokensPerStep(policy, model),
-      mostTokens: policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY,
-      tally,
     };
     const plan = firstPart(due, mostMessages(writer));
     const text = await writeSummary(plan, writer, config);
@@ -145,18 +135,10 @@ async function archive(
   await archiveMessages(store, threadId, leaving);
 }
 
-interface SummaryWriter {
+interface SummaryWriter extends SummaryRequest {
   readonly model: BaseChatModel;
-  readonly wording: SummaryWording;
   /** How many tokens of the conversation the summariser reads at a time. */
   readonly tokensPerStep: number;
-  /** A longer summary is rejected, because it would leave no room for new messages. */
-  readonly mostTokens: number;
-  readonly timeoutMs: number;
-  /** How often a response that is empty, cut off or lost is requested again. */
-  readonly maxFallbackAttempts: number;
-  /** The tally of the run, which counts what the summary costs. */
-  readonly tally: RunTally | undefined;
 }
 
 /** LangGraph does not show the tokens of a model with this tag in the chat stream. */
@@ -188,7 +170,7 @@ async function writeSummary(
   writer: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
-  const { wording } = writer;
+  const { wording, policy } = writer;
   const previous = summaries
     .map((message) => withoutHeading(contentText(message), wording.heading))
     .join("\n\n");
@@ -200,9 +182,9 @@ async function writeSummary(
     throw new Error(
       `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`,
     );
-  if (length > writer.mostTokens) {
-    throw new Error(`the summary has ${length} tokens, more than the limit of ${writer.mostTokens}`);
-  }
+  // A longer summary would leave no room for new messages.
+  const most = policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY;
+  if (length > most) throw new Error(`the summary has ${length} tokens, more than the limit of ${most}`);
   return text;
 }
 
@@ -244,7 +226,7 @@ function shortenBoth(message: BaseMessage, tokens: number): BaseMessage {
 
 async function askSummariser(
   request: string,
-  { model, wording, timeoutMs, maxFallbackAttempts, tally }: SummaryWriter,
+  { model, wording, timeoutMs, maxStreamFallbackAttempts, tally }: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
@@ -252,7 +234,7 @@ async function askSummariser(
   counter.begin(sumTokens(messages));
   const guard: StreamGuardOptions = {
     wants: "whole-text",
-    maxFallbackAttempts,
+    maxFallbackAttempts: maxStreamFallbackAttempts,
     habit: new FinishHabit(),
     isTaken: () => false,
     onBroken: ({ usage }) => counter.addBroken(usage),

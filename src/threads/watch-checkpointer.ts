@@ -6,8 +6,8 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { isRecord } from "../shared/values.js";
-import { readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
-import { replaceMethods } from "./langgraph/replace-methods.js";
+import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
+import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "./langgraph/run-host.js";
 
 /** What a run can know about its thread besides the state. */
@@ -49,24 +49,9 @@ export interface WatchedCheckpointer {
  * that it has saved.
  */
 export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
-  if (saver === undefined) {
-    const checkpoints = {
-      abandoned: undefined,
-      isFork: false,
-      saved: undefined,
-      read: undefined,
-      readBefore: undefined,
-    };
+  const checkpoints = checkpointsOf(saver);
+  if (saver === undefined)
     return { checkpoints, checkpointer: undefined, restart: () => {}, saved: async () => {} };
-  }
-  const checkpoints: WatchedCheckpoints = {
-    abandoned: undefined,
-    isFork: false,
-    saved: undefined,
-    read: (config) => saver.getTuple(config),
-    readBefore: (config) => readBefore(saver, config),
-    readDelta: (config) => readDelta(saver, config),
-  };
   let isFirst = true;
   let toSave: unknown;
   /** Why nothing more is saved. */
@@ -76,9 +61,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     isFirst = true;
     toSave = resumeValue;
   };
-  const getTuple = async (
-    config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
-  ): Promise<CheckpointTuple | undefined> => {
+  const getTuple: BaseCheckpointSaver["getTuple"] = async (config) => {
     const remembers = isFirst;
     isFirst = false;
     const tuple = await saver.getTuple(config);
@@ -115,6 +98,20 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     while (pending.size > 0) await Promise.allSettled(pending);
   };
   return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };
+}
+
+function checkpointsOf(
+  saver: BaseCheckpointSaver | undefined,
+  abandoned?: CheckpointTuple,
+): WatchedCheckpoints {
+  return {
+    abandoned,
+    isFork: false,
+    saved: undefined,
+    read: saver && ((config) => saver.getTuple(config)),
+    readBefore: saver && ((config) => readBefore(saver, config)),
+    readDelta: async (config) => saver && readDelta(saver, config),
+  };
 }
 
 /** A client can name the thread's latest checkpoint too. */
@@ -181,22 +178,20 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   const pinned: BaseCheckpointSaver = Object.create(saver, {
     serde: { value: pinningSerializer(saver.serde) },
   });
-  const withFallback =
-    (name: "getTuple" | "getDeltaChannelHistory") =>
-    async (...given: unknown[]): Promise<unknown> => {
+  const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
+    [name]: async (...given: unknown[]): Promise<unknown> => {
       try {
-        return await Reflect.apply(Reflect.get(pinned, name), pinned, given);
+        return await Reflect.apply(pinned[name], pinned, given);
       } catch {
-        return Reflect.apply(Reflect.get(saver, name), saver, given);
+        return Reflect.apply(saver[name], saver, given);
       }
-    };
-  return new Proxy(saver, {
-    get(target, name) {
-      if (name === "getTuple") return withFallback(name);
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      return name === "getDeltaChannelHistory" ? withFallback(name) : value.bind(target);
     },
+  });
+  // Savers that are older than the delta channel do not have the second one.
+  const hasDelta = typeof saver.getDeltaChannelHistory === "function";
+  return replaceMethods(saver, {
+    ...withFallback("getTuple"),
+    ...(hasDelta && withFallback("getDeltaChannelHistory")),
   });
 }
 
@@ -271,7 +266,7 @@ async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> 
 const SUBGRAPH = "|";
 
 /** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
-const BEFORE_MODEL = /^branch:to:(?:.*\.before_(?:agent|model)|model_request)$/;
+const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
  * The latest checkpoint of the task's thread that has been saved, as the one that the run began on. It can also be one of
@@ -284,21 +279,10 @@ export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedC
   if (!isSaver(saver) || thread_id === undefined || String(checkpoint_ns ?? "").includes(SUBGRAPH))
     return undefined;
   const latest = { configurable: { thread_id, checkpoint_ns: "" } };
-  return {
-    abandoned: await saver.getTuple(latest),
-    isFork: false,
-    saved: undefined,
-    read: (place) => saver.getTuple(place),
-    readBefore: (config) => readBefore(saver, config),
-    readDelta: (config) => readDelta(saver, config),
-  };
+  return checkpointsOf(saver, await saver.getTuple(latest));
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */
-export function isBeforeModel({ checkpoint }: CheckpointTuple): boolean {
-  return Object.keys(checkpoint.channel_values).some((name) => BEFORE_MODEL.test(name));
-}
-
-function isSaver(value: unknown): value is BaseCheckpointSaver {
-  return typeof value === "object" && value !== null && "getTuple" in value;
+export function isBeforeModel(tuple: CheckpointTuple): boolean {
+  return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
 }

@@ -4,14 +4,20 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../errors.js";
+import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
+import { finishHabitOf } from "../providers/answer/verdict.js";
 import { identityOf, innermost } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
-import { isModelError, NO_REASON, providerTextOf } from "../providers/failure/model-failure.js";
+import {
+  describeFailure,
+  isModelError,
+  NO_REASON,
+  providerTextOf,
+} from "../providers/failure/model-failure.js";
 import {
   learnWindow,
   lowerBound,
   MOST_OVERFLOWS,
-  type Overflow,
   readOverflow,
   windowOf,
 } from "../providers/failure/overflow.js";
@@ -77,10 +83,10 @@ export async function askWithinWindow<Answer>(
   config: LangGraphRunnableConfig,
 ): Promise<Answer> {
   const { model, toolTokens, prepare, send } = request;
-  const within = (form: InputForm): InputForm => ({
-    ...form,
-    maxTokens: leastOf(form.maxTokens, request.maxTokens),
-  });
+  const within = (form: InputForm): InputForm => {
+    const bounds = [form.maxTokens, request.maxTokens].filter((bound) => bound !== undefined);
+    return { ...form, maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds) };
+  };
   let form = within(formFor(model, toolTokens, request.dialect));
   let window = windowOf(model);
   let refused: { readonly size: number; readonly error: unknown } | undefined;
@@ -96,7 +102,8 @@ export async function askWithinWindow<Answer>(
       return answer;
     } catch (error) {
       if (config.signal?.aborted === true) throw error;
-      const overflow = overflowOf(error);
+      // Only errors of models count. A chat middleware can throw anything.
+      const overflow = isModelError(error) ? readOverflow(error) : undefined;
       if (overflow !== undefined) {
         if (overflows === MOST_OVERFLOWS) throw error;
         window = lowerBound(overflow, size, overflows);
@@ -111,16 +118,6 @@ export async function askWithinWindow<Answer>(
       refused = undefined;
     }
   }
-}
-
-function leastOf(...bounds: readonly (number | undefined)[]): number | undefined {
-  const known = bounds.filter((bound) => bound !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** Only errors of models count. A chat middleware can throw anything. */
-function overflowOf(error: unknown): Overflow | undefined {
-  return isModelError(error) ? readOverflow(error) : undefined;
 }
 
 const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);
@@ -165,6 +162,31 @@ export function reportChanges(
     shortened: idsOf("shortened"),
     leftOut: idsOf("left-out"),
   });
+}
+
+interface AnswerToGuard {
+  readonly model: object;
+  readonly maxFallbackAttempts: number;
+  /** Whether the thread has a message with this id. */
+  readonly isInThread: (id: string) => boolean;
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+}
+
+/** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
+export function answerGuard(
+  { model, maxFallbackAttempts, isInThread, shown }: AnswerToGuard,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts,
+    habit: finishHabitOf(model),
+    isTaken: (id) => shown.has(id) || isInThread(id),
+    onShown: (id) => shown.add(id),
+    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+  };
 }
 
 /*

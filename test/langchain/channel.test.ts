@@ -150,7 +150,7 @@ describe("the options", () => {
     [null, "`options`"],
     [[], "`options`"],
     ["openai", "`options`"],
-    [{ dialekt: "openai" }, "`option`"],
+    [{ dialekt: "openai" }, "Did you mean `dialect`"],
     [{ dialect: "klingon" }, "dialect"],
     [{ maxTokens: -1 }, "`maxTokens`"],
     [{ maxToolCallsFromHistory: 1.5 }, "`maxToolCallsFromHistory`"],

@@ -178,7 +178,7 @@ describe("The work grows with the messages", () => {
   it("of the search for the results of the calls of one message", () => {
     expectLinear((size) => {
       const results = calls(size).map(({ id }) => result(`r-${id}`, id));
-      const leftovers = { history: [{ id: "a" }], written: results.reverse(), questions: [] };
+      const leftovers = { history: [{ id: "a" }], written: results.reverse(), interrupts: [] };
       return countSteps(unanswered(size), (waiting) => void recoverCalls(waiting, [leftovers]));
     });
   });

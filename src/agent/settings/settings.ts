@@ -7,6 +7,7 @@ import {
   type Setting,
   type ValueIn,
   type ValueOf,
+  withDefaults,
 } from "../../shared/check-settings.js";
 import { SUMMARY_SETTINGS } from "../../threads/summary-settings.js";
 import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
@@ -68,7 +69,5 @@ export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSche
  */
 export function resolveSettings(options: SettingsOptions): Settings {
   checkSettings(options, SETTINGS, "options");
-  const given = new Map<string, unknown>(Object.entries(options));
-  const resolved = Object.entries(SETTINGS).map(([name, row]) => [name, given.get(name) ?? row.default]);
-  return Object.fromEntries(resolved) as Settings;
+  return withDefaults(options, SETTINGS) as Settings;
 }

@@ -58,11 +58,15 @@ export async function guardModel(
     const bound = await guardModel(model.bound, guard, config, parameters);
     return Object.create(model, { bound: { value: bound, enumerable: true } });
   }
-  // `initChatModel` returns an object that makes the actual model when it is called.
-  const resolve: unknown = Reflect.get(model, "_getModelInstance");
-  if (typeof resolve === "function")
-    return guardModel(await resolve.call(model, config), guard, config, parameters);
+  const made = await madeModel(model, config);
+  if (made !== model) return guardModel(made as Askable, guard, config, parameters);
   return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
+}
+
+/** `initChatModel`, and an agent whose model is a name, have an object that makes the model when it is asked. */
+export async function madeModel(model: object, config: RunnableConfig): Promise<object> {
+  const make: unknown = Reflect.get(model, "_getModelInstance");
+  return typeof make === "function" ? make.call(model, config) : model;
 }
 
 /** @param made The model as it was made. The provider of a view cannot be recognised. */

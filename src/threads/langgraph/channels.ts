@@ -23,6 +23,7 @@ import { coerceMessage } from "../../history/read-messages.js";
 import { pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
 import { isResult } from "../../history/result.js";
 import { isRecord } from "../../shared/values.js";
+import { readChannels } from "./run-host.js";
 
 /**
  * LangGraph's channel with a reducer, as a left fold over single updates. LangGraph's own one throws if two updates of
@@ -127,8 +128,7 @@ export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate>
  * Asks the channel of a running graph what its reducer makes of a write.
  */
 
-/** LangGraph's reader of channels, and its writer. Only tasks have them. Not exported. */
-const READ = "__pregel_read";
+/** LangGraph's writer of channels. Only tasks have it. Not exported. */
 const SEND = "__pregel_send";
 
 /**
@@ -136,16 +136,25 @@ const SEND = "__pregel_send";
  * a function that runs outside a graph.
  */
 export function probeChannel(
-  { configurable }: Pick<RunnableConfig, "configurable">,
+  config: Pick<RunnableConfig, "configurable">,
   name: string,
   write: unknown,
 ): unknown {
-  const read: unknown = configurable?.[READ];
-  const send: unknown = configurable?.[SEND];
-  if (typeof read !== "function" || typeof send !== "function") return undefined;
+  const send: unknown = config.configurable?.[SEND];
+  if (typeof send !== "function") return undefined;
   send([[name, write]]);
-  const values: unknown = read([name], true);
+  const values = readChannels(config, [name], true);
   return isRecord(values) ? values[name] : undefined;
+}
+
+/** LangGraph marks a write that replaces the value of its channel with this key. In JSON it can be its type. */
+export const OVERWRITE = "__overwrite__";
+
+/** The value of such a write. */
+export function overwriteIn(write: unknown): { readonly value: unknown } | undefined {
+  if (!isRecord(write)) return undefined;
+  if (Object.hasOwn(write, OVERWRITE)) return { value: write[OVERWRITE] };
+  return write["type"] === OVERWRITE && "value" in write ? { value: write["value"] } : undefined;
 }
 
 /** Made once, without the stack that takes most of the time. LangGraph only asks for its name. */

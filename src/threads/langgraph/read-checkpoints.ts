@@ -24,13 +24,19 @@ export function writesByTask(
 ): (readonly [channel: string, value: unknown])[][] {
   const { pendingWrites = [] } = tuple;
   const isOfNextRun = belongsToNextRun(tuple);
-  const byTask = new Map<string, (readonly [string, unknown])[]>();
-  for (const [task, name, value] of pendingWrites) {
-    // LangGraph applies these to the state of the next run, whatever its input is.
-    if (!channels.includes(name) || task === NULL_TASK || isOfNextRun(task)) continue;
-    addToList(byTask, task, [name, value] as const);
-  }
-  return [...byTask.values()];
+  return byTask(
+    pendingWrites.flatMap(([task, name, value]) => {
+      // LangGraph applies the others to the state of the next run, whatever its input is.
+      const isOwn = channels.includes(name) && task !== NULL_TASK && !isOfNextRun(task);
+      return isOwn ? [[task, [name, value]]] : [];
+    }),
+  );
+}
+
+function byTask<Write>(writes: readonly (readonly [task: string, write: Write])[]): Write[][] {
+  const lists = new Map<string, Write[]>();
+  for (const [task, write] of writes) addToList(lists, task, write);
+  return [...lists.values()];
 }
 
 /**
@@ -61,12 +67,11 @@ export function tasksOfLostRun(tuple: CheckpointTuple, step: number, channel: st
   const { pendingWrites = [], metadata } = tuple;
   if (step > (metadata?.step ?? -1) + 2) return [];
   const isOfNextRun = belongsToNextRun(tuple);
-  const byTask = new Map<string, unknown[]>();
-  for (const [task, name, value] of pendingWrites) {
-    if (name !== channel || !isOfNextRun(task) || stepOfNextRun(task) !== step) continue;
-    addToList(byTask, task, value);
-  }
-  return [...byTask.values()];
+  return byTask(
+    pendingWrites.flatMap(([task, name, value]) =>
+      name === channel && isOfNextRun(task) && stepOfNextRun(task) === step ? [[task, value]] : [],
+    ),
+  );
 }
 
 /** The values that the `Command` of the checkpoint's next run wrote to a channel. */
@@ -102,8 +107,8 @@ export function hasFailedTask({ pendingWrites = [] }: CheckpointTuple): boolean 
 
 /** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
 export function writtenChannels({ pendingWrites = [] }: CheckpointTuple): string[] {
-  const names = pendingWrites.map(([, channel]) => String(channel));
-  return [...new Set(names)].filter((name) => !name.startsWith("__") && !name.includes(":"));
+  const names = new Set(pendingWrites.map(([, channel]) => String(channel)));
+  return [...names].filter((name) => !name.startsWith("__") && !name.includes(":"));
 }
 
 /*

@@ -48,8 +48,8 @@ export function withPlainCheckpoint<Options extends RunnableConfig>(options: Opt
 }
 
 /** Whether a waiting run is saved, by its own checkpointer or that of a parent graph. */
-export function isSavedRun({ configurable }: RunnableConfig): boolean {
-  return configurable?.[CHECKPOINTER] !== undefined;
+export function isSavedRun(config: RunnableConfig): boolean {
+  return inheritedCheckpointer(config) !== undefined;
 }
 
 /** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
@@ -70,10 +70,18 @@ export function isServedRun({ configurable }: RunnableConfig): boolean {
   return configurable?.[ASSISTANT] !== undefined && isServerProcess();
 }
 
-/** The values of these channels; undefined for a node that runs outside a graph. */
-export function readChannels({ configurable }: RunnableConfig, names: readonly string[]): unknown {
+/**
+ * The values of these channels; undefined for a node that runs outside a graph.
+ *
+ * @param isFresh Whether the values have what the task itself has written.
+ */
+export function readChannels(
+  { configurable }: Pick<RunnableConfig, "configurable">,
+  names: readonly string[],
+  isFresh = false,
+): unknown {
   const read: unknown = configurable?.[READ];
-  return typeof read === "function" ? read(names) : undefined;
+  return typeof read === "function" ? read(names, isFresh) : undefined;
 }
 
 /*

@@ -7,6 +7,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
 import { isRecord } from "../../shared/values.js";
+import { overwriteIn } from "./channels.js";
 
 /** The name of the channel of messages. */
 export const MESSAGES = "messages";
@@ -155,13 +156,6 @@ export function unwrapped(stored: unknown): unknown {
   return isRecord(stored) && !Array.isArray(stored) && Array.isArray(stored["value"])
     ? stored["value"]
     : stored;
-}
-
-/** LangGraph marks a write that replaces the value of its channel with this key. */
-const OVERWRITE = "__overwrite__";
-
-function overwriteIn(write: unknown): { readonly value: unknown } | undefined {
-  return isRecord(write) && Object.hasOwn(write, OVERWRITE) ? { value: write[OVERWRITE] } : undefined;
 }
 
 /** The nodes before or after which the graph always stops, for a human. `"*"` stands for all. */

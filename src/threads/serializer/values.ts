@@ -193,30 +193,17 @@ function isSnapshot(record: Record<string, unknown>): boolean {
 function readMessage(record: Record<string, unknown>, classes: MessageClasses): object | undefined {
   const { lc, type, id, kwargs } = record;
   if (lc !== 1 || type !== "constructor" || Object.keys(record).length !== 4) return undefined;
-  if (!Array.isArray(id) || id.length !== 3 || id[0] !== NAMESPACE[0] || id[1] !== NAMESPACE[1])
-    return undefined;
+  if (!Array.isArray(id) || id.length !== 3 || !isNamespace(id.slice(0, 2))) return undefined;
   const messageClass = classes.byName.get(id[2]);
   if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
-  const fields = readKwargs(kwargs, messageClass);
-  return fields && new messageClass.create(fields);
-}
-
-/** The fields of a message. Most have them under their stored names, and then no other object is made. */
-function readKwargs(
-  kwargs: Record<string, unknown>,
-  { fieldOf }: MessageClass,
-): Record<string, unknown> | undefined {
-  let isUsual = true;
-  for (const key of Object.keys(kwargs)) {
-    const field = fieldOf.get(key);
-    const value = field === undefined ? ODD : readField(kwargs[key], 0);
-    if (value === ODD) return undefined;
-    if (value === undefined || field !== key) isUsual = false;
-    else if (value !== kwargs[key]) kwargs[key] = value;
-  }
-  if (isUsual) return kwargs;
-  const fields = Object.entries(kwargs).map(([key, value]) => [fieldOf.get(key), readField(value, 0)]);
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+  const { create: Message, fieldOf } = messageClass;
+  const keys = Object.keys(kwargs);
+  const fields = keys.every((key) => fieldOf.has(key)) ? readField(kwargs, -1) : ODD;
+  if (fields === ODD) return undefined;
+  // Most messages have all fields under their stored names, and then no other object is made.
+  if (keys.every((key) => fieldOf.get(key) === key)) return new Message(fields as Holder);
+  const renamed = Object.entries(fields as Holder).map(([key, value]) => [fieldOf.get(key), value]);
+  return new Message(Object.fromEntries(renamed));
 }
 
 /**
@@ -227,30 +214,21 @@ function readField(value: unknown, depth: number): unknown {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : ODD;
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST_FIELD) return ODD;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) {
-      const item = readField(value[index], depth + 1);
-      if (item === ODD) return ODD;
-      value[index] = item === undefined ? null : item;
-    }
-    return value;
+  const holder = value as Record<string, unknown>;
+  const isList = Array.isArray(value);
+  if (!isList) {
+    if (Object.hasOwn(holder, "lc")) return isUndefined(holder) ? undefined : ODD;
+    if (Object.hasOwn(holder, "__proto__") || Object.hasOwn(holder, "__lc_escaped__")) return ODD;
   }
-  const record = value as Record<string, unknown>;
-  if (Object.hasOwn(record, "lc")) return isUndefined(record) ? undefined : ODD;
-  if (Object.hasOwn(record, "__proto__") || Object.hasOwn(record, "__lc_escaped__")) return ODD;
-  return readFields(record, depth);
-}
-
-function readFields(record: Record<string, unknown>, depth: number): unknown {
-  const dropped = new Set<string>();
-  for (const key of Object.keys(record)) {
-    const value = readField(record[key], depth + 1);
-    if (value === ODD) return ODD;
-    if (value === undefined) dropped.add(key);
-    else record[key] = value;
+  let hasDropped = false;
+  for (const key of Object.keys(holder)) {
+    const field = readField(holder[key], depth + 1);
+    if (field === ODD) return ODD;
+    if (field === undefined && !isList) hasDropped = true;
+    if (field !== holder[key]) holder[key] = field === undefined && isList ? null : field;
   }
-  if (dropped.size === 0) return record;
-  return Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.has(key)));
+  if (!hasDropped) return holder;
+  return Object.fromEntries(Object.entries(holder).filter(([, field]) => field !== undefined));
 }
 
 /*

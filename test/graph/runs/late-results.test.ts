@@ -15,6 +15,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod/v4";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
+import { createPlaceholder } from "../../../src/history/result.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { takeLateResults } from "../../../src/threads/late-results.js";
@@ -354,6 +355,31 @@ it("The result of one of two calls with the same id answers that one", async () 
   const { messages } = await takeLateResults(history, late, {});
   expect(script(reduceMessages(history, messages).messages)[1]).toBe("tool: late");
   expect(reduceMessages(history, messages).messages[4]).toBe(history[4]);
+});
+
+it.each([
+  ["unrecorded", true],
+  ["superseded", true],
+  ["interrupted", true],
+  ["declined", true],
+  ["not-started", true],
+  ["invalid-arguments", false],
+  ["timed-out", false],
+  ["failed", false],
+] as const)("A call that is closed as %s is looked up in the store: %s", async (cause, isLookedUp) => {
+  const searched: boolean[] = [];
+  const late = {
+    deliver: async () => {},
+    read: async (searches: boolean) => {
+      searched.push(searches);
+      return [];
+    },
+    namesCheckpoint: false,
+    remove: async () => {},
+  };
+  const call = { kind: "valid", id: "c", name: "t" } as const;
+  await takeLateResults([human("h"), ai("a", "c"), createPlaceholder(call, cause, "a:0")], late, {});
+  expect(searched).toEqual([isLookedUp]);
 });
 
 describe.each(STORES.slice(0, 2))("What a late Command writes to an own key, %s,", (_, options) => {

@@ -1,0 +1,135 @@
+/** Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them. */
+
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { ReducedValue, StateSchema } from "@langchain/langgraph";
+import { toPlain } from "../history/message.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
+import { countTextTokens } from "../history/size.js";
+import { madeModel } from "../providers/answer/guard-model.js";
+import { cachedCreateModel } from "../providers/models/create-model.js";
+import { checkSettings, withDefaults } from "../shared/check-settings.js";
+import { findReturned } from "../threads/archive.js";
+import { emitEvent } from "../threads/events.js";
+import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
+import { missingStore } from "../threads/stores.js";
+import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
+import {
+  budgetFor,
+  SUMMARY_SETTINGS,
+  type SummaryOptions,
+  type SummarySettings,
+} from "../threads/summary-settings.js";
+import { assertGivenModel, type GivenModel } from "../threads/window.js";
+import { type AgentRequest, FALLBACK_ATTEMPTS, toolTokensOf } from "./ask-model.js";
+import type { TetherMiddlewareOptions } from "./tether-middleware.js";
+import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
+
+/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+export type TetherSummaryOptions = SummaryOptions;
+
+/** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
+export const ATTEMPT_KEY = "_tetherSummary";
+
+/** A middleware can ask the model several times in one step. Each of these requests writes the same attempt. */
+const summaryAttempt = new ReducedValue(summaryAttemptSchema.optional(), {
+  inputSchema: summaryAttemptSchema.optional(),
+  reducer: (_former: SummaryAttempt | undefined, latest: SummaryAttempt | undefined) => latest,
+});
+
+/** The state of the middleware with these options. */
+export function stateFor({ summary }: TetherMiddlewareOptions): typeof pairedState {
+  if (summary === undefined) return pairedState;
+  // The private key is in no input and no output, so it is not in the type either.
+  const fields = { ...pairedState.fields, [ATTEMPT_KEY]: summaryAttempt };
+  return new StateSchema(fields) as unknown as typeof pairedState;
+}
+
+/** A request to the model, with the messages that other middleware leave of the history. */
+export interface SummaryRequest extends AgentRequest {
+  readonly state: { readonly messages: BaseMessage[]; readonly [ATTEMPT_KEY]?: unknown };
+  readonly runtime: HookRuntime;
+}
+
+/**
+ * Contract: resolves to what is written to the thread. Empty if no summary is due. Rejects if the run is aborted.
+ *
+ * @param stored The history as the thread stores it.
+ */
+type Summarizer = (
+  request: SummaryRequest,
+  stored: readonly BaseMessage[],
+) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
+
+const createModel = cachedCreateModel();
+
+/** @throws InvalidSettingError for an unknown option or a value that cannot be used. */
+export function checkSummaryOptions(summary: unknown): void {
+  checkSettings(summary, SUMMARY_SETTINGS, "summary");
+  const { summaryModel }: TetherSummaryOptions = Object(summary);
+  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
+}
+
+export function createSummarizer(
+  options: TetherSummaryOptions,
+  { maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS }: TetherMiddlewareOptions,
+): Summarizer {
+  const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
+  const { summaryModel, coveredMessages } = settings;
+  const wording = summaryWording(settings.summaryLanguage, {
+    heading: settings.summaryHeading,
+    instructions: settings.summaryPrompt,
+  });
+  return async (request, stored) => {
+    const config = configOf(request.runtime);
+    const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
+    if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
+    const asked = (await madeModel(request.model, config)) as Exclude<GivenModel, string>;
+    const policy: SummaryPolicy = {
+      maxTokens: budgetFor(asked, settings.maxTokensBeforeSummary),
+      maxMessages: settings.maxMessagesBeforeSummary,
+      messagesToKeep: settings.messagesToKeep,
+      tokensToKeep: settings.tokensToKeep,
+      maxToolCalls: maxToolCallsFromHistory,
+      toolTokens: toolTokensOf(request),
+      promptTokens: countTextTokens(request.systemMessage.text),
+    };
+    const state = { messages: request.messages, summaryAttempt: attempt };
+    if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
+    return summarizeHistory(
+      { messages: [...stored], summaryAttempt: attempt },
+      {
+        policy,
+        wording,
+        timeoutMs: settings.summaryTimeoutMs,
+        maxStreamFallbackAttempts,
+        coveredMessages,
+        resolveModel: async () =>
+          typeof summaryModel === "string" ? createModel(summaryModel) : (summaryModel ?? asked),
+      },
+      config,
+    );
+  };
+}
+
+/** Whether the request has all stored messages. If not, another middleware keeps the input short. */
+function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[]): boolean {
+  const ids = new Set(messages.map(({ id }) => id));
+  return stored.every(({ id }) => ids.has(id));
+}
+
+/**
+ * The update that takes archived messages out again, which a client has brought back with its whole list. The input of a
+ * run has passed the reducer before any hook.
+ */
+export async function removeReturned(
+  history: readonly BaseMessage[],
+  runtime: HookRuntime,
+  { summary }: { readonly summary?: TetherSummaryOptions | undefined },
+): Promise<Record<string, unknown>[]> {
+  const threadId = threadIdOf(runtime);
+  if (summary?.coveredMessages !== "archive" || runtime.store == null || threadId === undefined) return [];
+  const { messages, events } = await findReturned(history, history, runtime.store, threadId);
+  for (const event of events) emitEvent(configOf(runtime), event);
+  // From the end: a message of calls takes its results with it. Plain objects are not streamed.
+  return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
+}

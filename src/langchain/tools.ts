@@ -1,0 +1,134 @@
+/** A tool call of a LangChain agent: its error becomes a result, and what comes after the abort waits for the next run. */
+
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { type Command, isCommand } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../history/call.js";
+import { callIdOf, isResult } from "../history/result.js";
+import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
+import { viewOf } from "../providers/models/model-view.js";
+import { isError, isOfAbort } from "../shared/is-error.js";
+import { safely } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { untilAborted } from "../shared/waiting.js";
+import { messagesOf } from "../threads/commands.js";
+import { withOwnMemory } from "../threads/langgraph/own-memory.js";
+import { isSaver } from "../threads/langgraph/replace-methods.js";
+import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
+import { awaitLate, type LateResults, lateResultsOf, patientTool } from "../threads/late-results.js";
+import { unbatched } from "../threads/stores.js";
+import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
+
+interface WantedCall {
+  readonly id?: string | undefined;
+  readonly name: string;
+}
+
+interface ToolRequest<Tool> {
+  readonly toolCall: WantedCall;
+  readonly tool: Tool;
+  readonly state: { readonly messages: readonly BaseMessage[] };
+  readonly runtime: HookRuntime;
+}
+
+/**
+ * The outcome of a tool call. What the tool throws becomes an error result. What comes after the abort of the run goes to
+ * the next run of the thread.
+ *
+ * @param handle Contract: runs the tool that it gets.
+ * @throws The reason of the abort, at once, and LangGraph's own signals.
+ */
+export async function runTool<Tool>(
+  { toolCall, tool, state: { messages }, runtime }: ToolRequest<Tool>,
+  handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
+): Promise<ToolMessage | Command> {
+  const { signal } = runtime;
+  const head = messages.findLast(isAIMessage);
+  const place = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
+  const answered = keepResult(toolCall, signal, () =>
+    handle(separated((tool && patientTool(tool)) as Tool, toolCall, place)),
+  );
+  if (signal === undefined) return answered;
+  try {
+    return await untilAborted(answered, signal);
+  } catch (error) {
+    if (signal.aborted && place >= 0) {
+      const { id = "" } = toolCall;
+      const coming = answered.then((outcome) => ({ result: resultIn(outcome, id), values: [] }));
+      awaitLate(`${head?.id}:${place}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
+    }
+    throw error;
+  }
+}
+
+/**
+ * The outcome of a tool call, or an error result in place of what it threw: a throw would end the run, and lose the
+ * results of the calls that still run. The text is the one that LangChain uses in an agent without middleware.
+ *
+ * @throws LangGraph's own signals, and what the tool throws because of the abort.
+ */
+async function keepResult<Outcome>(
+  { id, name }: WantedCall,
+  signal: AbortSignal | undefined,
+  run: () => Outcome | Promise<Outcome>,
+): Promise<Outcome | ToolMessage> {
+  try {
+    return await run();
+  } catch (error) {
+    if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, signal)) throw error;
+    return new ToolMessage({ content: contentFor(error), tool_call_id: id ?? "", name, status: "error" });
+  }
+}
+
+function resultIn(outcome: ToolMessage | Command, callId: string): ToolMessage | undefined {
+  const messages = isCommand(outcome) ? messagesOf(outcome) : [outcome];
+  return messages.filter(isResult).find((result) => callIdOf(result) === callId);
+}
+
+/**
+ * A graph with `checkpointer: true` that a tool runs goes on with the memory that LangGraph gives to all tools of the agent.
+ * Only the first call of a response has that one, because the others run beside it.
+ */
+function separated<Tool>(tool: Tool, { name }: WantedCall, place: number): Tool {
+  const invoke: unknown = Reflect.get(Object(tool), "invoke");
+  if (place < 1 || !isRecord(tool) || typeof invoke !== "function") return tool;
+  return viewOf(tool, {
+    invoke: (input: unknown, given: RunnableConfig) => {
+      const config = withOwnMemory(given, `${name}.${place}`);
+      return Reflect.apply(invoke, tool, [input, { ...config, config }]);
+    },
+  });
+}
+
+function contentFor(error: unknown): string {
+  // Any value can be thrown, even one that cannot be converted to a string.
+  return safely(() => {
+    const cause = causeOf(error);
+    // LangChain's error for arguments that the tool's schema refuses. Its message is for the model.
+    return brandOf(cause) === "ToolInvocationError"
+      ? String(Reflect.get(Object(cause), "message"))
+      : `${cause}\n Please fix your mistakes.`;
+  }, "Error: the tool failed.");
+}
+
+/** LangChain wraps what passes through the middleware of a tool call, once for each of them. */
+function causeOf(error: unknown): unknown {
+  const cause: unknown =
+    brandOf(error) === "MiddlewareError" ? Reflect.get(Object(error), "cause") : undefined;
+  return cause === undefined ? error : causeOf(cause);
+}
+
+function brandOf(error: unknown): unknown {
+  return isError(error) ? Reflect.get(error, "~brand") : undefined;
+}
+
+/** Undefined for an agent inside another graph, and without a checkpointer. */
+export function lateResultsIn(runtime: HookRuntime): LateResults | undefined {
+  const { configurable } = configOf(runtime);
+  const saver = inheritedCheckpointer({ ...(configurable && { configurable }) });
+  const threadId = threadIdOf(runtime);
+  const isInside = String(configurable?.["checkpoint_ns"] ?? "").includes("|");
+  if (!isSaver(saver) || threadId === undefined || isInside) return undefined;
+  const store = runtime.store == null ? undefined : unbatched(runtime.store);
+  return lateResultsOf({ saver, threadId, namespace: "", store, namesCheckpoint: false });
+}
