@@ -19,7 +19,7 @@ import type { ApprovalTask } from "./approval-request.js";
 import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
 import { nearBudgets, type Spending } from "./budgets.js";
 import type { TakenMessages } from "./inbox.js";
-import type { ChatContext } from "./middleware/contexts.js";
+import type { StateUpdate } from "./middleware/contexts.js";
 import type { LoopLimits } from "./settings/table.js";
 import { afterRequired, type ToolChoice } from "./settings/tools.js";
 
@@ -219,7 +219,7 @@ function ownUpdate({ update = {} }: ModelCommand) {
  */
 export function mergeUpdates(
   dispatched: Dispatched,
-  updates: ChatContext["updates"],
+  updates: readonly StateUpdate[],
   history: readonly BaseMessage[],
   reducedKeys: ReadonlySet<string>,
 ): Dispatched {

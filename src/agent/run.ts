@@ -31,7 +31,7 @@ import {
   type ThreadArchive,
   withMessages,
 } from "./client.js";
-import { AgentContext, type RunBag } from "./middleware/contexts.js";
+import { agentHook, type RunBag } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
 import { publishingEnd, RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
@@ -179,7 +179,7 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   let record: RunRecord | undefined;
   let send = (_chunk: Chunk): void => {};
   const parentWriter: unknown = Reflect.get(options, "writer");
-  const context = new AgentContext({
+  const hook = agentHook({
     ...scopeOf(options),
     bag,
     context: { ...ownContext, ...settings },
@@ -201,17 +201,17 @@ async function* executeRun<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
     isStreamed: run.isStreamed,
   });
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-  yield* runAgentMiddleware<Chunk>(middleware.agent, context, {
+  yield* runAgentMiddleware<Chunk>(middleware.agent, hook, {
     start: () => {
-      const begun = begin(withMessages(input, context.messages), readContext(context.options));
+      const begun = begin(withMessages(input, hook.fields.messages), readContext(hook.fields.options));
       record = begun.record;
       return begun;
     },
     answer: (given) => {
       const messages = isCommand(input)
-        ? { ...readUpdate(input.update), messages: context.messages }
-        : withMessages(input ?? {}, context.messages);
-      return begin(messages, readContext(context.options), given).chunks;
+        ? { ...readUpdate(input.update), messages: hook.fields.messages }
+        : withMessages(input ?? {}, hook.fields.messages);
+      return begin(messages, readContext(hook.fields.options), given).chunks;
     },
     correct: (given, history) => {
       const response = record?.structuredResponse;

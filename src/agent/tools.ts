@@ -42,7 +42,7 @@ import { awaitLate, patientTool } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
 import type { AgentUpdate } from "../threads/state.js";
 import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
-import { FunctionContext } from "./middleware/contexts.js";
+import { functionHook } from "./middleware/contexts.js";
 import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
 import { noteFailure, ownStateOf, runHandleOf, runInputsOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
@@ -147,15 +147,15 @@ async function answerCall(
   const layers = runInputsOf(config)?.middleware.function ?? [];
   // A copy, because changes of the tool must not reach the history.
   if (layers.length === 0) return finish(await execute(structuredClone(args)));
-  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
-  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(layers, context, {
+  const hook = functionHook({ call: wanted, tool, ...scopeOf(config) });
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(layers, hook, {
     execute,
     finalize,
     noteFailure: (error) => noteFailure(error, config),
   });
-  if (context.updates.length === 0) return update;
+  if (hook.updates.length === 0) return update;
   // LangGraph takes a list of writes only if it has a command.
-  const written = context.updates.map(async ({ messages, fields }) => {
+  const written = hook.updates.map(async ({ messages, fields }) => {
     const values = await readOwnValues(ownState, fields).catch((error: unknown) => {
       if (!noteFailure(error, config)) throw error;
       return {};
