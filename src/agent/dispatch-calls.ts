@@ -20,7 +20,7 @@ import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
 import { nearBudgets, type Spending } from "./budgets.js";
 import type { TakenMessages } from "./inbox.js";
 import type { StateUpdate } from "./middleware/contexts.js";
-import type { LoopLimits } from "./settings/table.js";
+import type { LoopLimits } from "./settings/settings.js";
 import { afterRequired, type ToolChoice } from "./settings/tools.js";
 
 export type ModelCommand = Command<

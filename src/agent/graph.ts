@@ -27,7 +27,7 @@ import { createModelNode, type ModelNodeOptions } from "./model.js";
 import { createPatchNode } from "./patch.js";
 import { ownStateOf, positionIn, runInputsOf, runRecordOf } from "./run-handle.js";
 import type { OwnContext, RunContext } from "./settings/run-context.js";
-import { type LoopLimits, resolveLimits } from "./settings/table.js";
+import { type LoopLimits, resolveLimits } from "./settings/settings.js";
 import { createSummarizeNode, type SummarizeNodeOptions, type SummaryPolicyOf } from "./summarize.js";
 import { createToolsNode, type ToolsNodeOptions } from "./tools.js";
 

@@ -66,7 +66,7 @@ import {
 } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
 import type { Settings } from "./settings/settings.js";
-import { type LoopLimits, resolveLimits } from "./settings/table.js";
+import { type LoopLimits, resolveLimits } from "./settings/settings.js";
 import type { ToolChoice } from "./settings/tools.js";
 import type { SummaryPolicyOf } from "./summarize.js";
 

@@ -11,6 +11,11 @@ export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly expects: string;
   /** Contract: returns a space and a question about what the caller probably meant, or an empty text. */
   readonly hint?: (value: unknown) => string;
+  /**
+   * Contract: converts the text of an environment variable. Never throws. Returns a text that it cannot convert
+   * unchanged, and the schema refuses it.
+   */
+  readonly read?: (text: string) => unknown;
 }
 
 export type Rules = Readonly<Record<string, Rule>>;
@@ -21,20 +26,22 @@ const LONGEST_TIMEOUT = 2_147_483_647;
 export const milliseconds = {
   schema: z.number().int().min(1).max(LONGEST_TIMEOUT),
   expects: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+  read: readNumber,
 } satisfies Rule;
 
-export const text = { schema: z.string(), expects: "a string" } satisfies Rule;
-export const flag = { schema: z.boolean(), expects: "true or false" } satisfies Rule;
+export const text = { schema: z.string(), expects: "a string", read: readText } satisfies Rule;
+export const flag = { schema: z.boolean(), expects: "true or false", read: readFlag } satisfies Rule;
 
 export function countFrom(least: number) {
   return {
     schema: z.number().int().min(least),
     expects: `an integer of ${least} or more`,
+    read: readNumber,
   } satisfies Rule;
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return { schema: z.enum(names), expects: listWithOr(names) } satisfies Rule;
+  return { schema: z.enum(names), expects: listWithOr(names), read: readText } satisfies Rule;
 }
 
 /** A list. Its entries are checked where they are used. */
@@ -111,19 +118,19 @@ function isClass(value: unknown): value is { readonly name: string } {
 }
 
 /*
- * One row of the table of settings: everything about one option of `createAgentGraph`.
+ * One row of the table of settings: everything about one option of `createAgentGraph`. The comment of the row says what
+ * the option does, in plain sentences, and the last one states the default. Editors show it on hover, and the documents
+ * and the form in Studio have its text.
  */
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
-  /**
-   * What the option does, in plain sentences. The last one states the default. The README and the form in Studio show
-   * it. The comment of the row has the same text, which editors show on hover.
-   */
-  readonly help: string;
   /** The value of an option that is left out; undefined if there is none, or if other settings or the model decide. */
   readonly default: unknown;
-  /** The environment variable of the served graph. Left out for an option whose value cannot be written as a text. */
-  readonly env?: EnvironmentVariable;
+  /**
+   * Whether an environment variable of the served graph sets it. A value that is written in another form there has what
+   * reads this form, and the words for it.
+   */
+  readonly env?: true | { readonly read: (text: string) => unknown; readonly expects?: string };
   /** Whether a run can choose it in its `context`. A rule instead of `true` limits the values that a run can choose. */
   readonly perRun?: true | Rule;
   /** Whether a run can lower it, but not raise it. Only for numbers. */
@@ -144,15 +151,17 @@ export type ValueIn<Row extends Setting> = Row extends { readonly required: true
     : ValueOf<Row>;
 
 /*
- * Converts the text of an environment variable to the value of a setting.
+ * The environment variables of the settings.
  */
 
-export interface EnvironmentVariable {
-  readonly name: string;
-  /** Contract: never throws. Returns a text that it cannot convert unchanged, and the schema of the row refuses it. */
-  readonly read: (text: string) => unknown;
-  /** Completes "Expected `NAME` to be …" if the row's `expects` does not describe a text. */
-  readonly expects?: string;
+/** `MAX_ITERATIONS` for `maxIterations`. */
+export function variableOf(setting: string): string {
+  return setting.replace(/[A-Z]/g, "_$&").toUpperCase();
+}
+
+/** The rule for the text of the variable. */
+export function inEnvironment(row: Setting): Rule {
+  return row.env === true ? row : { ...row, ...row.env };
 }
 
 const flagSchema = z.stringbool();

@@ -12,13 +12,13 @@ import {
   placeIn,
   readWith,
 } from "../../threads/own-state.js";
-import { type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
-import type { LoopLimits } from "./table.js";
+import { RUN_HELP } from "./run-help.js";
+import { type LoopLimits, type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
 
 /** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
 export interface RunContext extends RunSettings {}
 
-const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnly">>> = Object.fromEntries(
+const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "lowerOnly">>> = Object.fromEntries(
   Object.entries<Setting>(SETTINGS).flatMap(([name, row]) =>
     row.perRun === undefined ? [] : [[name, row.perRun === true ? row : { ...row, ...row.perRun }]],
   ),
@@ -32,7 +32,7 @@ type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Na
 /** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
 export const runContextSchema = z.object(
   Object.fromEntries(
-    Object.entries(RUN_RULES).map(([name, { schema, help }]) => [name, schema.optional().describe(help)]),
+    Object.entries(RUN_HELP).map(([name, help]) => [name, RUN_RULES[name]?.schema.optional().describe(help)]),
   ) as RunContextShape,
 );
 
