@@ -41,7 +41,13 @@ export function countFrom(least: number) {
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return { schema: z.enum(names), expects: listWithOr(names), read: readText } satisfies Rule;
+  const rule = { schema: z.enum(names), expects: listWithOr(names), read: readText };
+  return { ...rule, hint: hintAtName(names) } satisfies Rule;
+}
+
+/** The hint of a rule whose value is one of some names. */
+export function hintAtName(names: readonly string[]) {
+  return (value: unknown): string => (typeof value === "string" ? didYouMean(value, names) : "");
 }
 
 /** A list. Its entries are checked where they are used. */
@@ -71,19 +77,20 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
  * Checks settings with their rules. Undefined values pass.
  *
  * @param whole The name of the settings object in errors.
+ * @param place What stands before the name of each setting in errors, such as `summary.`.
  * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
  */
-export function checkSettings(settings: unknown, rules: Rules, whole: string): void {
+export function checkSettings(settings: unknown, rules: Rules, whole: string, place = ""): void {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
     throw InvalidSettingError.expected(whole, "an object", settings);
   }
   for (const [name, value] of Object.entries(settings)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
-      throw unknownSetting(name, Object.keys(rules));
+      throw unknownSetting(name, Object.keys(rules), place);
     }
     if (value !== undefined && !rule.schema.safeParse(value).success) {
-      throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
+      throw InvalidSettingError.expected(`${place}${name}`, rule.expects, value, rule.hint?.(value));
     }
   }
 }
@@ -99,13 +106,14 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["recursionLimit", "maxIterations"],
 ]);
 
-function unknownSetting(name: string, known: readonly string[]): InvalidSettingError {
+function unknownSetting(name: string, known: readonly string[], place: string): InvalidSettingError {
   const other = OTHER_NAMES.get(name);
+  const kind = place === "" ? "setting" : "option";
   const question =
     other !== undefined && known.includes(other)
       ? ` Did you mean \`${other}\`?`
-      : didYouMean(name, known) || ` Known settings are: ${known.join(", ")}.`;
-  return new InvalidSettingError(name, `Unknown setting \`${name}\`.${question}`);
+      : didYouMean(name, known) || ` Known ${kind}s are: ${known.join(", ")}.`;
+  return new InvalidSettingError(`${place}${name}`, `Unknown ${kind} \`${place}${name}\`.${question}`);
 }
 
 /** The end of an error message for a class in place of its instance; an empty text for any other value. */

@@ -8,6 +8,7 @@ import { DIALECTS, type DialectName } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
 import {
   countFrom,
+  hintAtName,
   milliseconds,
   oneOf,
   type Rule,
@@ -23,6 +24,7 @@ import { listWithOr } from "../shared/text.js";
 export const dialectRule = {
   schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),
   expects: listWithOr(Object.keys(DIALECTS)),
+  hint: hintAtName(Object.keys(DIALECTS)),
   read: readText,
 } satisfies Rule;
 

@@ -5,13 +5,8 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, type Rule, type Setting } from "../../shared/check-settings.js";
 import { didYouMean } from "../../shared/text.js";
-import {
-  describedBy,
-  jsonSchemaOf,
-  type OwnContextSchema,
-  placeIn,
-  readWith,
-} from "../../threads/own-state.js";
+import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
+import { readWith } from "../../threads/schema.js";
 import { RUN_HELP } from "./run-help.js";
 import { type LoopLimits, type RunSchemas, type RunSettings, SETTINGS } from "./settings.js";
 
@@ -154,9 +149,12 @@ function makeOwnContext(schema: OwnContextSchema): OwnContext {
       const given = pick(Object(context), keys);
       const outcome = await readWith(schema, given);
       if (outcome.kind === "value") return Object(outcome.value);
-      const { message } = outcome.issue;
-      const place = placeIn("context", outcome.issue);
-      throw new InvalidSettingError(place, `Expected \`${place}\` to match \`contextSchema\`: ${message}.`);
+      const [issue] = outcome.issues;
+      const place = placeIn("context", issue);
+      throw new InvalidSettingError(
+        place,
+        `Expected \`${place}\` to match \`contextSchema\`: ${issue.message}.`,
+      );
     },
   };
 }
