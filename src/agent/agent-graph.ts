@@ -20,6 +20,7 @@ import {
 import { trustMarked } from "../history/marks.js";
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
@@ -194,6 +195,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   async #stream(input: AgentInput<Update>, options: AnyOptions) {
+    checkSettings({ signal: options.signal }, { signal: abortSignal }, "options");
     const abort = holdAbort(options);
     this.#abort = abort;
     const starting: Promise<IterableReadableStream<never>> = super.stream(input, abort.options);

@@ -2,16 +2,18 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
-import { InvalidSettingError } from "../errors.js";
+import { z } from "zod/v4";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/cut.js";
+import type { ToolCallsToKeep } from "../history/cut.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import type { Repair } from "../history/reducer/repair.js";
-import { type DialectName, dialectNamed } from "../providers/dialects.js";
+import type { DialectName } from "../providers/dialects.js";
 import { viewOf } from "../providers/models/model-view.js";
+import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool, takeLateResults } from "../threads/late-results.js";
+import { dialectRule, toolCallsToKeepRule } from "../threads/summary-settings.js";
 import { askModel, checkSummaryOptions, removeReturned, type TetherSummaryOptions } from "./ask-model.js";
 import {
   createPreparation,
@@ -63,7 +65,8 @@ import { assertPaired, configOf, type pairedState } from "./tether-state.js";
 export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
-  checkOptions(options);
+  checkSettings(options, RULES, "options");
+  if (options.summary !== undefined) checkSummaryOptions(options.summary);
   const { keepToolErrors = true } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
@@ -179,37 +182,12 @@ export interface RepairPlace {
   readonly threadId: string | undefined;
 }
 
-const NAMES: ReadonlySet<string> = new Set<keyof TetherMiddlewareOptions>([
-  "dialect",
-  "maxToolCallsFromHistory",
-  "maxTokens",
-  "maxStreamFallbackAttempts",
-  "summary",
-  "keepToolErrors",
-  "onRepair",
-]);
-
-/** @throws InvalidSettingError that names the first option that cannot be used. */
-function checkOptions(options: TetherMiddlewareOptions): void {
-  if (!isRecord(options as unknown)) throw InvalidSettingError.expected("options", "an object", options);
-  for (const name of Object.keys(options)) {
-    if (!NAMES.has(name))
-      throw InvalidSettingError.expected("option", `one of ${[...NAMES].join(", ")}`, name);
-  }
-  const { dialect, maxToolCallsFromHistory, maxTokens, maxStreamFallbackAttempts, summary } = options;
-  const { keepToolErrors, onRepair } = options;
-  if (dialect !== undefined) dialectNamed(dialect);
-  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
-  checkCount("maxTokens", maxTokens);
-  checkCount("maxStreamFallbackAttempts", maxStreamFallbackAttempts);
-  if (summary !== undefined) checkSummaryOptions(summary);
-  if (keepToolErrors !== undefined && typeof keepToolErrors !== "boolean")
-    throw InvalidSettingError.expected("keepToolErrors", "true or false", keepToolErrors);
-  if (onRepair !== undefined && typeof onRepair !== "function")
-    throw InvalidSettingError.expected("onRepair", "a function", onRepair);
-}
-
-function checkCount(name: string, value: unknown): void {
-  if (value === undefined || (typeof value === "number" && Number.isInteger(value) && value >= 0)) return;
-  throw InvalidSettingError.expected(name, "a whole number of 0 or more", value);
-}
+const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {
+  dialect: dialectRule,
+  maxToolCallsFromHistory: toolCallsToKeepRule,
+  maxTokens: countFrom(0),
+  maxStreamFallbackAttempts: countFrom(0),
+  summary: { schema: z.record(z.string(), z.unknown()), expects: "an object" },
+  keepToolErrors: flag,
+  onRepair: aFunction(),
+};

@@ -32,6 +32,11 @@ export const milliseconds = {
 export const text = { schema: z.string(), expects: "a string", read: readText } satisfies Rule;
 export const flag = { schema: z.boolean(), expects: "true or false", read: readFlag } satisfies Rule;
 
+export const abortSignal = {
+  schema: z.custom<AbortSignal>((value) => value instanceof AbortSignal),
+  expects: "an AbortSignal",
+} satisfies Rule;
+
 export function countFrom(least: number) {
   return {
     schema: z.number().int().min(least),

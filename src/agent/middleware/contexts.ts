@@ -391,7 +391,7 @@ export function asObject<Value>(place: string, value: Value): Value {
 }
 
 function asModel(model: unknown): unknown {
-  if (typeof model === "string") parseModelName(model);
+  if (typeof model === "string") parseModelName(model, "context.model");
   else assertPlainModel("context.model", model, hintAtClass(model));
   return model;
 }

@@ -101,3 +101,12 @@ it("A message id that is not a string breaks no model input", () => {
   const message = Object.assign(new AIMessage("hello"), { id: 5 });
   expect(toModelInput([message], { dialect: "openai-responses" }).at(0)?.text).toBe("hello");
 });
+
+it.each(["invoke", "stream"] as const)(
+  "a signal that is not an AbortSignal: %s refuses it by name",
+  async (method) => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const run = graph[method](user("go"), { signal: "x" as never });
+    await expect(run).rejects.toThrow('Expected `signal` to be an AbortSignal, got `"x"`.');
+  },
+);
