@@ -32,11 +32,6 @@ export const milliseconds = {
 export const text = { schema: z.string(), expects: "a string", read: readText } satisfies Rule;
 export const flag = { schema: z.boolean(), expects: "true or false", read: readFlag } satisfies Rule;
 
-export const abortSignal = {
-  schema: z.custom<AbortSignal>((value) => value instanceof AbortSignal),
-  expects: "an AbortSignal",
-} satisfies Rule;
-
 export function countFrom(least: number) {
   return {
     schema: z.number().int().min(least),
@@ -72,6 +67,8 @@ export function objectWith<Type extends object>(method: string, expects: string)
     typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
   return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
+
+export const abortSignal = objectWith<AbortSignal>("throwIfAborted", "an AbortSignal");
 
 /** The same rule, which also takes true and false. */
 export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
