@@ -4,11 +4,11 @@ import { z } from "zod/v4";
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
 import { InvalidSettingError } from "../src/errors.js";
-import type { Setting } from "../src/shared/check-settings.js";
+import { inEnvironment, readText, type Setting, variableOf } from "../src/shared/check-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: object }>>;
+type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: true | object }>>;
 
 /** Where the served graph differs from the defaults of `createAgentGraph`. */
 export const SERVED_DEFAULTS = {
@@ -46,15 +46,17 @@ interface ServedSettings {
 export function readSettings(environment: Environment): ServedSettings {
   const textOf = (variable: string) => environment[variable]?.trim() || undefined;
   const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
-  for (const [option, { env, schema, expects }] of Object.entries<Setting>(SETTINGS)) {
-    const text = env && textOf(env.name);
-    if (env === undefined || text === undefined) continue;
-    const { success, data } = schema.safeParse(env.read(text));
-    if (!success) throw InvalidSettingError.expected(env.name, env.expects ?? expects, text);
+  for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
+    const variable = variableOf(option);
+    const text = row.env && textOf(variable);
+    if (text === undefined) continue;
+    const { schema, read = readText, expects } = inEnvironment(row);
+    const { success, data } = schema.safeParse(read(text));
+    if (!success) throw InvalidSettingError.expected(variable, expects, text);
     options.set(option, data);
   }
   const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
-  checkAllowedSettings(read.allowedSettings, SETTINGS.allowedSettings.env.name);
+  checkAllowedSettings(read.allowedSettings, variableOf("allowedSettings"));
   const weather = new Map<string, string>();
   for (const [option, variable] of Object.entries(OPEN_METEO)) {
     const url = textOf(variable);

@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { HELP } from "../scripts/write-settings-table/settings-documents.js";
 import { SETTINGS } from "../src/agent/settings/settings.js";
 import type { Setting } from "../src/shared/check-settings.js";
 
@@ -124,9 +125,9 @@ it.each(members)("$name is documented.", ({ comment }) => {
   expect(comment).not.toBe("");
 });
 
-const options = Object.entries<Setting>(SETTINGS).flatMap(([name, { help, perRun }]) => [
-  { name: `AgentGraphOptions.${name}`, help },
-  ...(perRun === undefined ? [] : [{ name: `RunContext.${name}`, help }]),
+const options = Object.entries<Setting>(SETTINGS).flatMap(([name, { perRun }]) => [
+  { name: `AgentGraphOptions.${name}`, help: HELP.get(name) },
+  ...(perRun === undefined ? [] : [{ name: `RunContext.${name}`, help: HELP.get(name) }]),
 ]);
 
 it.each(options)("$name shows the help of its setting.", ({ name, help }) => {

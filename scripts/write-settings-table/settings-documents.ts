@@ -3,7 +3,8 @@
 import { SERVER_SETTINGS } from "../../server/access/server-settings.js";
 import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
-import type { Setting } from "../../src/shared/check-settings.js";
+import { inEnvironment, type Setting, variableOf } from "../../src/shared/check-settings.js";
+import { readHelp } from "./read-help.js";
 import { refusalsPage } from "./refusals.js";
 
 export interface SettingsDocument {
@@ -13,20 +14,34 @@ export interface SettingsDocument {
   readonly content: string;
 }
 
+/** The help of each setting, by its name. */
+export const HELP = readHelp();
 const ROWS = Object.entries<Setting>(SETTINGS);
+const helpOf = (name: string) => HELP.get(name) ?? "";
 const served = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
 
 const TABLE_HEAD = ["| option | environment | per run | what it does |", "| --- | --- | --- | --- |"];
 
-function tableRow([name, { env, perRun, lowerOnly, help }]: (typeof ROWS)[number]): string {
+function tableRow([name, { env, perRun, lowerOnly }]: (typeof ROWS)[number]): string {
   const choice = perRun === undefined ? "" : lowerOnly === true ? "may lower it" : "yes";
-  const cells = [`\`${name}\``, env === undefined ? "" : `\`${env.name}\``, choice, help];
+  const cells = [`\`${name}\``, env === undefined ? "" : `\`${variableOf(name)}\``, choice, helpOf(name)];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-function variable([name, { env, help, expects }]: (typeof ROWS)[number]): string[] {
-  if (env === undefined) return [];
-  return [`# ${help}\n# Expected: ${env.expects ?? expects}.\n${env.name}=${served.get(name) ?? ""}`];
+function variable([name, row]: (typeof ROWS)[number]): string[] {
+  if (row.env === undefined) return [];
+  const { expects } = inEnvironment(row);
+  return [`# ${helpOf(name)}\n# Expected: ${expects}.\n${variableOf(name)}=${served.get(name) ?? ""}`];
+}
+
+/** The help of the settings that a run can choose: Studio shows it in a form, and no comment is there when it runs. */
+const RUN_HELP = ROWS.flatMap(([name, { perRun }]) =>
+  perRun === undefined ? [] : [asFormatted(`  ${name}:`, JSON.stringify(helpOf(name)))],
+).join("\n");
+
+function asFormatted(name: string, value: string): string {
+  const line = `${name} ${value},`;
+  return line.length > 110 ? `${name}\n    ${value},` : line;
 }
 
 type ServerRow = (typeof SERVER_SETTINGS)[keyof typeof SERVER_SETTINGS];
@@ -72,6 +87,11 @@ export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
     path: "docs/troubleshooting.md",
     marks: ["<!-- Refusals: written by `npm run docs:settings`. -->", "<!-- End of the refusals. -->"],
     content: refusalsPage(),
+  },
+  {
+    path: "src/agent/settings/run-help.ts",
+    marks: ["// Settings: written by `npm run docs:settings`.", "// End of the settings."],
+    content: `export const RUN_HELP: Readonly<Record<keyof RunSchemas, string>> = {\n${RUN_HELP}\n};`,
   },
 ];
 

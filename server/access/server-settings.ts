@@ -6,7 +6,6 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../../src/errors.js";
 import {
   countFrom,
-  type EnvironmentVariable,
   flag,
   type Rule,
   readFlag,
@@ -20,7 +19,7 @@ interface ServerSetting<Schema extends z.ZodType = z.ZodType> extends Rule<Schem
   /** What the variable does, in plain sentences. The last one states the default. */
   readonly help: string;
   readonly default: unknown;
-  readonly read: EnvironmentVariable["read"];
+  readonly read: (text: string) => unknown;
 }
 
 const names = {

@@ -20,6 +20,7 @@ import {
 import { trustMarked } from "../history/marks.js";
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
@@ -186,6 +187,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   async #stream(input: AgentInput<Update>, options: AnyOptions, run: OwnRun) {
+    checkSettings({ signal: options.signal }, { signal: abortSignal }, "options");
     const abort = holdAbort(options);
     run.signal = abort.signal;
     run.ends.push(abort.end);

@@ -3,14 +3,14 @@
  * format: Studio, agent-chat-ui and Python read `action_requests`, and LangChain.js reads `actionRequests`.
  */
 
-import { type JSONSchema, Validator } from "@langchain/core/utils/json_schema";
-import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
+import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod/v4";
 import { toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { problemText } from "../threads/leftovers.js";
+import { readWith, type SchemaIssue } from "../threads/schema.js";
 import { type ApprovalRule, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
 
 /**
@@ -259,28 +259,8 @@ function readJson(text: unknown): unknown {
   }
 }
 
-/** The reason why a tool would refuse its arguments. */
-interface ArgumentIssue {
-  /** The path in the arguments. Empty for the arguments as a whole. */
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
 /** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */
-export async function findArgumentIssue(schema: unknown, args: object): Promise<ArgumentIssue | undefined> {
-  if (isInteropZodSchema(schema)) {
-    const { success, error } = await interopSafeParseAsync(schema, args);
-    return success ? undefined : error.issues[0];
-  }
-  if (typeof schema !== "object" || schema === null) return undefined;
-  const { valid, errors } = new Validator(schema).validate(args);
-  if (valid) return undefined;
-  // The last error is the innermost. The errors before it say that its parents are invalid too.
-  const { instanceLocation = "#", error = "not valid" } = errors.at(-1) ?? {};
-  return { path: instanceLocation.split("/").slice(1).map(readSegment), message: error };
-}
-
-/** In a JSON pointer, `~` and `/` are written as `~0` and `~1`. */
-function readSegment(segment: string): string {
-  return decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
+export async function findArgumentIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
+  const outcome = await readWith(schema, args);
+  return outcome.kind === "issues" ? outcome.issues[0] : undefined;
 }

@@ -6,7 +6,7 @@ import { isInteropZodSchema } from "@langchain/core/utils/types";
 import type { Runtime } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
-import { aFunction, type Rule, type Rules } from "../shared/check-settings.js";
+import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
 import { isPlainObject } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
@@ -173,7 +173,7 @@ function readRule(place: string, options: unknown): ApprovalRule | undefined {
     const names = Object.keys(OPTION_RULES).join(", ");
     throw InvalidSettingError.expected(place, `true, false or an object with options (${names})`, options);
   }
-  checkOptions(place, options);
+  checkSettings(options, OPTION_RULES, place, `${place}.`);
   const { allowedDecisions = DECISION_TYPES, description, argsSchema, when } = options as ApprovalOptions;
   return {
     allowedDecisions,
@@ -182,19 +182,6 @@ function readRule(place: string, options: unknown): ApprovalRule | undefined {
     argsSchema,
     argsJsonSchema: argsSchema && readJsonSchema(`${place}.argsSchema`, argsSchema),
   };
-}
-
-function checkOptions(place: string, options: Record<string, unknown>): void {
-  const known = Object.keys(OPTION_RULES);
-  for (const [name, value] of Object.entries(options)) {
-    const rule = known.includes(name) ? OPTION_RULES[name as keyof typeof OPTION_RULES] : undefined;
-    if (rule === undefined) {
-      const hint = didYouMean(name, known) || ` Known options are: ${known.join(", ")}.`;
-      throw new InvalidSettingError(place, `Unknown option \`${place}.${name}\`.${hint}`);
-    }
-    if (value !== undefined && !rule.schema.safeParse(value).success)
-      throw InvalidSettingError.expected(`${place}.${name}`, rule.expects, value);
-  }
 }
 
 /** A schema with transforms or functions cannot be sent to a client. */

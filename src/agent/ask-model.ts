@@ -26,7 +26,7 @@ import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
 import type { FormatRequest, Offer } from "./format/ask-in-format.js";
-import { asObject, ChatContext } from "./middleware/contexts.js";
+import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
 import type { ModelChain } from "./models.js";
@@ -68,7 +68,7 @@ export interface ModelAnswer extends ChatOutcome {
   /** Its position. */
   readonly position: number;
   /** What chat middleware has written to the state. */
-  readonly updates: ChatContext["updates"];
+  readonly updates: readonly StateUpdate[];
 }
 
 type Config = LangGraphRunnableConfig<RunContext>;
@@ -96,7 +96,7 @@ async function askWithMiddleware(
   const input = prepare(first);
   reportChanges(input, first, "window", config);
   const mayBeServed = middleware.function.length > 0;
-  const context = new ChatContext({
+  const hook = chatHook({
     // Copies, so that changes of a middleware do not reach the history.
     messages: input.messages.map(cloneMessage),
     options: { toolChoice: request.toolChoice, parameters: {} },
@@ -113,13 +113,13 @@ async function askWithMiddleware(
   const call: ModelCall = async (changed, settle) => {
     const { offered, choice } = offerOf(changed, request);
     toolChoice = choice;
-    const left = parseMessages(changed.messages);
+    const left = parseMessages(changed.fields.messages);
     const added = addedTo(input.messages, left);
     const answered = await streamAnswer(
       {
         ...request,
         ...offered,
-        models: changed.hasOwnModel ? beginningWith(changed.model, models) : models,
+        models: changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models,
         // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
         // from the history, which has what only that model can read.
         prepare: (form) =>
@@ -127,14 +127,14 @@ async function askWithMiddleware(
             ? prepareModelInput(left, form)
             : prepareModelInput([...history, ...added], { ...request.input, ...form }),
         toolChoice,
-        parameters: parametersOf(changed),
+        parameters: parametersOf(changed.fields),
         shown,
         settle,
       },
       config,
     );
     // A model that a middleware chose for one call says nothing about the run's own model.
-    position = changed.hasOwnModel ? models.position : answered.position;
+    position = changed.hasOwn("model") ? models.position : answered.position;
     model = answered.model;
     return answered.answer;
   };
@@ -143,15 +143,15 @@ async function askWithMiddleware(
     if (answer.id !== undefined) discarded.add(answer.id);
     await takeBack(answer, config);
   };
-  const { message, isTerminated } = await runModelMiddleware(middleware.chat, context, call, discard);
+  const { message, isTerminated } = await runModelMiddleware(middleware.chat, hook, call, discard);
   return {
     message: message && withUnusedId(message, discarded),
     isTerminated,
     toolChoice,
-    ...(context.hasOwnTools && { offered: context.tools.map(toolName) }),
+    ...(hook.hasOwn("tools") && { offered: hook.fields.tools.map(toolName) }),
     model,
     position,
-    updates: context.updates,
+    updates: hook.updates,
   };
 }
 
@@ -164,19 +164,19 @@ function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMes
 }
 
 /** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
-function offerOf(context: ChatContext, request: ModelRequest) {
-  const { tools, options, hasOwnTools } = context;
+function offerOf(hook: Hook<ChatContext>, request: ModelRequest) {
+  const { tools, options } = hook.fields;
   const wanted = options.toolChoice ?? request.toolChoice;
   // Without tools in the request, some providers reject a history with calls. So they stay declared.
   const isOff = request.toolChoice === "none" || tools.length === 0;
   const declared = tools.length === 0 ? request.tools : tools;
-  const toolTokens = hasOwnTools && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
+  const toolTokens = hook.hasOwn("tools") && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
   const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
   return { offered: { tools: [...declared], toolTokens }, choice };
 }
 
 /** A middleware that replaces all options can leave out those that it does not change. */
-function parametersOf({ options }: ChatContext): Readonly<Record<string, unknown>> {
+function parametersOf({ options }: Pick<ChatContext, "options">): Readonly<Record<string, unknown>> {
   const { parameters = {} } = options;
   return asObject("context.options.parameters", parameters);
 }

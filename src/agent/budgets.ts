@@ -6,7 +6,7 @@ import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { type AgentState, type Turn, turnOf } from "../threads/state.js";
 import { NO_USAGE, type ThreadUsage } from "../threads/usage.js";
 import { runOf } from "./run-handle.js";
-import type { LoopLimits } from "./settings/table.js";
+import type { LoopLimits } from "./settings/settings.js";
 
 /** What has been used so far. */
 export interface Spending {

@@ -19,7 +19,8 @@ import type { ApprovalTask } from "./approval-request.js";
 import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
 import type { ModelAnswer } from "./ask-model.js";
 import { nearBudgets, type Spending } from "./budgets.js";
-import type { LoopLimits } from "./settings/table.js";
+import type { StateUpdate } from "./middleware/contexts.js";
+import type { LoopLimits } from "./settings/settings.js";
 import { afterRequired } from "./settings/tools.js";
 
 /** What the model node writes, and where the run goes on. */
@@ -166,7 +167,7 @@ export function charge(
  */
 export function mergeUpdates(
   dispatched: Dispatched,
-  updates: ModelAnswer["updates"],
+  updates: readonly StateUpdate[],
   history: readonly BaseMessage[],
   reducedKeys: ReadonlySet<string>,
 ): Dispatched {

@@ -52,8 +52,7 @@ import { modelChain, positionIn, withPosition } from "./models.js";
 import type { AgentPlan } from "./plan.js";
 import { noteFailure, runOf } from "./run-handle.js";
 import { type RunContext, settingsInRun } from "./settings/run-context.js";
-import type { Settings } from "./settings/settings.js";
-import type { LoopLimits } from "./settings/table.js";
+import type { LoopLimits, Settings } from "./settings/settings.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;

@@ -48,8 +48,8 @@ export function prepareModels(
   make: CreateModel,
 ): Models {
   const names = [...(typeof model === "string" ? [model] : []), ...others];
-  for (const name of names) parseModelName(name);
   assertGivenModel(setting, model, make);
+  for (const [index, name] of others.entries()) parseModelName(name, `models[${index}]`);
   const later = fallbacks.map((fallback, index): GivenModel => {
     assertGivenModel(`fallbackModels[${index}]`, fallback, make);
     return fallback;

@@ -29,7 +29,7 @@ import {
   type ThreadArchive,
   withMessages,
 } from "./client.js";
-import { AgentContext, type RunBag } from "./middleware/contexts.js";
+import { agentHook, type RunBag } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
 import { type AgentPlan, readSettingsOfRun } from "./plan.js";
@@ -195,7 +195,7 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
   let record: RunRecord | undefined;
   let send = (_chunk: Chunk): void => {};
   const parentWriter: unknown = Reflect.get(options, "writer");
-  const context = new AgentContext({
+  const hook = agentHook({
     ...scopeOf(options),
     bag: run.bag,
     context: { ...run.ownContext, ...settings },
@@ -216,18 +216,18 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
-  const chosen = () => readSettingsOfRun(plan, context.options, isSubgraph);
+  const chosen = () => readSettingsOfRun(plan, hook.fields.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-  yield* runAgentMiddleware<Chunk>(run.middleware.agent, context, {
+  yield* runAgentMiddleware<Chunk>(run.middleware.agent, hook, {
     start: () => {
-      const begun = loop(run, { input: withMessages(input, context.messages), settings: chosen() });
+      const begun = loop(run, { input: withMessages(input, hook.fields.messages), settings: chosen() });
       record = begun.record;
       return begun;
     },
     answer: (given) => {
       const messages = isCommand(input)
-        ? { ...readUpdate(input.update), messages: context.messages }
-        : withMessages(input ?? {}, context.messages);
+        ? { ...readUpdate(input.update), messages: hook.fields.messages }
+        : withMessages(input ?? {}, hook.fields.messages);
       return loop(run, { input: messages, settings: chosen(), given }).chunks;
     },
     correct: (given, history) =>

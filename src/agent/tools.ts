@@ -42,7 +42,7 @@ import { awaitLate, patientTool } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
 import type { AgentUpdate } from "../threads/state.js";
 import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
-import { FunctionContext } from "./middleware/contexts.js";
+import { functionHook, type StateUpdate } from "./middleware/contexts.js";
 import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
 import type { AgentPlan } from "./plan.js";
 import { noteFailure, runOf, scopeOf } from "./run-handle.js";
@@ -110,13 +110,13 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   };
   // A copy, because changes of the tool must not reach the history.
   if (middleware.function.length === 0) return finish(await execute(structuredClone(args)));
-  const context = new FunctionContext({ call: wanted, tool, ...scopeOf(config) });
-  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(middleware.function, context, {
+  const hook = functionHook({ call: wanted, tool, ...scopeOf(config) });
+  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(middleware.function, hook, {
     execute,
     finalize,
     noteFailure: (error) => noteFailure(error, config),
   });
-  return context.updates.length === 0 ? update : [...[update].flat(), ...(await writesOf(context, config))];
+  return hook.updates.length === 0 ? update : [...[update].flat(), ...(await writesOf(hook.updates, config))];
 }
 
 function unreadable({ call, parseError }: ToolTask): CallOutcome {
@@ -125,7 +125,7 @@ function unreadable({ call, parseError }: ToolTask): CallOutcome {
 }
 
 /** What function middleware has written. LangGraph takes a list of writes only if it has a command. */
-function writesOf({ updates }: FunctionContext, config: Config): Promise<Command[]> {
+function writesOf(updates: readonly StateUpdate[], config: Config): Promise<Command[]> {
   const { ownState } = runOf(config).inputs;
   const written = updates.map(async ({ messages, fields }) => {
     const values = await readOwnValues(ownState, fields).catch((error: unknown) => {

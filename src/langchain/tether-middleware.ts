@@ -2,13 +2,13 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { z } from "zod/v4";
-import { checkToolCallsToKeep, type ToolCallsToKeep } from "../history/cut.js";
+import type { ToolCallsToKeep } from "../history/cut.js";
 import type { Repair } from "../history/reducer/repair.js";
-import { DIALECT_NAMES, type DialectName } from "../providers/dialects.js";
+import type { DialectName } from "../providers/dialects.js";
 import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
-import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { takeLateResults } from "../threads/late-results.js";
+import { dialectRule, toolCallsToKeepRule } from "../threads/summary-settings.js";
 import { askModel } from "./ask-model.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
 import { checkSummaryOptions, removeReturned, stateFor, type TetherSummaryOptions } from "./summarize.js";
@@ -53,7 +53,8 @@ import { lateResultsIn, runTool } from "./tools.js";
 export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
-  checkOptions(options);
+  checkSettings(options, RULES, "options");
+  if (options.summary !== undefined) checkSummaryOptions(options.summary);
   const { keepToolErrors = true } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
@@ -147,20 +148,12 @@ export interface RepairPlace {
   readonly threadId: string | undefined;
 }
 
-const RULES = {
-  dialect: { schema: z.enum(DIALECT_NAMES), expects: listWithOr(DIALECT_NAMES) },
-  maxToolCallsFromHistory: { schema: z.unknown(), expects: "a limit" },
+const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {
+  dialect: dialectRule,
+  maxToolCallsFromHistory: toolCallsToKeepRule,
   maxTokens: countFrom(0),
   maxStreamFallbackAttempts: countFrom(0),
-  summary: { schema: z.unknown(), expects: "the options of summaries" },
+  summary: { schema: z.record(z.string(), z.unknown()), expects: "an object" },
   keepToolErrors: flag,
   onRepair: aFunction(),
-} satisfies Record<keyof TetherMiddlewareOptions, Rule>;
-
-/** @throws InvalidSettingError that names the first option that cannot be used. */
-function checkOptions(options: TetherMiddlewareOptions): void {
-  checkSettings(options, RULES, "options");
-  const { maxToolCallsFromHistory, summary } = options;
-  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
-  if (summary !== undefined) checkSummaryOptions(summary);
-}
+};

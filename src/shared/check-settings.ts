@@ -11,6 +11,11 @@ export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly expects: string;
   /** Contract: returns a space and a question about what the caller probably meant, or an empty text. */
   readonly hint?: (value: unknown) => string;
+  /**
+   * Contract: converts the text of an environment variable. Never throws. Returns a text that it cannot convert
+   * unchanged, and the schema refuses it.
+   */
+  readonly read?: (text: string) => unknown;
 }
 
 export type Rules = Readonly<Record<string, Rule>>;
@@ -21,21 +26,28 @@ const LONGEST_TIMEOUT = 2_147_483_647;
 export const milliseconds = {
   schema: z.number().int().min(1).max(LONGEST_TIMEOUT),
   expects: `an integer from 1 to ${LONGEST_TIMEOUT}`,
+  read: readNumber,
 } satisfies Rule;
 
-export const text = { schema: z.string(), expects: "a string" } satisfies Rule;
-export const flag = { schema: z.boolean(), expects: "true or false" } satisfies Rule;
+export const text = { schema: z.string(), expects: "a string", read: readText } satisfies Rule;
+export const flag = { schema: z.boolean(), expects: "true or false", read: readFlag } satisfies Rule;
 
 export function countFrom(least: number) {
   return {
     schema: z.number().int().min(least),
     expects: `an integer of ${least} or more`,
+    read: readNumber,
   } satisfies Rule;
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  const hint = (value: unknown) => didYouMean(String(value), names);
-  return { schema: z.enum(names), expects: listWithOr(names), hint } satisfies Rule;
+  const rule = { schema: z.enum(names), expects: listWithOr(names), read: readText };
+  return { ...rule, hint: hintAtName(names) } satisfies Rule;
+}
+
+/** The hint of a rule whose value is one of some names. */
+export function hintAtName(names: readonly string[]) {
+  return (value: unknown): string => (typeof value === "string" ? didYouMean(value, names) : "");
 }
 
 /** A list. Its entries are checked where they are used. */
@@ -56,6 +68,8 @@ export function objectWith<Type extends object>(method: string, expects: string)
   return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
 }
 
+export const abortSignal = objectWith<AbortSignal>("throwIfAborted", "an AbortSignal");
+
 /** The same rule, which also takes true and false. */
 export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
   return { ...rule, schema: z.union([rule.schema, z.boolean()]) } satisfies Rule;
@@ -65,19 +79,20 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
  * Checks settings with their rules. Undefined values pass.
  *
  * @param whole The name of the settings object in errors.
+ * @param place What stands before the name of each setting in errors, such as `summary.`.
  * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
  */
-export function checkSettings(settings: unknown, rules: Rules, whole: string): void {
+export function checkSettings(settings: unknown, rules: Rules, whole: string, place = ""): void {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
     throw InvalidSettingError.expected(whole, "an object", settings);
   }
   for (const [name, value] of Object.entries(settings)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
-      throw unknownSetting(name, Object.keys(rules));
+      throw unknownSetting(name, Object.keys(rules), place);
     }
     if (value !== undefined && !rule.schema.safeParse(value).success) {
-      throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
+      throw InvalidSettingError.expected(`${place}${name}`, rule.expects, value, rule.hint?.(value));
     }
   }
 }
@@ -93,13 +108,14 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["recursionLimit", "maxIterations"],
 ]);
 
-function unknownSetting(name: string, known: readonly string[]): InvalidSettingError {
+function unknownSetting(name: string, known: readonly string[], place: string): InvalidSettingError {
   const other = OTHER_NAMES.get(name);
+  const kind = place === "" ? "setting" : "option";
   const question =
     other !== undefined && known.includes(other)
       ? ` Did you mean \`${other}\`?`
-      : didYouMean(name, known) || ` Known settings are: ${known.join(", ")}.`;
-  return new InvalidSettingError(name, `Unknown setting \`${name}\`.${question}`);
+      : didYouMean(name, known) || ` Known ${kind}s are: ${known.join(", ")}.`;
+  return new InvalidSettingError(`${place}${name}`, `Unknown ${kind} \`${place}${name}\`.${question}`);
 }
 
 /** The end of an error message for a class in place of its instance; an empty text for any other value. */
@@ -112,19 +128,19 @@ function isClass(value: unknown): value is { readonly name: string } {
 }
 
 /*
- * One row of the table of settings: everything about one option of `createAgentGraph`.
+ * One row of the table of settings: everything about one option of `createAgentGraph`. The comment of the row says what
+ * the option does, in plain sentences, and the last one states the default. Editors show it on hover, and the documents
+ * and the form in Studio have its text.
  */
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
-  /**
-   * What the option does, in plain sentences. The last one states the default. docs/settings.md and the form in Studio show
-   * it. The comment of the row has the same text, which editors show on hover.
-   */
-  readonly help: string;
   /** The value of an option that is left out; undefined if there is none, or if other settings or the model decide. */
   readonly default: unknown;
-  /** The environment variable of the served graph. Left out for an option whose value cannot be written as a text. */
-  readonly env?: EnvironmentVariable;
+  /**
+   * Whether an environment variable of the served graph sets it. A value that is written in another form there has what
+   * reads this form, and the words for it.
+   */
+  readonly env?: true | { readonly read: (text: string) => unknown; readonly expects?: string };
   /** Whether a run can choose it in its `context`. A rule instead of `true` limits the values that a run can choose. */
   readonly perRun?: true | Rule;
   /** Whether a run can lower it, but not raise it. Only for numbers. */
@@ -152,15 +168,17 @@ export function withDefaults(given: object, table: SettingsTable): Record<string
 }
 
 /*
- * Converts the text of an environment variable to the value of a setting.
+ * The environment variables of the settings.
  */
 
-export interface EnvironmentVariable {
-  readonly name: string;
-  /** Contract: never throws. Returns a text that it cannot convert unchanged, and the schema of the row refuses it. */
-  readonly read: (text: string) => unknown;
-  /** Completes "Expected `NAME` to be …" if the row's `expects` does not describe a text. */
-  readonly expects?: string;
+/** `MAX_ITERATIONS` for `maxIterations`. */
+export function variableOf(setting: string): string {
+  return setting.replace(/[A-Z]/g, "_$&").toUpperCase();
+}
+
+/** The rule for the text of the variable. */
+export function inEnvironment(row: Setting): Rule {
+  return row.env === true ? row : { ...row, ...row.env };
 }
 
 const flagSchema = z.stringbool();

@@ -14,7 +14,6 @@ import {
   type ExtractStateType,
   type ExtractUpdateType,
   getJsonSchemaFromSchema,
-  isStandardSchema,
   ReducedValue,
   StateSchema,
   UntrackedValue,
@@ -24,10 +23,10 @@ import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import { z } from "zod/v4";
 import { InvalidSettingError, InvalidStateError } from "../errors.js";
 import { storageDemand } from "../history/storable.js";
-import { isError } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { FoldChannel, OVERWRITE, overwriteIn } from "./langgraph/channels.js";
+import { isStandardSchema, readWith, type SchemaIssue } from "./schema.js";
 
 export interface OwnState {
   readonly keys: readonly string[];
@@ -189,8 +188,10 @@ async function readValue(key: string, { input, whole }: OwnField, given: unknown
   const outcome = await (overwrite === undefined
     ? readWith(input, given)
     : readWith(whole ?? input, overwrite.value));
-  if (outcome.kind === "issue")
-    throw InvalidStateError.mismatch(key, placeIn(key, outcome.issue), outcome.issue.message);
+  if (outcome.kind === "issues") {
+    const [issue] = outcome.issues;
+    throw InvalidStateError.mismatch(key, placeIn(key, issue), issue.message);
+  }
   const demand = storageDemand(outcome.value);
   if (demand !== undefined) throw new InvalidStateError(key, `Expected \`${key}\` to be ${demand}.`);
   return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
@@ -217,62 +218,14 @@ export type ContextOf<Schema> = Schema extends OwnContextSchema ? InferInteropZo
 // biome-ignore lint/complexity/noBannedTypes: An intersection with this type changes nothing, unlike a record.
 export type NoKeys = {};
 
-/*
- * Reads values with any schema of the Standard Schema interface, such as those of zod.
- */
-
-/** What a schema makes of a value, or what is wrong with the value. */
-type SchemaOutcome =
-  | { readonly kind: "value"; readonly value: unknown }
-  | { readonly kind: "issue"; readonly issue: SchemaIssue };
-
-interface SchemaIssue {
-  /** The place inside the value: keys and indexes. Empty for the value itself. */
-  readonly path: readonly PropertyKey[];
-  /** The words of the schema's library. */
-  readonly message: string;
-}
-
-/** Contract: never rejects. What a schema throws is an issue. A value without a schema is returned as it is. */
-export async function readWith(schema: unknown, value: unknown): Promise<SchemaOutcome> {
-  if (!isStandardSchema(schema)) return { kind: "value", value };
-  try {
-    return outcomeOf(await schema["~standard"].validate(value));
-  } catch (error) {
-    return { kind: "issue", issue: { path: [], message: isError(error) ? error.message : String(error) } };
-  }
-}
-
-interface Validated {
-  readonly value?: unknown;
-  readonly issues?: readonly StandardIssue[] | undefined;
-}
-
-interface StandardIssue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
-
-function outcomeOf(result: Validated): SchemaOutcome {
-  if (result.issues === undefined) return { kind: "value", value: result.value };
-  const [first] = result.issues;
-  const path = (first?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
-  return { kind: "issue", issue: { path, message: first?.message ?? "the value does not match" } };
-}
-
 /** Makes the default value of a schema; undefined if it has none. It is made anew each time, so threads share none. */
 function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
   if (!isStandardSchema(schema)) return undefined;
-  const read = (): Validated | undefined => {
+  const read = (): unknown => {
     const result = safely(() => schema["~standard"].validate(undefined), undefined);
-    return result !== undefined && "then" in result ? undefined : result;
+    return isRecord(result) && result["issues"] === undefined ? result["value"] : undefined;
   };
-  const first = read();
-  if (first === undefined || first.issues !== undefined || first.value === undefined) return undefined;
-  return () => {
-    const result = read();
-    return result?.issues === undefined ? result?.value : undefined;
-  };
+  return read() === undefined ? undefined : read;
 }
 
 /** The JSON schema of the values that a schema takes. Empty if it cannot be written as one. */

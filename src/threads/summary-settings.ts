@@ -1,15 +1,17 @@
-/** The settings of summaries, and the limit above which a model input is summarised. */
+/** The settings that `createAgentGraph` and `tetherMiddleware` share, and the limit above which a model input is summarised. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
 import { countTextTokens } from "../history/size.js";
+import { DIALECTS, type DialectName } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
 import {
   countFrom,
+  hintAtName,
   milliseconds,
   oneOf,
-  readNumber,
+  type Rule,
   readText,
   type SettingsTable,
   text,
@@ -17,6 +19,24 @@ import {
   type ValueOf,
 } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
+import { listWithOr } from "../shared/text.js";
+
+export const dialectRule = {
+  schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),
+  expects: listWithOr(Object.keys(DIALECTS)),
+  hint: hintAtName(Object.keys(DIALECTS)),
+  read: readText,
+} satisfies Rule;
+
+/** See `ToolCallsToKeep`. */
+export const toolCallsToKeepRule = {
+  schema: z.union([
+    z.number().int().min(0),
+    z.strictObject({ max: z.number().int().min(0), clearAtLeast: z.number().int().min(1).optional() }),
+  ]),
+  expects:
+    "an integer of 0 or more, or an object with `max` (0 or more) and `clearAtLeast` (1 or more), both integers",
+} satisfies Rule;
 
 export const SUMMARY_LANGUAGES = ["en", "zh"] as const;
 export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
@@ -26,92 +46,42 @@ export const SUMMARY_SETTINGS = {
    * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
    * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
    */
-  maxTokensBeforeSummary: {
-    ...countFrom(0),
-    help: "How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.",
-    default: undefined,
-    env: { name: "MAX_TOKENS_BEFORE_SUMMARY", read: readNumber },
-    perRun: true,
-  },
+  maxTokensBeforeSummary: { ...countFrom(0), default: undefined, env: true, perRun: true },
   /** How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0. */
-  maxMessagesBeforeSummary: {
-    ...countFrom(0),
-    help: "How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0.",
-    default: 0,
-    env: { name: "MAX_MESSAGES_BEFORE_SUMMARY", read: readNumber },
-    perRun: true,
-  },
+  maxMessagesBeforeSummary: { ...countFrom(0), default: 0, env: true, perRun: true },
   /**
    * How many of the latest messages a summary leaves as they are, if the token limit has room for them. With
    * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.
    */
-  messagesToKeep: {
-    ...countFrom(1),
-    help: "How many of the latest messages a summary leaves as they are, if the token limit has room for them. With `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.",
-    default: 20,
-    env: { name: "MESSAGES_TO_KEEP", read: readNumber },
-    perRun: true,
-  },
+  messagesToKeep: { ...countFrom(1), default: 20, env: true, perRun: true },
   /**
    * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
    * none.
    */
-  tokensToKeep: {
-    ...countFrom(1),
-    help: "How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default: none.",
-    default: undefined,
-    env: { name: "TOKENS_TO_KEEP", read: readNumber },
-    perRun: true,
-  },
+  tokensToKeep: { ...countFrom(1), default: undefined, env: true, perRun: true },
   /** The chat model that writes summaries, or its name as `provider:model`. Default: the model of the run. */
   summaryModel: {
     schema: z.custom<BaseChatModel | string>(() => true),
     expects: "a model",
-    help: "The chat model that writes summaries, or its name as `provider:model`. Default: the model of the run.",
     default: undefined,
-    env: { name: "SUMMARY_MODEL", read: readText, expects: "a model as provider:name" },
+    env: { read: readText, expects: "a model as provider:name" },
   },
   /** The language of the summary prompt and heading: `en` or `zh`. Default: `en`. */
-  summaryLanguage: {
-    ...oneOf(SUMMARY_LANGUAGES),
-    help: "The language of the summary prompt and heading: `en` or `zh`. Default: `en`.",
-    default: "en",
-    env: { name: "SUMMARY_LANGUAGE", read: readText },
-  },
+  summaryLanguage: { ...oneOf(SUMMARY_LANGUAGES), default: "en", env: true },
   /** The instructions for the model that writes summaries. Default: a text in `summaryLanguage`. */
-  summaryPrompt: {
-    ...text,
-    help: "The instructions for the model that writes summaries. Default: a text in `summaryLanguage`.",
-    default: undefined,
-    env: { name: "SUMMARY_PROMPT", read: readText },
-  },
+  summaryPrompt: { ...text, default: undefined, env: true },
   /** The line above each summary. Default: a text in `summaryLanguage`. */
-  summaryHeading: {
-    ...text,
-    help: "The line above each summary. Default: a text in `summaryLanguage`.",
-    default: undefined,
-    env: { name: "SUMMARY_HEADING", read: readText },
-  },
+  summaryHeading: { ...text, default: undefined, env: true },
   /**
    * How many milliseconds a request for a summary may take. After that the history stays as it was, and the run goes
    * on. Default: 60,000.
    */
-  summaryTimeoutMs: {
-    ...milliseconds,
-    help: "How many milliseconds a request for a summary may take. After that the history stays as it was, and the run goes on. Default: 60,000.",
-    default: 60_000,
-    env: { name: "SUMMARY_TIMEOUT_MS", read: readNumber },
-  },
+  summaryTimeoutMs: { ...milliseconds, default: 60_000, env: true },
   /**
    * Where summarised messages are kept. `keep` leaves them in the state, where removing the summary undoes it.
    * `archive` moves them to the store, which `readFullHistory` and `restoreCovered` read. Default: `keep`.
    */
-  coveredMessages: {
-    ...oneOf(["keep", "archive"]),
-    help: "Where summarised messages are kept. `keep` leaves them in the state, where removing the summary undoes it. `archive` moves them to the store, which `readFullHistory` and `restoreCovered` read. Default: `keep`.",
-    default: "keep",
-    env: { name: "COVERED_MESSAGES", read: readText },
-  },
+  coveredMessages: { ...oneOf(["keep", "archive"]), default: "keep", env: true },
 } as const satisfies SettingsTable;
 
 type Table = typeof SUMMARY_SETTINGS;

@@ -211,6 +211,6 @@ export function assertGivenModel(
     assertPlainModel(setting, model, hintAtClass(model));
     return;
   }
-  parseModelName(model);
+  parseModelName(model, setting);
   if (readsEnvironment(make)) checkModelKey(model);
 }

@@ -43,7 +43,7 @@ const oneOf = (name: string, value: string, expects: string): Variable => ({
   refused: ["maybe", expects],
 });
 
-const VARIABLES: { readonly [Option in NamesWith<{ readonly env: object }>]: Variable } = {
+const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }>]: Variable } = {
   model: text("MODEL"),
   models: names("MODELS"),
   fallbackModels: names("FALLBACK_MODELS"),

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { HELP } from "../../scripts/write-settings-table/settings-documents.js";
 import {
   checkAllowedSettings,
   readRunContext,
   runContextSchema,
 } from "../../src/agent/settings/run-context.js";
-import { resolveSettings, SETTINGS } from "../../src/agent/settings/settings.js";
+import { resolveSettings } from "../../src/agent/settings/settings.js";
 
 const PER_RUN = [
   "model",
@@ -32,7 +33,7 @@ describe("The schema of a context", () => {
 
   it("has a field for each setting of a run, with its help as the description", () => {
     const described = fields.map(([name, field]) => [name, Object(field).description]);
-    expect(described).toEqual(PER_RUN.map((name) => [name, SETTINGS[name].help]));
+    expect(described).toEqual(PER_RUN.map((name) => [name, HELP.get(name)]));
   });
 
   it("requires no field and has no defaults, because a run can have no context", () => {

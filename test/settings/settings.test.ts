@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { HELP } from "../../scripts/write-settings-table/settings-documents.js";
 import { resolveSettings, SETTINGS, type SettingName } from "../../src/agent/settings/settings.js";
-import type { Setting } from "../../src/shared/check-settings.js";
+import { type Setting, variableOf } from "../../src/shared/check-settings.js";
 
 /** The last sentence of the help, for each option. */
 const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value: unknown] } = {
@@ -55,7 +56,11 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   steering: ["Default: true", true],
 };
 
-const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({ ...row, name: name as SettingName }));
+const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({
+  ...row,
+  name: name as SettingName,
+  help: HELP.get(name) ?? "",
+}));
 
 describe.each(rows)("The option $name", ({ name, help, expects, default: value }) => {
   it("has the default that its help ends with", () => {
@@ -89,7 +94,7 @@ describe("resolveSettings", () => {
   });
 
   it("uses each environment variable for one option", () => {
-    const names = rows.flatMap(({ env }) => env?.name ?? []);
+    const names = rows.flatMap(({ name, env }) => (env ? variableOf(name) : []));
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(20);
   });

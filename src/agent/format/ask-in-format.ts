@@ -4,7 +4,7 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
-import { callsOf, indexesById } from "../../history/call.js";
+import { callsOf } from "../../history/call.js";
 import { filterToolCalls } from "../../history/cut.js";
 import { endingRun, isResult } from "../../history/result.js";
 import { dialectOf, innermost } from "../../providers/dialect-of.js";
@@ -207,28 +207,9 @@ function forceOf(model: BaseChatModel): "any" | "named" | "nothing" {
  * What a response of the model says in the format: a structured response, or what is wrong with it.
  */
 
-/** The calls of a response, divided by what they are for. */
-interface FormatCalls {
-  /** Calls of the format's tools. */
-  readonly structured: readonly ToolTask[];
-  readonly others: readonly ToolTask[];
-}
-
-function divideCalls(message: AIMessage, formats: readonly Format[]): FormatCalls {
-  const names = new Set(formats.map(({ name }) => name));
-  const tasks = toolTasksOf(message);
-  return {
-    structured: tasks.filter(({ call }) => names.has(call.name)),
-    others: tasks.filter(({ call }) => !names.has(call.name)),
-  };
-}
-
 type CheckedCalls =
   | { readonly kind: "right"; readonly value: unknown }
-  | {
-      readonly kind: "wrong";
-      readonly error: StructuredOutputParsingError | MultipleStructuredOutputsError;
-    };
+  | { readonly kind: "wrong"; readonly error: StructuredOutputError };
 
 /** Checks the structured calls of one response. Only one is allowed. */
 async function checkCalls(
@@ -236,22 +217,24 @@ async function checkCalls(
   formats: readonly Format[],
 ): Promise<CheckedCalls> {
   const [task, ...others] = structured;
-  if (task === undefined || others.length > 0)
-    return {
-      kind: "wrong",
-      error: new MultipleStructuredOutputsError(structured.map(({ call }) => call.name)),
-    };
-  const { call, args, parseError } = task;
-  const format = formats.find(({ name }) => name === call.name);
-  const isSound = args !== undefined && format !== undefined && call.id !== "";
-  const checked: CheckedResponse = isSound
-    ? await format.check(args)
-    : {
-        kind: "wrong",
-        errors: [call.id === "" ? "the call has no id" : (parseError ?? "it is not valid JSON")],
-      };
+  if (task === undefined || others.length > 0) {
+    const names = structured.map(({ call }) => call.name);
+    return { kind: "wrong", error: new MultipleStructuredOutputsError(names) };
+  }
+  const checked = await checkCall(task, formats);
   if (checked.kind === "right") return checked;
-  return { kind: "wrong", error: new StructuredOutputParsingError(call.name, checked.errors) };
+  return { kind: "wrong", error: new StructuredOutputParsingError(task.call.name, checked.errors) };
+}
+
+async function checkCall(
+  { call, args, parseError }: ToolTask,
+  formats: readonly Format[],
+): Promise<CheckedResponse> {
+  if (call.id === "") return { kind: "wrong", errors: ["the call has no id"] };
+  const format = formats.find(({ name }) => name === call.name);
+  return args === undefined || format === undefined
+    ? { kind: "wrong", errors: [parseError ?? "it is not valid JSON"] }
+    : format.check(args);
 }
 
 /** Checks a text in JSON. Some models put it into a Markdown block. */
@@ -295,37 +278,47 @@ export async function settleResponse(
   config: LangGraphRunnableConfig,
 ): Promise<Settled> {
   if (active.kind === "provider") return settleText(active, message, state, config);
-  const { structured, others } = divideCalls(message, active.formats);
+  const { off, isTerminated, turn } = state;
+  const tasks = toolTasksOf(message);
+  const isStructured = ({ call }: ToolTask) => active.formats.some(({ name }) => name === call.name);
+  const structured = tasks.filter(isStructured);
+  const hasOthers = structured.length < tasks.length;
   if (structured.length === 0) return endsHere(message, state) ? missing(state, config) : GO_ON;
+  const goOn = (text: string): Settled => ({
+    kind: "go-on",
+    answered: new Map(structured.map((task) => [task.index, resultFor(task, text, "error")])),
+  });
+  const resultsWith = (resultOf: (task: ToolTask) => ToolMessage): ToolMessage[] =>
+    tasks.map((task) => (isStructured(task) ? resultOf(task) : resultFor(task, TOOLS_OFF, "error")));
   // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
-  const { off, isTerminated } = state;
-  if (structured.length === 1 && others.length > 0 && off === undefined && !isTerminated)
-    return { kind: "go-on", answered: answers(structured, () => TOO_EARLY) };
+  if (structured.length === 1 && hasOthers && off === undefined && !isTerminated) return goOn(TOO_EARLY);
   const checked = await checkCalls(structured, active.formats);
   if (checked.kind === "right") {
     const { value } = checked;
     const text = active.options.toolMessageContent ?? `Returning structured response: ${toJson(value)}`;
-    const results = [
-      ...structured.map((task) => endingRun(resultFor(task, text, "success"))),
-      ...others.map((task) => resultFor(task, TOOLS_OFF, "error")),
-    ];
-    return end(message, results, state.turn, value);
+    return end(
+      message,
+      resultsWith((task) => endingRun(resultFor(task, text, "success"))),
+      turn,
+      value,
+    );
   }
-  emitEvent(config, { type: "structured-response-refused", reason: checked.error.message });
+  const { error } = checked;
+  emitEvent(config, { type: "structured-response-refused", reason: error.message });
   // The calls are removed from the response, because nothing follows that could mend them.
-  if (state.isFinal || state.isTerminated) return missing(state, config);
-  const reply = await replyTo(checked.error, active.options);
-  if (reply.kind === "fail") {
-    const text = checked.error.message;
-    const results = [...structured, ...others].map((task) => endingRun(resultFor(task, text, "error")));
-    noteFailure(reply.error, config);
-    const { dispatched } = end(message, results, state.turn);
+  if (state.isFinal || isTerminated) return missing(state, config);
+  let text: string;
+  try {
+    text = await textAbout(error, active.options);
+  } catch (failure) {
+    noteFailure(failure, config);
+    const results = tasks.map((task) => endingRun(resultFor(task, error.message, "error")));
+    const { dispatched } = end(message, results, turn);
     return { kind: "done", dispatched: { ...dispatched, isEnd: false } };
   }
-  const answered = answers(structured, () => reply.text);
-  if (others.length > 0 && off === undefined) return { kind: "go-on", answered };
-  const results = [...answered.values(), ...others.map((task) => resultFor(task, TOOLS_OFF, "error"))];
-  const update = { messages: [message, ...inCallOrder(results, message)], turn: state.turn };
+  if (hasOthers && off === undefined) return goOn(text);
+  const results = resultsWith((task) => resultFor(task, text, "error"));
+  const update = { messages: [message, ...results], turn };
   return { kind: "done", dispatched: { update, goto: "model", refused: results.length } };
 }
 
@@ -383,50 +376,30 @@ function end(
   structuredResponse?: unknown,
 ): Extract<Settled, { kind: "done" }> {
   const update = {
-    messages: [message, ...inCallOrder(results, message)],
+    messages: [message, ...results],
     turn,
     ...(structuredResponse !== undefined && { structuredResponse }),
   };
   return { kind: "done", dispatched: { update, goto: END, refused: results.length, isEnd: true } };
 }
 
-type Reply =
-  | { readonly kind: "ask-again"; readonly text: string }
-  | { readonly kind: "fail"; readonly error: unknown };
-
-async function replyTo(
+/**
+ * What the model reads about a wrong response.
+ *
+ * @throws what the run fails with.
+ */
+async function textAbout(
   error: StructuredOutputError,
   { handleError = true }: ToolStrategyOptions,
-): Promise<Reply> {
-  if (handleError === false) return { kind: "fail", error };
-  if (handleError === true) return { kind: "ask-again", text: `Error: ${error.message}` };
-  if (typeof handleError === "string") return { kind: "ask-again", text: handleError };
-  try {
-    const text: unknown = await handleError(error);
-    if (typeof text === "string") return { kind: "ask-again", text };
-    const expectation = "a function that returns a text";
-    return {
-      kind: "fail",
-      error: InvalidSettingError.expected("responseFormat.handleError", expectation, text),
-    };
-  } catch (thrown) {
-    return { kind: "fail", error: thrown };
-  }
-}
-
-function answers(
-  tasks: readonly ToolTask[],
-  textFor: (task: ToolTask) => string,
-): ReadonlyMap<number, ToolMessage> {
-  return new Map(tasks.map((task) => [task.index, resultFor(task, textFor(task), "error")]));
+): Promise<string> {
+  if (handleError === false) throw error;
+  if (handleError === true) return `Error: ${error.message}`;
+  const text: unknown = typeof handleError === "string" ? handleError : await handleError(error);
+  if (typeof text === "string") return text;
+  const expectation = "a function that returns a text";
+  throw InvalidSettingError.expected("responseFormat.handleError", expectation, text);
 }
 
 function resultFor({ call }: ToolTask, content: string, status: "success" | "error"): ToolMessage {
   return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status });
-}
-
-function inCallOrder(results: readonly ToolMessage[], message: AIMessage): ToolMessage[] {
-  const indexes = indexesById(callsOf(message));
-  const place = ({ tool_call_id }: ToolMessage) => indexes.get(tool_call_id)?.at(-1) ?? -1;
-  return results.toSorted((left, right) => place(left) - place(right));
 }

@@ -1,12 +1,13 @@
 /** The format of a structured response, as the option names it. */
 
-import { toJsonSchema, Validator } from "@langchain/core/utils/json_schema";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../../errors.js";
 import { storageDemand } from "../../history/storable.js";
-import type { Rule } from "../../shared/check-settings.js";
+import { checkSettings, type Rule, type Rules, text } from "../../shared/check-settings.js";
 import { isError } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
+import { isStandardSchema, readWith, type SchemaIssue, type StandardSchema } from "../../threads/schema.js";
 
 /** What is wrong with a structured response. */
 export type StructuredOutputError = StructuredOutputParsingError | MultipleStructuredOutputsError;
@@ -167,18 +168,11 @@ export const responseFormatRule = {
 export function readResponseFormat(given: ResponseFormat | undefined): FormatPlan | undefined {
   if (given === undefined || given === null) return undefined;
   const plan = { strict: undefined, options: {} };
-  if (Array.isArray(given)) {
-    const [first, ...others]: unknown[] = given;
-    if (first === undefined) throw refused("a list of at least one schema");
-    if (isProviderStrategy(first) && others.length === 0) return readResponseFormat(first as ResponseFormat);
-    if (given.every(isLangChainTool))
-      return {
-        ...plan,
-        strategy: "tool",
-        formats: readAll(given.map(({ tool }) => tool.function)),
-        options: readOptions(given[0]?.options),
-      };
-    return { ...plan, strategy: "tool", formats: readAll(given) };
+  const list: readonly unknown[] = [given].flat();
+  const [first] = list;
+  if (list.length === 1 && isProviderStrategy(first)) {
+    const strict = typeof first.strict === "boolean" ? first.strict : undefined;
+    return { ...plan, strategy: "provider", formats: readAll([first.schema]), strict };
   }
   if (isToolStrategy(given))
     return {
@@ -187,22 +181,15 @@ export function readResponseFormat(given: ResponseFormat | undefined): FormatPla
       formats: readAll(given.schemas),
       options: readOptions(given.options),
     };
-  if (isLangChainTool(given)) return readResponseFormat([given] as unknown as ResponseFormat);
-  if (isProviderStrategy(given)) {
-    const { schema, strict } = given;
-    return {
-      ...plan,
-      strategy: "provider",
-      formats: readAll([schema]),
-      strict: typeof strict === "boolean" ? strict : undefined,
-    };
+  if (isLangChainTool(first) && list.every(isLangChainTool)) {
+    const { handleError, toolMessageContent } = Object(first.options);
+    const formats = readAll(list.map(({ tool }) => tool.function));
+    return { ...plan, strategy: "tool", formats, options: readOptions({ handleError, toolMessageContent }) };
   }
-  return { ...plan, strategy: "either", formats: readAll([given]) };
+  return { ...plan, strategy: Array.isArray(given) ? "tool" : "either", formats: readAll(list) };
 }
 
-function isToolStrategy(
-  value: object,
-): value is { readonly schemas: readonly unknown[]; readonly options: unknown } {
+function isToolStrategy(value: object): value is Pick<ToolStrategy, "schemas" | "options"> {
   return Reflect.get(value, "kind") === "tool-strategy" && Array.isArray(Reflect.get(value, "schemas"));
 }
 
@@ -210,42 +197,37 @@ function isToolStrategy(
 function isLangChainTool(
   value: unknown,
 ): value is { readonly tool: { readonly function: unknown }; readonly options?: unknown } {
-  return (
-    isRecord(value) &&
-    isRecord(value["tool"]) &&
-    isRecord(value["tool"]["function"]) &&
-    isRecord(value["schema"])
-  );
+  if (!isRecord(value) || !isRecord(value["tool"])) return false;
+  return isRecord(value["tool"]["function"]) && isRecord(value["schema"]);
 }
 
 /** Ours, or LangChain's. */
 function isProviderStrategy(value: unknown): value is { readonly schema: unknown; readonly strict: unknown } {
   if (!isRecord(value)) return false;
-  if (value["kind"] === "provider-strategy") return true;
+  const { kind, schema, strict, parse } = value;
   return (
-    isRecord(value["schema"]) && typeof value["strict"] === "boolean" && typeof value["parse"] === "function"
+    kind === "provider-strategy" ||
+    (isRecord(schema) && typeof strict === "boolean" && typeof parse === "function")
   );
 }
 
 function readAll(schemas: readonly unknown[]): Format[] {
   if (schemas.length === 0) throw refused("a list of at least one schema");
-  const formats = schemas.map((schema, index) => {
-    const name = schemas.length === 1 ? "extract" : `extract_${index + 1}`;
-    const format = readSchema(schema, name);
-    if (typeof format === "string") throw refused(format, schema);
-    return format;
-  });
-  return formats;
+  return schemas.map((schema, index) =>
+    readSchema(schema, schemas.length === 1 ? "extract" : `extract_${index + 1}`),
+  );
 }
 
-function readOptions(given: unknown): ToolStrategyOptions {
-  if (given === undefined) return {};
-  if (!isRecord(given)) throw refusedOption("options", "an object", given);
-  const { handleError, toolMessageContent } = given;
-  if (handleError !== undefined && !["boolean", "string", "function"].includes(typeof handleError))
-    throw refusedOption("handleError", "true, false, a text or a function", handleError);
-  if (toolMessageContent !== undefined && typeof toolMessageContent !== "string")
-    throw refusedOption("toolMessageContent", "a text", toolMessageContent);
+const OPTION_RULES = {
+  handleError: {
+    schema: z.custom((value) => ["boolean", "string", "function"].includes(typeof value)),
+    expects: "true, false, a text or a function",
+  },
+  toolMessageContent: { ...text, expects: "a text" },
+} satisfies Rules;
+
+function readOptions(given: unknown = {}): ToolStrategyOptions {
+  checkSettings(given, OPTION_RULES, "responseFormat.options", "responseFormat.");
   return given as ToolStrategyOptions;
 }
 
@@ -253,21 +235,9 @@ function refused(expectation: string, value?: unknown): InvalidSettingError {
   return InvalidSettingError.expected("responseFormat", expectation, value);
 }
 
-function refusedOption(name: string, expectation: string, value: unknown): InvalidSettingError {
-  return InvalidSettingError.expected(`responseFormat.${name}`, expectation, value);
-}
-
 /*
  * A schema of a structured response: its JSON schema, its name, and the check of a value.
  */
-
-/** A schema with the interface of Standard Schema, such as one of zod or valibot. */
-interface StandardSchema {
-  readonly "~standard": {
-    readonly validate: (value: unknown) => unknown;
-    readonly types?: { readonly output: unknown } | undefined;
-  };
-}
 
 /** A JSON schema, or a function definition `{ name, parameters }` in OpenAI's form. */
 type JsonSchema = { readonly [keyword: string]: unknown };
@@ -293,111 +263,60 @@ export interface Format {
  * Reads a schema.
  *
  * @param fallbackName The name of a format whose schema has no title.
- * @returns A text instead of a format says what the schema has to be.
  */
-function readSchema(schema: unknown, fallbackName: string): Format | string {
-  if (!isObject(schema)) return "a schema";
+function readSchema(schema: unknown, fallbackName: string): Format {
+  const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
+  if (!isObject || Array.isArray(schema)) throw refused("a schema", schema);
   const definition = readDefinition(schema);
-  const json = jsonSchemaOf(definition?.parameters ?? schema);
-  if (typeof json === "string") return json;
-  if (json["type"] !== "object") return "a schema of an object";
-  const { title, description } = json;
-  const name = legalName(definition?.name ?? title) ?? fallbackName;
-  const text = definition?.description ?? description;
+  const jsonSchema = jsonSchemaOf(schema, definition?.parameters ?? schema);
+  const name = legalName(definition?.name ?? jsonSchema["title"]) ?? fallbackName;
+  const description = definition?.description ?? jsonSchema["description"];
   return {
     name,
-    description: typeof text === "string" ? text : undefined,
-    jsonSchema: json,
-    check: async (value) => storable(await checkerOf(schema, json)(value)),
+    description: typeof description === "string" ? description : undefined,
+    jsonSchema,
+    check: (value) => checkResponse(isStandardSchema(schema) ? schema : jsonSchema, value),
   };
-}
-
-function isObject(value: unknown): value is object {
-  return (
-    (typeof value === "object" && value !== null && !Array.isArray(value)) || typeof value === "function"
-  );
 }
 
 /** The form `{ name, description, parameters }`, which LangChain takes too. */
 function readDefinition(schema: object) {
-  const name: unknown = Reflect.get(schema, "name");
-  const parameters: unknown = Reflect.get(schema, "parameters");
+  const { name, parameters, description } = schema as Record<string, unknown>;
   const isDefinition = typeof name === "string" && isRecord(parameters) && !isStandardSchema(schema);
-  return isDefinition ? { name, parameters, description: Reflect.get(schema, "description") } : undefined;
+  return isDefinition ? { name, parameters, description } : undefined;
 }
 
-function jsonSchemaOf(schema: object): Record<string, unknown> | string {
+function jsonSchemaOf(given: object, schema: object): Record<string, unknown> {
   try {
     const json: unknown = toJsonSchema(schema);
-    return isRecord(json) ? json : "a schema";
+    if (isRecord(json) && json["type"] === "object") return json;
   } catch (error) {
-    return `a schema that can be written as JSON schema (${isError(error) ? error.message : String(error)})`;
+    const reason = isError(error) ? error.message : String(error);
+    throw refused(`a schema that can be written as JSON schema (${reason})`, given);
   }
+  throw refused("a schema of an object", given);
 }
 
-type Checker = (value: unknown) => Promise<CheckedResponse>;
-
-function checkerOf(schema: object, json: Record<string, unknown>): Checker {
-  return isStandardSchema(schema)
-    ? (value) => validate(schema, value)
-    : async (value) => validateJson(json, value);
+async function checkResponse(schema: unknown, value: unknown): Promise<CheckedResponse> {
+  const outcome = await readWith(schema, value);
+  if (outcome.kind === "issues") return { kind: "wrong", errors: outcome.issues.map(describeIssue) };
+  const demand = storageDemand(outcome.value);
+  return demand === undefined
+    ? { kind: "right", value: outcome.value }
+    : { kind: "wrong", errors: [`it must be ${demand}`] };
 }
 
-function isStandardSchema(schema: object): schema is StandardSchema {
-  const standard: unknown = Reflect.get(schema, "~standard");
-  return isRecord(standard) && typeof standard["validate"] === "function";
-}
-
-async function validate(schema: StandardSchema, value: unknown): Promise<CheckedResponse> {
-  try {
-    const result: unknown = await schema["~standard"].validate(value);
-    const issues: unknown = isRecord(result) ? result["issues"] : undefined;
-    if (Array.isArray(issues)) return wrong(issues.map(describeIssue));
-    return { kind: "right", value: isRecord(result) ? result["value"] : undefined };
-  } catch (error) {
-    // A transform or refinement of the schema threw.
-    return wrong([isError(error) ? error.message : String(error)]);
-  }
-}
-
-function describeIssue(issue: unknown): string {
-  const { message, path } = isRecord(issue) ? issue : {};
-  const keys = Array.isArray(path) ? path.map((part) => String(isRecord(part) ? part["key"] : part)) : [];
-  return keys.length === 0 ? String(message) : `${keys.join(".")}: ${String(message)}`;
-}
-
-/** Keywords that only say that a part of the value is wrong. Another error says what is wrong with it. */
-const OUTER_KEYWORDS: ReadonlySet<string> = new Set(["properties", "items", "allOf", "$ref"]);
-
-function validateJson(json: Record<string, unknown>, value: unknown): CheckedResponse {
-  const { valid, errors } = new Validator(json, "2020-12", false).validate(value);
-  if (valid) return { kind: "right", value };
-  const inner = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
-  return wrong(
-    (inner.length > 0 ? inner : errors).map(({ instanceLocation, error }) => {
-      const field = instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
-      return field === "" ? error : `${field}: ${error}`;
-    }),
-  );
-}
-
-function wrong(errors: readonly string[]): CheckedResponse {
-  return { kind: "wrong", errors };
-}
-
-function storable(checked: CheckedResponse): CheckedResponse {
-  const demand = checked.kind === "right" ? storageDemand(checked.value) : undefined;
-  return demand === undefined ? checked : wrong([`it must be ${demand}`]);
+function describeIssue({ path, message }: SchemaIssue): string {
+  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
 
 /** Undefined if nothing of the name can be kept. */
 function legalName(given: unknown): string | undefined {
-  if (typeof given !== "string") return undefined;
-  const name = given
+  const name = String(given ?? "")
     .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")
     .replace(/^[^a-zA-Z]+/, "")
     .slice(0, 64);
-  return name === "" ? undefined : name;
+  return typeof given !== "string" || name === "" ? undefined : name;
 }
 
 /*

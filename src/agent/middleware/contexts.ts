@@ -17,7 +17,7 @@ import { didYouMean } from "../../shared/text.js";
 import { isPlainObject, isRecord } from "../../shared/values.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
-import type { Layer, Span } from "./run-onion.js";
+import type { Span } from "./run-onion.js";
 
 /** What all middleware of one run shares. It is empty at the beginning of each run, even of a resumed one. */
 export interface RunBag {
@@ -53,159 +53,52 @@ export interface ContextView extends Readonly<RunContext> {
 }
 
 /** The fields that every middleware context has. */
-class MiddlewareContext<State extends object = StateView, Context extends object = ContextView> {
+interface MiddlewareContext<State extends object = StateView, Context extends object = ContextView> {
   /** The `thread_id` of the run; undefined in a run without a thread. */
   readonly threadId: string | undefined;
   /** Aborts when the run is aborted. */
   readonly signal: AbortSignal | undefined;
   /** The long-term memory of the graph; undefined if it has none. */
   readonly store: BaseStore | undefined;
-  readonly #scope: RunScope;
-  #context: Context | undefined;
-
-  constructor(scope: RunScope) {
-    this.#scope = scope;
-    this.threadId = scope.threadId;
-    this.signal = scope.signal;
-    this.store = scope.store;
-  }
-
   /** The state of the thread at this moment, to read. A change in it is a `MiddlewareError`. */
-  get state(): State {
-    return readOnlyView(this.#scope.readState(), "context.state") as State;
-  }
-
+  readonly state: State;
   /** The `context` that the run was started with, to read. A change in it is a `MiddlewareError`. */
-  get context(): Context {
-    this.#context ??= readOnlyView(this.#scope.context, "context.context") as Context;
-    return this.#context;
-  }
-
+  readonly context: Context;
   /** Sends a value to the clients that read the run's `custom` stream. */
-  get writer(): (value: unknown) => void {
-    return this.#scope.write;
-  }
-
+  readonly writer: (value: unknown) => void;
   /** An object for notes, shared by all middleware of the run. It is empty when the run begins, and is not stored. */
-  get metadata(): Record<string, unknown> {
-    return this.#scope.bag.metadata;
-  }
-
-  set metadata(metadata: Record<string, unknown>) {
-    this.#scope.bag.metadata = metadata;
-  }
-}
-
-/**
- * Checks only that the value is a list. Its entries are converted to messages when they are read.
- *
- * @throws InvalidMessageError for a value that is not a list.
- */
-function asMessages<Messages>(value: Messages): Messages {
-  if (Array.isArray(value)) return value;
-  throw new InvalidMessageError("context.messages", value, "a list of messages");
-}
-
-/** @throws InvalidSettingError for a value that is not an object. The error names `place`. */
-export function asObject<Value>(place: string, value: Value): Value {
-  if (isRecord(value)) return value;
-  throw InvalidSettingError.expected(place, "an object", value);
-}
-
-/** @throws MiddlewareError for a value that is neither an assistant message nor a text. */
-function toAnswer(value: unknown): AIMessage {
-  const message = typeof value === "string" ? new AIMessage(value) : coerceMessage(value);
-  if (message !== undefined && isAIMessage(message)) return message;
-  throw new MiddlewareError(
-    `Expected \`context.result\` to be an assistant message or a text, got ${describe(message ?? value)}.`,
-  );
-}
-
-function describe(value: unknown): string {
-  return isMessageLike(value) ? `a message of type \`${value.type}\`` : `a value of type \`${typeof value}\``;
-}
-
-function isMessageLike(value: unknown): value is BaseMessage {
-  return typeof value === "object" && value !== null && "type" in value && "content" in value;
-}
-
-interface AgentFields extends RunScope {
-  readonly messages: BaseMessage[];
-  readonly options: RunContext;
-  readonly isStreamed: boolean;
+  metadata: Record<string, unknown>;
 }
 
 /** One run of the graph, whichever method started it. */
-export class AgentContext<
-  State extends object = StateView,
-  Context extends object = ContextView,
-> extends MiddlewareContext<State, Context> {
+export interface AgentContext<State extends object = StateView, Context extends object = ContextView>
+  extends MiddlewareContext<State, Context> {
   /** Whether the run was started with `stream` or `streamEvents`, as the server does. False for `invoke`. */
   readonly stream: boolean;
-  #interrupts: readonly Interrupt[] = [];
-  #messages: BaseMessage[];
-  #options: RunContext;
-  #result: BaseMessage | undefined;
-
-  constructor({ messages, options, isStreamed, ...scope }: AgentFields) {
-    super(scope);
-    this.#messages = messages;
-    this.#options = options;
-    this.stream = isStreamed;
-  }
-
   /** After `next()`: the questions that the run waits for. Empty if it does not wait for a human. */
-  get interrupts(): readonly Interrupt[] {
-    return this.#interrupts;
-  }
-
+  readonly interrupts: readonly Interrupt[];
   /**
    * The messages of the run's input. Empty in a run that continues where another stopped. A middleware can change them
    * before `next()`.
    *
    * @throws InvalidMessageError if it is set to a value that is not a list.
    */
-  get messages(): BaseMessage[] {
-    return this.#messages;
-  }
-
-  set messages(messages: BaseMessage[]) {
-    this.#messages = asMessages(messages);
-  }
-
+  messages: BaseMessage[];
   /**
    * The settings that the run chose in its `context`. A middleware can change them before `next()`. They are
    * checked again.
    *
    * @throws InvalidSettingError if it is set to a value that is not an object.
    */
-  get options(): RunContext {
-    return this.#options;
-  }
-
-  set options(options: RunContext) {
-    this.#options = asObject("context.options", options);
-  }
-
+  options: RunContext;
   /**
    * After `next()`: the last message of the run. A middleware can set an assistant message or a text, which becomes the
    * final response of the run.
    *
    * @throws MiddlewareError if it is set to a value that is neither an assistant message nor a text.
    */
-  get result(): BaseMessage | undefined {
-    return this.#result;
-  }
-
-  set result(value: BaseMessage | string | undefined) {
-    this.#result = value === undefined ? undefined : toAnswer(value);
-  }
-
-  /** Takes the outcome of the run. Unlike a middleware, a run can end with a tool result. */
-  settle(last: BaseMessage | undefined, interrupts: readonly Interrupt[]): void {
-    this.#result = last;
-    this.#interrupts = interrupts;
-  }
+  get result(): BaseMessage | undefined;
+  set result(value: BaseMessage | string | undefined);
 }
 
 /** The options of one model call that a chat middleware can change. */
@@ -216,46 +109,9 @@ export interface ChatOptions {
   parameters: Record<string, unknown>;
 }
 
-interface ChatFields extends RunScope {
-  readonly messages: BaseMessage[];
-  readonly options: ChatOptions;
-  readonly model: BaseChatModel;
-  readonly tools: readonly BindToolsInput[];
-  /** Contract: returns the tools, or throws an error that names the first one that cannot be offered. */
-  readonly checkTools: (tools: unknown) => readonly BindToolsInput[];
-}
-
-/** Whether a write came before the response of its model call, or after it. */
-interface ChatUpdate extends StateUpdate {
-  readonly isAfter: boolean;
-}
-
 /** One model call. */
-export class ChatContext<
-  State extends object = StateView,
-  Context extends object = ContextView,
-> extends MiddlewareContext<State, Context> {
-  readonly #updates: ChatUpdate[] = [];
-  readonly #fields: ChatFields;
-  #messages: BaseMessage[];
-  #options: ChatOptions;
-  #model: BaseChatModel | string;
-  #tools: readonly BindToolsInput[];
-  readonly #given: readonly BindToolsInput[];
-  #attempt = 1;
-  #hasAnswer = false;
-  #result: AIMessage | undefined;
-
-  constructor(fields: ChatFields) {
-    super(fields);
-    this.#fields = fields;
-    this.#messages = fields.messages;
-    this.#options = fields.options;
-    this.#model = fields.model;
-    this.#given = viewOfTools(fields.tools);
-    this.#tools = this.#given;
-  }
-
+export interface ChatContext<State extends object = StateView, Context extends object = ContextView>
+  extends MiddlewareContext<State, Context> {
   /**
    * The model of this call. A middleware can set another chat model, or the name of one as `provider:model`. The input is
    * put into the form of its provider. The next call has the run's model again.
@@ -264,16 +120,7 @@ export class ChatContext<
    * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
    * fallbacks.
    */
-  get model(): BaseChatModel | string {
-    return this.#model;
-  }
-
-  set model(model: BaseChatModel | string) {
-    if (typeof model === "string") parseModelName(model);
-    else assertPlainModel("context.model", model, hintAtClass(model));
-    this.#model = model;
-  }
-
+  model: BaseChatModel | string;
   /**
    * The tools that the model can call: `tools` and `additionalTools` of the graph. A middleware can set another list, for
    * this call only. It may contain tools of the graph, and, if the run has function middleware, other tools whose calls
@@ -282,59 +129,29 @@ export class ChatContext<
    * @throws InvalidToolError for a tool that the graph cannot run and that no function middleware can answer, a name that
    * a provider would refuse, or two tools of one name.
    */
-  get tools(): readonly BindToolsInput[] {
-    return this.#tools;
-  }
-
-  set tools(tools: readonly BindToolsInput[]) {
-    this.#tools = viewOfTools(this.#fields.checkTools(tools));
-  }
-
+  tools: readonly BindToolsInput[];
   /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
-  get attempt(): number {
-    return this.#attempt;
-  }
-
+  readonly attempt: number;
   /**
    * The model input of this call. Changes are sent to the model, but not stored in the history.
    *
    * @throws InvalidMessageError if it is set to a value that is not a list.
    */
-  get messages(): BaseMessage[] {
-    return this.#messages;
-  }
-
-  set messages(messages: BaseMessage[]) {
-    this.#messages = asMessages(messages);
-  }
-
+  messages: BaseMessage[];
   /**
    * The options of this call. Their fields are checked when the model is called.
    *
    * @throws InvalidSettingError if it is set to a value that is not an object.
    */
-  get options(): ChatOptions {
-    return this.#options;
-  }
-
-  set options(options: ChatOptions) {
-    this.#options = asObject("context.options", options);
-  }
-
+  options: ChatOptions;
   /**
    * After `next()`: the model's complete response. A middleware can set an assistant message or a text, which is stored
    * and streamed in its place.
    *
    * @throws MiddlewareError if it is set to a value that is neither an assistant message nor a text.
    */
-  get result(): AIMessage | undefined {
-    return this.#result;
-  }
-
-  set result(value: BaseMessage | string | undefined) {
-    this.#result = value === undefined ? undefined : toAnswer(value);
-  }
-
+  get result(): AIMessage | undefined;
+  set result(value: BaseMessage | string | undefined);
   /**
    * Writes to the state, together with the response. `messages` go through the reducer. Those that are written before
    * `next()` come before the response, the others after it. Of several values for another key, the last one is written,
@@ -344,43 +161,7 @@ export class ChatContext<
    * @throws InvalidSettingError for a key that the state does not have.
    * @throws InvalidMessageError for a value in `messages` that is not a message.
    */
-  update(changes: Readonly<Record<string, unknown>>): void {
-    this.#updates.push({ ...readStateUpdate(changes, this.#fields.stateKeys), isAfter: this.#hasAnswer });
-  }
-
-  /** What the middleware has written to the state. */
-  get updates(): readonly ChatUpdate[] {
-    return this.#updates;
-  }
-
-  /** Whether a middleware has set another list of tools. */
-  get hasOwnTools(): boolean {
-    return this.#tools !== this.#given;
-  }
-
-  /** Whether a middleware has set another model. */
-  get hasOwnModel(): boolean {
-    return this.#model !== this.#fields.model;
-  }
-
-  /** Takes the model's response. */
-  settle(answer: AIMessage): void {
-    this.#hasAnswer = true;
-    this.#result = answer;
-  }
-
-  /** Called before another attempt, whose response replaces the one before, with what inner middleware wrote in the last one. */
-  beginAttempt({ from, to }: Span): void {
-    this.#updates.splice(from, to - from);
-    this.#attempt += 1;
-    this.#hasAnswer = false;
-    this.#result = undefined;
-  }
-}
-
-/** Not the tools themselves: they are shared by all runs, and some have private fields. */
-function viewOfTools(tools: readonly BindToolsInput[]): readonly BindToolsInput[] {
-  return readOnlyView([...tools], "context.tools", { advice: "Set it to another list.", isShallow: true });
+  update(changes: Readonly<Record<string, unknown>>): void;
 }
 
 /** A tool call as the model made it. */
@@ -393,16 +174,9 @@ export interface FunctionCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-interface FunctionFields extends RunScope {
-  readonly call: FunctionCall;
-  readonly tool: StructuredToolInterface | undefined;
-}
-
 /** One tool call. */
-export class FunctionContext<
-  State extends object = StateView,
-  Context extends object = ContextView,
-> extends MiddlewareContext<State, Context> {
+export interface FunctionContext<State extends object = StateView, Context extends object = ContextView>
+  extends MiddlewareContext<State, Context> {
   /** The tool call as the model made it. */
   readonly call: FunctionCall;
   /**
@@ -410,63 +184,26 @@ export class FunctionContext<
    * can answer such a call itself, with `context.result`. After `next()` its result says that there is no such tool.
    */
   readonly tool: StructuredToolInterface | undefined;
-  readonly #updates: StateUpdate[] = [];
-  readonly #stateKeys: readonly string[];
-  #arguments: Record<string, unknown>;
-  #attempt = 1;
-  #error: unknown;
-  #result: ToolMessage | undefined;
-
-  constructor({ call, tool, ...scope }: FunctionFields) {
-    super(scope);
-    // Copies, because changes of a middleware must not reach the history.
-    this.call = readOnlyView({ ...call, args: structuredClone(call.args) }, "context.call", {
-      advice: "Set `context.arguments`.",
-    });
-    this.#arguments = structuredClone(call.args);
-    this.#stateKeys = scope.stateKeys;
-    this.tool = tool;
-  }
-
   /**
    * The arguments that the tool is called with. A middleware can change them before `next()`. The tool's schema checks
    * them again.
    */
-  get arguments(): Record<string, unknown> {
-    return this.#arguments;
-  }
-
-  set arguments(value: Record<string, unknown>) {
-    this.#arguments = value;
-  }
-
+  arguments: Record<string, unknown>;
   /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
-  get attempt(): number {
-    return this.#attempt;
-  }
-
+  readonly attempt: number;
   /**
    * After `next()`: what the tool threw in the last attempt. Undefined if it returned. The error of a tool that took too
    * long has the name `ToolTimeoutError`.
    */
-  get error(): unknown {
-    return this.#error;
-  }
-
+  readonly error: unknown;
   /**
    * After `next()`: the result of the tool call. Its `status` is `"error"` if the tool failed. A middleware can set a
    * `ToolMessage` or a text, which becomes the result in its place.
    *
    * @throws MiddlewareError if it is set to a value that is neither a `ToolMessage` nor a text.
    */
-  get result(): ToolMessage | undefined {
-    return this.#result;
-  }
-
-  set result(value: BaseMessage | string | undefined) {
-    this.#result = value === undefined ? undefined : toResult(value, this.call);
-  }
-
+  get result(): ToolMessage | undefined;
+  set result(value: BaseMessage | string | undefined);
   /**
    * Writes to the state, together with the result of the call. `messages` go through the reducer, as the messages of a
    * tool's `Command` do.
@@ -474,27 +211,201 @@ export class FunctionContext<
    * @throws InvalidSettingError for a key that the state does not have.
    * @throws InvalidMessageError for a value in `messages` that is not a message.
    */
-  update(changes: Readonly<Record<string, unknown>>): void {
-    this.#updates.push(readStateUpdate(changes, this.#stateKeys));
+  update(changes: Readonly<Record<string, unknown>>): void;
+}
+
+/*
+ * One class makes the contexts of all three kinds.
+ */
+
+type Kind = "agent" | "chat" | "function";
+type Writable<Context> = { -readonly [Field in keyof Context]: Context[Field] };
+/** The fields that only this kind has. */
+type OwnFields<Context> = Omit<Writable<Context>, keyof MiddlewareContext | "attempt" | "update">;
+/** Contract: returns the value that the field gets, or throws. A field without a setter cannot be changed. */
+type Setters = Readonly<Record<string, (value: unknown) => unknown>>;
+
+/** A context with its two sides: the library sets its fields as it likes, and middleware sees a guarded view of it. */
+export class Hook<Context extends object> {
+  readonly fields: Writable<Context>;
+  readonly view: Context;
+  /** What middleware has written to the state. */
+  readonly updates: StateUpdate[] = [];
+  readonly #given: Readonly<Record<string, unknown>>;
+  #attempt = 1;
+  #hasOutcome = false;
+
+  constructor(kind: Kind, scope: RunScope, own: OwnFields<Context>, setters: Setters) {
+    this.#given = { ...own };
+    const update = (changes: unknown) => {
+      this.updates.push({ ...readStateUpdate(changes, scope.stateKeys), isAfter: this.#hasOutcome });
+    };
+    const ofCall = kind === "agent" ? {} : { attempt: 1, update };
+    this.fields = Object.assign(sharedFields(scope), ofCall, own) as unknown as Writable<Context>;
+    this.view = guardWrites(this.fields, kind, { metadata: (value) => value, ...setters }) as Context;
   }
 
-  /** What the middleware has written to the state. */
-  get updates(): readonly StateUpdate[] {
-    return this.#updates;
+  /** Whether a middleware has set another value. */
+  hasOwn(name: keyof OwnFields<Context> & string): boolean {
+    return this.fields[name as keyof Context] !== this.#given[name];
   }
 
-  /** Takes the outcome of an attempt. */
-  settle(result: ToolMessage, error: unknown): void {
-    this.#result = result;
-    this.#error = error;
+  /** Takes the outcome of what the middleware is around. */
+  settle(outcome: Partial<OwnFields<Context>>): void {
+    this.#hasOutcome = true;
+    Object.assign(this.fields, outcome);
   }
 
-  /** Called before another attempt, with what inner middleware wrote in the last one. */
-  beginAttempt({ from, to }: Span): void {
-    this.#updates.splice(from, to - from);
+  /**
+   * Called before another attempt.
+   *
+   * @param written What inner middleware wrote in the last one.
+   * @param fields What the fields are until it has settled.
+   */
+  beginAttempt({ from, to }: Span, fields: Partial<OwnFields<Context>>): void {
+    this.updates.splice(from, to - from);
+    this.#hasOutcome = false;
     this.#attempt += 1;
-    this.#error = undefined;
+    Object.assign(this.fields, { attempt: this.#attempt }, fields);
   }
+}
+
+function sharedFields({ threadId, signal, store, bag, write, ...scope }: RunScope): MiddlewareContext {
+  let context: ContextView | undefined;
+  return {
+    threadId,
+    signal,
+    store,
+    get state() {
+      return readOnlyView(scope.readState(), "context.state") as StateView;
+    },
+    get context() {
+      context ??= readOnlyView(scope.context, "context.context") as ContextView;
+      return context;
+    },
+    writer: write,
+    get metadata() {
+      return bag.metadata;
+    },
+    set metadata(metadata) {
+      bag.metadata = metadata;
+    },
+  };
+}
+
+/** The context as middleware gets it: a field without a setter cannot be changed, and there are no other fields. */
+function guardWrites(context: object, kind: Kind, setters: Setters): object {
+  const changeable = Object.keys(setters).sort();
+  const refuse = (name: string | symbol): never => {
+    const question = name in context ? "" : didYouMean(String(name), changeable);
+    throw new MiddlewareError(
+      `\`context.${String(name)}\` cannot be changed.${question} A middleware of the kind \`${kind}\` can change: ${changeable.join(", ")}.`,
+    );
+  };
+  return new Proxy(context, {
+    set: (target, name, value) => {
+      const read = Object.hasOwn(setters, name) ? setters[String(name)] : undefined;
+      return read === undefined ? refuse(name) : Reflect.set(target, name, read(value));
+    },
+    defineProperty: (_target, name) => refuse(name),
+    deleteProperty: (_target, name) => refuse(name),
+  });
+}
+
+interface AgentFields extends RunScope {
+  readonly messages: BaseMessage[];
+  readonly options: RunContext;
+  readonly isStreamed: boolean;
+}
+
+export function agentHook({ messages, options, isStreamed, ...scope }: AgentFields): Hook<AgentContext> {
+  const fields = { stream: isStreamed, interrupts: [], messages, options, result: undefined };
+  return new Hook("agent", scope, fields, { messages: asMessages, options: asOptions, result: asAnswer });
+}
+
+interface ChatFields extends RunScope {
+  readonly messages: BaseMessage[];
+  readonly options: ChatOptions;
+  readonly model: BaseChatModel;
+  readonly tools: readonly BindToolsInput[];
+  /** Contract: returns the tools, or throws an error that names the first one that cannot be offered. */
+  readonly checkTools: (tools: unknown) => readonly BindToolsInput[];
+}
+
+export function chatHook({ messages, options, model, tools, checkTools, ...scope }: ChatFields) {
+  const fields = { messages, options, model, tools: viewOfTools(tools), result: undefined };
+  return new Hook<ChatContext>("chat", scope, fields, {
+    messages: asMessages,
+    options: asOptions,
+    model: asModel,
+    tools: (value) => viewOfTools(checkTools(value)),
+    result: asAnswer,
+  });
+}
+
+/** Not the tools themselves: they are shared by all runs, and some have private fields. */
+function viewOfTools(tools: readonly BindToolsInput[]): readonly BindToolsInput[] {
+  return readOnlyView([...tools], "context.tools", { advice: "Set it to another list.", isShallow: true });
+}
+
+interface FunctionFields extends RunScope {
+  readonly call: FunctionCall;
+  readonly tool: StructuredToolInterface | undefined;
+}
+
+export function functionHook({ call, tool, ...scope }: FunctionFields): Hook<FunctionContext> {
+  const fields = {
+    // Copies, because changes of a middleware must not reach the history.
+    call: readOnlyView({ ...call, args: structuredClone(call.args) }, "context.call", {
+      advice: "Set `context.arguments`.",
+    }),
+    arguments: structuredClone(call.args),
+    tool,
+    error: undefined,
+    result: undefined,
+  };
+  return new Hook("function", scope, fields, {
+    arguments: (value) => value,
+    result: (value) => (value === undefined ? undefined : toResult(value, call)),
+  });
+}
+
+/*
+ * What the fields can be set to.
+ */
+
+/** Checks only that the value is a list. Its entries are converted to messages when they are read. */
+function asMessages(value: unknown): unknown {
+  if (Array.isArray(value)) return value;
+  throw new InvalidMessageError("context.messages", value, "a list of messages");
+}
+
+function asOptions(value: unknown): unknown {
+  return asObject("context.options", value);
+}
+
+/** @throws InvalidSettingError for a value that is not an object. The error names `place`. */
+export function asObject<Value>(place: string, value: Value): Value {
+  if (isRecord(value)) return value;
+  throw InvalidSettingError.expected(place, "an object", value);
+}
+
+function asModel(model: unknown): unknown {
+  if (typeof model === "string") parseModelName(model, "context.model");
+  else assertPlainModel("context.model", model, hintAtClass(model));
+  return model;
+}
+
+/** @throws MiddlewareError for a value that is neither an assistant message nor a text. */
+function asAnswer(value: unknown): AIMessage | undefined {
+  if (value === undefined) return undefined;
+  const message = typeof value === "string" ? new AIMessage(value) : coerceMessage(value);
+  if (message !== undefined && isAIMessage(message)) return message;
+  const got =
+    message === undefined ? `value of type \`${typeof value}\`` : `message of type \`${message.type}\``;
+  throw new MiddlewareError(
+    `Expected \`context.result\` to be an assistant message or a text, got a ${got}.`,
+  );
 }
 
 function toResult(value: unknown, { id, name }: FunctionCall): ToolMessage {
@@ -573,65 +484,13 @@ function pathOf(place: string, holder: object, name: string | symbol): string {
     : `${place}.${String(name)}`;
 }
 
-/**
- * The layers with a context that refuses writes to fields that cannot be changed, and to fields that do not exist. The
- * core of the onion has the context itself.
- */
-export function withGuardedContext<Context extends object>(
-  layers: readonly Layer<Context>[],
-  context: Context,
-  kind: string,
-): Layer<Context>[] {
-  const guarded = guardWrites(context, kind);
-  return layers.map((layer) => ({ ...layer, handle: (_context, next) => layer.handle(guarded, next) }));
-}
-
-/** A field can be changed if its class has a setter for it. */
-function guardWrites<Context extends object>(context: Context, kind: string): Context {
-  const changeable = settersOf(context);
-  const refuse = (name: string | symbol): never => {
-    const question = name in context ? "" : didYouMean(String(name), changeable);
-    throw new MiddlewareError(
-      `\`context.${String(name)}\` cannot be changed.${question} A middleware of the kind \`${kind}\` can change: ${changeable.join(", ")}.`,
-    );
-  };
-  return new Proxy(context, {
-    // The context itself is the receiver, because its class has private fields.
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" &&
-        name in Object.getPrototypeOf(target) &&
-        !changeable.includes(String(name))
-        ? value.bind(target)
-        : value;
-    },
-    set: (target, name, value) =>
-      changeable.includes(String(name)) ? Reflect.set(target, name, value, target) : refuse(name),
-    defineProperty: (_target, name) => refuse(name),
-    deleteProperty: (_target, name) => refuse(name),
-  });
-}
-
-function settersOf(context: object): string[] {
-  const names = new Set<string>();
-  let prototype: object | null = Object.getPrototypeOf(context);
-  // The last prototype is that of every object.
-  for (
-    ;
-    prototype !== null && Object.getPrototypeOf(prototype) !== null;
-    prototype = Object.getPrototypeOf(prototype)
-  ) {
-    for (const [name, { set }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
-      if (set !== undefined) names.add(name);
-  }
-  return [...names].sort();
-}
-
 /*
  * What a middleware writes to the state with `context.update`.
  */
 
-interface StateUpdate {
+export interface StateUpdate {
+  /** Whether it was written after the response of its model call. */
+  readonly isAfter: boolean;
   readonly messages: readonly BaseMessage[];
   /** The other keys of the state. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -643,7 +502,7 @@ interface StateUpdate {
  * @throws InvalidMessageError for a value in `messages` that is not a message.
  * @throws MiddlewareError for a message with tool calls but without their results. Only calls of the model are run.
  */
-function readStateUpdate(changes: unknown, keys: readonly string[]): StateUpdate {
+function readStateUpdate(changes: unknown, keys: readonly string[]): Omit<StateUpdate, "isAfter"> {
   const { messages: given, ...fields } = asObject("context.update", changes) as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
     if (keys.includes(name)) continue;

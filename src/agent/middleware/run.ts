@@ -9,7 +9,7 @@ import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
 import { isLangGraphSignal } from "../../providers/failure/langgraph-signal.js";
 import { isRecord } from "../../shared/values.js";
-import { type AgentContext, type ChatContext, type FunctionContext, withGuardedContext } from "./contexts.js";
+import type { AgentContext, ChatContext, FunctionContext, Hook } from "./contexts.js";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.js";
 import { type Exit, Handoff, MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
 
@@ -45,10 +45,10 @@ interface GraphRuns<Chunk> {
 /** Yields the chunks of a run. A middleware continues after `next()` when the chunks of the graph have ended. */
 export async function* runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
-  context: AgentContext,
+  hook: Hook<AgentContext>,
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
-  const { signal } = context;
+  const { signal } = hook.fields;
   const handoff = new Handoff<Chunk>();
   /** The last chunk that was given. One is given at a time, in order. */
   let last: Promise<void> = Promise.resolve();
@@ -75,7 +75,7 @@ export async function* runAgentMiddleware<Chunk>(
   signal?.throwIfAborted();
   const abort = () => handoff.fail(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
-  const working = runLayers(layers, context, runs, send)
+  const working = runLayers(layers, hook, runs, send)
     .finally(() => last)
     .then(
       () => handoff.end(),
@@ -91,7 +91,7 @@ export async function* runAgentMiddleware<Chunk>(
 
 async function runLayers<Chunk>(
   layers: readonly AgentMiddleware[],
-  context: AgentContext,
+  hook: Hook<AgentContext>,
   runs: GraphRuns<Chunk>,
   send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
 ): Promise<void> {
@@ -104,19 +104,19 @@ async function runLayers<Chunk>(
     await send(run.chunks);
     last = resultOf(record.history?.at(-1));
     // A copy, so that changes of a middleware are noticed.
-    context.settle(last && cloneMessage(last), record.interrupts);
+    hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
     if (record.failure !== undefined) throw record.failure.error;
   };
-  const guarded = withGuardedContext(layers, context, "agent");
-  const exit = await runOnion({ layers: guarded, core }, context);
+  const exit = await runOnion({ layers, core }, hook.view);
   if (exit.kind === "threw") throw exit.error;
-  const result = context.result && cloneMessage(context.result);
+  const { result: left, messages: given } = hook.fields;
+  const result = left && cloneMessage(left);
   if (record === undefined) {
     await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
   } else if (result !== undefined && !isSameMessage(result, last)) {
     const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
     if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-    const history = record.history ?? context.messages;
+    const history = record.history ?? given;
     await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
   }
 }
@@ -150,10 +150,10 @@ function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessag
 export type Settle = (answer: AIMessage) => Promise<AIMessage>;
 
 /**
- * Contract: makes the model call that the context describes, and resolves to its response. With `settle`, the client
+ * Contract: makes the model call that the fields describe, and resolves to its response. With `settle`, the client
  * gets nothing before `settle` has resolved, and the response is what `settle` resolved to.
  */
-export type ModelCall = (context: ChatContext, settle: Settle | undefined) => Promise<AIMessage>;
+export type ModelCall = (hook: Hook<ChatContext>, settle: Settle | undefined) => Promise<AIMessage>;
 
 export interface ChatOutcome {
   /** Undefined if a middleware ended the run without a result. */
@@ -187,7 +187,7 @@ export interface ChatOutcome {
  */
 export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
-  context: ChatContext,
+  hook: Hook<ChatContext>,
   call: ModelCall,
   discard: (answer: AIMessage, isShown: boolean) => Promise<void>,
 ): Promise<ChatOutcome> {
@@ -205,15 +205,15 @@ export async function runModelMiddleware(
         if (left?.message === undefined) throw new MiddlewareTermination();
         return left.message;
       };
-      current.streaming = call(context, mayChange ? settle : undefined);
+      current.streaming = call(hook, mayChange ? settle : undefined);
       current.streaming.then(resolve, reject);
     });
     current.answer = whole;
-    context.settle(cloneMessage(whole));
+    hook.settle({ result: cloneMessage(whole) });
   };
-  const countUpdates = (): number => context.updates.length;
+  const countUpdates = (): number => hook.updates.length;
   const onRetry = async (_context: ChatContext, written: Span): Promise<void> => {
-    context.beginAttempt(written);
+    hook.beginAttempt(written, { result: undefined });
     const { answer, streaming } = attempt ?? {};
     attempt?.abandon();
     attempt = undefined;
@@ -221,10 +221,9 @@ export async function runModelMiddleware(
     if (answer !== undefined) await discard(answer, !mayChange);
   };
   const leave = async (): Promise<ChatOutcome> => {
-    const guarded = withGuardedContext(layers, context, "chat");
-    const exit = await runOnion({ layers: guarded, core, onRetry, countUpdates }, context);
+    const exit = await runOnion({ layers, core, onRetry, countUpdates }, hook.view);
     if (exit.kind === "threw") throw exit.error;
-    const given = context.result && cloneMessage(context.result);
+    const given = hook.fields.result && cloneMessage(hook.fields.result);
     const answer = attempt?.answer;
     if (answer !== undefined && !mayChange && !isSameMessage(given, answer))
       throw new MiddlewareError(CHANGED);
@@ -300,34 +299,34 @@ interface ToolRun<Outcome, Update> {
 /** @throws only LangGraph's own signals and the reason of the run's abort. */
 export async function runToolMiddleware<Outcome, Update>(
   layers: readonly FunctionMiddleware[],
-  context: FunctionContext,
+  hook: Hook<FunctionContext>,
   { execute, finalize, noteFailure }: ToolRun<Outcome, Update>,
 ): Promise<Update> {
   let done: FinalizedCall<Update> | undefined;
   let thrown: { readonly error: unknown } | undefined;
   const core = async (): Promise<void> => {
     try {
-      const { arguments: args } = context;
+      const { arguments: args } = hook.fields;
       done = finalize(isRecord(args) ? await execute(args) : INVALID_ARGUMENTS);
-      context.settle(done.result, done.error);
+      hook.settle({ result: done.result, error: done.error });
     } catch (error) {
       thrown = { error };
       throw error;
     }
   };
-  const onRetry = (_context: FunctionContext, written: Span): void => context.beginAttempt(written);
-  const countUpdates = (): number => context.updates.length;
-  const guarded = withGuardedContext(layers, context, "function");
-  const exit = await runOnion({ layers: guarded, core, onRetry, countUpdates }, context);
+  const onRetry = (_context: FunctionContext, written: Span): void =>
+    hook.beginAttempt(written, { error: undefined });
+  const countUpdates = (): number => hook.updates.length;
+  const exit = await runOnion({ layers, core, onRetry, countUpdates }, hook.view);
   // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {
-    if (isLangGraphSignal(exit.error) || context.signal?.aborted === true) throw exit.error;
+    if (isLangGraphSignal(exit.error) || hook.fields.signal?.aborted === true) throw exit.error;
     noteFailure(exit.error);
   }
   // The result of the tool is kept even if a middleware threw after it.
   const { result, updateWith, endsRun = false } = done ?? finalize(outcomeWithoutTool(exit));
-  const last = context.result ?? result;
+  const last = hook.fields.result ?? result;
   return updateWith(last, { endsRun: exit.kind === "terminated" || (endsRun && last === result) });
 }
 

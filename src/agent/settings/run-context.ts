@@ -5,20 +5,15 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, type Rule, type Setting } from "../../shared/check-settings.js";
 import { didYouMean } from "../../shared/text.js";
-import {
-  describedBy,
-  jsonSchemaOf,
-  type OwnContextSchema,
-  placeIn,
-  readWith,
-} from "../../threads/own-state.js";
-import { type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
-import type { LoopLimits } from "./table.js";
+import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
+import { readWith } from "../../threads/schema.js";
+import { RUN_HELP } from "./run-help.js";
+import { type LoopLimits, type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
 
 /** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
 export interface RunContext extends RunSettings {}
 
-const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "help" | "lowerOnly">>> = Object.fromEntries(
+const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "lowerOnly">>> = Object.fromEntries(
   Object.entries<Setting>(SETTINGS).flatMap(([name, row]) =>
     row.perRun === undefined ? [] : [[name, row.perRun === true ? row : { ...row, ...row.perRun }]],
   ),
@@ -32,7 +27,7 @@ type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Na
 /** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
 export const runContextSchema = z.object(
   Object.fromEntries(
-    Object.entries(RUN_RULES).map(([name, { schema, help }]) => [name, schema.optional().describe(help)]),
+    Object.entries(RUN_HELP).map(([name, help]) => [name, RUN_RULES[name]?.schema.optional().describe(help)]),
   ) as RunContextShape,
 );
 
@@ -162,9 +157,12 @@ function makeOwnContext(schema: OwnContextSchema): OwnContext {
       const given = pick(Object(context), keys);
       const outcome = await readWith(schema, given);
       if (outcome.kind === "value") return Object(outcome.value);
-      const { message } = outcome.issue;
-      const place = placeIn("context", outcome.issue);
-      throw new InvalidSettingError(place, `Expected \`${place}\` to match \`contextSchema\`: ${message}.`);
+      const [issue] = outcome.issues;
+      const place = placeIn("context", issue);
+      throw new InvalidSettingError(
+        place,
+        `Expected \`${place}\` to match \`contextSchema\`: ${issue.message}.`,
+      );
     },
   };
 }

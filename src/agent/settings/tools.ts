@@ -6,7 +6,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError, InvalidToolError } from "../../errors.js";
 import { DIALECTS } from "../../providers/dialects.js";
 import { isProviderTool, type ProviderTool } from "../../providers/models/tools.js";
-import { hintAtClass, type Rule } from "../../shared/check-settings.js";
+import { hintAtClass, hintAtName, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 
 /** A tool name that every provider accepts. */
@@ -179,7 +179,8 @@ const requiredSchema = z.strictObject({
   afterRequired: z.enum(["end", "answer"]).optional(),
 });
 
-const toolChoiceSchema = z.union([z.enum(["auto", "none", "required"]), requiredSchema]);
+const MODES = ["auto", "none", "required"] as const;
+const toolChoiceSchema = z.union([z.enum(MODES), requiredSchema]);
 
 /**
  * Whether the model may, must or must not call a tool.
@@ -195,6 +196,7 @@ export const toolChoiceRule = {
   schema: toolChoiceSchema,
   expects:
     'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "answer" }',
+  hint: hintAtName(MODES),
 } satisfies Rule;
 
 /** The name of the tool that a choice requires; undefined if it names none. */

@@ -22,7 +22,7 @@ export interface CreateModelOptions {
 }
 
 /** @throws InvalidModelError if the name is not `provider:model` with a known provider. */
-export function parseModelName(name: string): ModelName {
+export function parseModelName(name: string, setting?: string): ModelName {
   const [provider = "", ...rest] = name.split(":");
   const model = rest.join(":");
   const source = Object.hasOwn(MODEL_SOURCES, provider) ? MODEL_SOURCES[provider] : undefined;
@@ -34,7 +34,8 @@ export function parseModelName(name: string): ModelName {
     meant === undefined
       ? [`as \`provider:model\` ${known}`, ""]
       : ["as `provider:model`", ` Did you mean \`${meant}\`?`];
-  throw new InvalidModelError(name, `Expected a model ${expected}, got \`${name}\`.${question}`);
+  const what = setting === undefined ? "a model" : `\`${setting}\` to be a model`;
+  throw new InvalidModelError(name, `Expected ${what} ${expected}, got \`${name}\`.${question}`);
 }
 
 /** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */

@@ -149,7 +149,11 @@ describe("the model of a call", () => {
       5,
       "Expected `context.model` to be a chat model or the name of one, got `5`.",
     ],
-    ["a name without a provider", "gpt-5", "Expected a model as `provider:model`, got `gpt-5`."],
+    [
+      "a name without a provider",
+      "gpt-5",
+      "Expected `context.model` to be a model as `provider:model`, got `gpt-5`.",
+    ],
     ["a model with bound tools", offline.bindTools([extra]), "its tools as `tools`"],
     ["a model with fallbacks", offline.withFallbacks([offline]), "the other models as `fallbackModels`"],
   ])("cannot be %s, and nothing is sent", async (_title, value, says) => {

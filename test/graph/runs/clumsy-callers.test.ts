@@ -269,3 +269,11 @@ describe("maxConcurrency of a run", () => {
     expect(probe.runs).toHaveLength(1);
   });
 });
+it.each(["invoke", "stream"] as const)(
+  "a signal that is not an AbortSignal: %s refuses it by name",
+  async (method) => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const run = graph[method](user("go"), { signal: "x" as never });
+    await expect(run).rejects.toThrow('Expected `signal` to be an AbortSignal, got `"x"`.');
+  },
+);

@@ -181,7 +181,7 @@ describe("createAgentGraph refuses", () => {
     ["offline", "offline:"],
   ])("the model name %s, and says what was meant", (model, meant) => {
     expect(thrownBy(() => make({ model }))).toMatchObject({
-      message: `Expected a model as \`provider:model\`, got \`${model}\`. Did you mean \`${meant}\`?`,
+      message: `Expected \`model\` to be a model as \`provider:model\`, got \`${model}\`. Did you mean \`${meant}\`?`,
     });
   });
 
@@ -189,8 +189,25 @@ describe("createAgentGraph refuses", () => {
     expect(String(thrownBy(() => make({ model: "nobody:x" })))).toContain("offline, openai, deepseek");
   });
 
-  it("a further model name that cannot be resolved", () => {
-    expect(thrownBy(() => make({ models: ["offline:", "nobody:x"] }))).toMatchObject({ model: "nobody:x" });
+  it.each([
+    ["models[1]", { models: ["offline:", "nobody:x"] }],
+    ["fallbackModels[0]", { fallbackModels: ["nobody:x"] }],
+    ["summaryModel", { summaryModel: "nobody:x" }],
+  ])("a name for `%s` that cannot be resolved, and names the option", (option, options) => {
+    expect(thrownBy(() => make(options))).toMatchObject({
+      model: "nobody:x",
+      message: expect.stringContaining(`Expected \`${option}\` to be a model as`),
+    });
+  });
+
+  it.each([
+    ["toolChoice", "requred", "required"],
+    ["dialect", "opnai", "openai"],
+    ["messagesChannel", "delt", "delta"],
+  ])("the option %s = %s, and says what was meant", (setting, value, meant) => {
+    const error = thrownBy(() => make({ [setting]: value }));
+    expect(error).toMatchObject({ setting });
+    expect(String(error)).toContain(`got \`"${value}"\`. Did you mean \`${meant}\`?`);
   });
 });
 

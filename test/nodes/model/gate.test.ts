@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { decideAtGate } from "../../../src/agent/model.js";
-import type { LoopLimits } from "../../../src/agent/settings/table.js";
+import type { LoopLimits } from "../../../src/agent/settings/settings.js";
 import type { SummaryPolicy } from "../../../src/history/plan-summary.js";
 import type { AgentState, Turn } from "../../../src/threads/state.js";
 
