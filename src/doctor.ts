@@ -24,14 +24,18 @@ export { openReceipt, type ReceiptFile, readReceipt } from "./doctor/receipt.js"
 export { type SizeReport, sizeOf } from "./doctor/size.js";
 export type {
   EndedRun,
+  ListedThread,
   OpenTask,
+  ReadBounds,
   RepairOutcome,
+  StepSelection,
   StoredMessages,
   StoredThread,
   ThreadRef,
   ThreadSelection,
   ThreadSizes,
   ThreadStatus,
+  ThreadStep,
   ThreadStore,
   ThreadWrite,
   UndoOutcome,

@@ -23,7 +23,7 @@ interface Exported {
 const parse = (path: string) =>
   ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
 
-const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts"].flatMap((entry) =>
+const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts", "src/inspector.ts"].flatMap((entry) =>
   exportsOf(join(ROOT, entry)),
 );
 

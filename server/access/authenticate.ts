@@ -11,6 +11,7 @@ import {
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
+import { hostnameOf, isThisMachine } from "../../src/inspector/this-machine.js";
 import { isRecord } from "../../src/shared/values.js";
 import type { Access } from "./access.js";
 import type { ServerSettings } from "./server-settings.js";
@@ -352,25 +353,6 @@ function readPublicKey(text: string, algorithm: string): KeyObject {
 
 function missing(setting: string, why = "tokens are configured only in part"): InvalidSettingError {
   return new InvalidSettingError(setting, `Expected \`${setting}\` to be set, because ${why}.`);
-}
-
-/*
- * Names and addresses that only programs of this machine can reach.
- */
-
-/** @param hostname As a URL has it: an IPv6 address stands in brackets. */
-export function isThisMachine(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(?:\.\d{1,3}){3}$/.test(hostname)
-  );
-}
-
-/** The host of a `Host` header or of the address of a web page; undefined for a text that has none. */
-export function hostnameOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).hostname : undefined;
 }
 
 /**

@@ -74,7 +74,7 @@ function expected(option: string, what: string, got: string): UsageError {
  * What an option is made of. `options.ts` has the options.
  */
 
-export const COMMANDS = ["doctor", "repair", "undo", "explain", "size"] as const;
+export const COMMANDS = ["doctor", "repair", "undo", "explain", "size", "inspect"] as const;
 type CommandName = (typeof COMMANDS)[number];
 
 /** The headings of the help, in its order. */
@@ -101,9 +101,9 @@ interface OptionRow<Value = unknown> {
 }
 
 const STORED: readonly CommandName[] = ["doctor", "repair", "size"];
-const TARGET: readonly CommandName[] = ["doctor", "repair", "undo", "size"];
+const TARGET: readonly CommandName[] = ["doctor", "repair", "undo", "size", "inspect"];
 /** Only a database tells what it stores. */
-const SERVED: readonly CommandName[] = ["doctor", "repair", "undo"];
+const SERVED: readonly CommandName[] = ["doctor", "repair", "undo", "inspect"];
 const JUDGING: readonly CommandName[] = ["doctor", "repair"];
 
 const OPTIONS = {
@@ -155,7 +155,7 @@ const OPTIONS = {
     value: "FILE",
     read: readText,
     help: "A JSON file: a list of messages, what getState returned, or one of these on each line. - reads standard input.",
-    commands: JUDGING,
+    commands: [...JUDGING, "inspect"],
   },
   graph: {
     group: "target",
@@ -275,6 +275,13 @@ const OPTIONS = {
     read: readText,
     help: "The node that the thread is written as. Default: the node that LangGraph finds itself.",
     commands: ["repair", "undo"],
+  },
+  port: {
+    group: "output",
+    value: "PORT",
+    read: readCount,
+    help: "The port of the page. Default: a free one.",
+    commands: ["inspect"],
   },
   format: {
     group: "output",
@@ -494,6 +501,19 @@ const ABOUT: Readonly<Record<CommandName, About>> = {
     examples: [
       'npx langgraph-tether size --postgres "$DATABASE_URL"',
       "npx langgraph-tether size --sqlite threads.db --format json",
+    ],
+  },
+  inspect: {
+    usage: "langgraph-tether inspect TARGET [options]",
+    short: "shows threads, and what a model is sent, in a browser",
+    long: [
+      "Serves pages on this machine until Ctrl+C, and prints their address. They show the threads of any LangGraph agent.",
+      "The address has a key that can be used once, by one browser.",
+    ],
+    examples: [
+      "npx langgraph-tether inspect --url http://localhost:2024",
+      "npx langgraph-tether inspect --sqlite threads.db --graph ./src/agent.ts:graph",
+      "npx langgraph-tether inspect --file thread.json",
     ],
   },
 };

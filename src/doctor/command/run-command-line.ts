@@ -5,6 +5,7 @@ import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
 import { runExplain } from "./explain-command.js";
+import { runInspect } from "./inspect-command.js";
 import { asksForHelp, type CommandLine, commandOf, helpText, parseOptions, targetsOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { runSize } from "./size-command.js";
@@ -83,5 +84,6 @@ function run(line: CommandLine, io: CommandIo): Promise<ExitCode> {
       `\`${command}\` takes no \`${first}\`. Name the target with ${listWithOr(targetsOf(command).map((name) => `--${name}`))}.`,
     );
   if (command === "doctor") return runDoctor(options, io);
+  if (command === "inspect") return runInspect(options, io);
   return command === "repair" ? runRepair(options, io) : runSize(options, io);
 }

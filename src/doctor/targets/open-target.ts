@@ -8,7 +8,7 @@ import { loadGraph } from "./load-graph.js";
 import { openPostgres } from "./postgres-target.js";
 import { openServer } from "./server-target.js";
 import { openSqlite } from "./sqlite-target.js";
-import { type HideSecrets, selectHeads, type ThreadTable } from "./target.js";
+import { type HideSecrets, selectHeads, selectRecent, type ThreadTable } from "./target.js";
 
 /** Where threads are, as the operator named it. */
 export type TargetPlace =
@@ -96,6 +96,7 @@ async function openDatabase(
     return {
       ...store,
       canWrite: place.canWrite,
+      recent: (selection, offset) => selectRecent(table, selection, offset),
       read: async (ref) => {
         const thread = await store.read(ref);
         // Throws if the database itself cannot be read any more, which is no fault of the thread.

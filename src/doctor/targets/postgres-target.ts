@@ -123,6 +123,17 @@ function createTable(pool: Pool, schema: string): ThreadTable {
       const where = wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
       return (await pool.query(`${heads} ${where} ${tail} $1`, values)).rows.map(toHead);
     },
+    recent: async (offset, count, threadIds) => {
+      const { rows } = await pool.query(
+        `SELECT * FROM (
+          SELECT DISTINCT ON (thread_id) thread_id, checkpoint_ns, checkpoint_id, metadata FROM ${schema}.checkpoints
+          WHERE checkpoint_ns = '' AND ($3::text[] IS NULL OR thread_id = ANY($3))
+          ORDER BY thread_id, checkpoint_id DESC
+        ) AS latest ORDER BY checkpoint_id DESC LIMIT $1 OFFSET $2`,
+        [count, offset, threadIds ?? null],
+      );
+      return rows.map((row) => ({ ...toHead(row), metadata: metadataIn(row) }));
+    },
     headOf: async ({ threadId, namespace }) => {
       const { rows } = await pool.query(
         `SELECT checkpoint_id FROM ${schema}.checkpoints WHERE thread_id = $1 AND checkpoint_ns = $2
@@ -137,11 +148,15 @@ function createTable(pool: Pool, schema: string): ThreadTable {
         WHERE thread_id = $1 AND checkpoint_ns = $2 AND checkpoint_id = $3`,
         [threadId, namespace, checkpointId],
       );
-      const metadata = rows[0]?.["metadata"];
-      return isRecord(metadata) ? metadata : {};
+      return metadataIn(rows[0]);
     },
     measure: (threadId) => measure(pool, schema, threadId),
   };
+}
+
+function metadataIn(row: Record<string, unknown> | undefined): Readonly<Record<string, unknown>> {
+  const metadata = row?.["metadata"];
+  return isRecord(metadata) ? metadata : {};
 }
 
 function toHead(row: Record<string, unknown>): Head {

@@ -146,6 +146,11 @@ function createTable(db: Database): ThreadTable {
   const headsOfOne = db.prepare(`
     SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = ?
     GROUP BY thread_id, checkpoint_ns ORDER BY checkpoint_ns`);
+  // SQLite takes the other columns from the row with the maximum.
+  const recent = db.prepare(`
+    SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id, CAST(metadata AS TEXT) AS metadata
+    FROM checkpoints WHERE checkpoint_ns = '' AND (? IS NULL OR thread_id IN (SELECT value FROM json_each(?)))
+    GROUP BY thread_id ORDER BY max(checkpoint_id) DESC LIMIT ? OFFSET ?`);
   const head = db.prepare(
     "SELECT max(checkpoint_id) AS id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
   );
@@ -162,13 +167,21 @@ function createTable(db: Database): ThreadTable {
         ? [...new Set(threadIds)].sort().flatMap((id) => headsOfOne.all(id).map(toHead))
         : [];
     },
-    headOf: async ({ threadId, namespace }) => Object(head.get(threadId, namespace)).id ?? undefined,
-    metadataOf: async ({ threadId, namespace, checkpointId }) => {
-      const read = parseJson(String(Object(metadata.get(threadId, namespace, checkpointId)).text));
-      return isRecord(read) ? read : {};
+    recent: async (offset, count, threadIds) => {
+      const ids = threadIds === undefined ? null : JSON.stringify(threadIds);
+      const rows = recent.all(ids, ids, count, offset);
+      return rows.map((row) => ({ ...toHead(row), metadata: metadataIn(Object(row).metadata) }));
     },
+    headOf: async ({ threadId, namespace }) => Object(head.get(threadId, namespace)).id ?? undefined,
+    metadataOf: async ({ threadId, namespace, checkpointId }) =>
+      metadataIn(Object(metadata.get(threadId, namespace, checkpointId)).text),
     measure: async (threadId) => measures(threadId),
   };
+}
+
+function metadataIn(text: unknown): Readonly<Record<string, unknown>> {
+  const read = parseJson(String(text));
+  return isRecord(read) ? read : {};
 }
 
 function toHead(row: unknown): Head {

@@ -7,7 +7,13 @@ import { pathToFileURL } from "node:url";
 import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { errorText, type ThreadRef, type ThreadSelection, type ThreadSizes } from "../thread-store.js";
+import {
+  errorText,
+  type ListedThread,
+  type ThreadRef,
+  type ThreadSelection,
+  type ThreadSizes,
+} from "../thread-store.js";
 
 /** The latest checkpoint of a thread, or of a subgraph. */
 export interface Head extends ThreadRef {
@@ -26,6 +32,12 @@ export interface ThreadTable {
     count: number,
     threadIds: readonly string[] | undefined,
   ) => Promise<readonly Head[]>;
+  /** The heads of threads, without those of subgraphs, the latest first. */
+  readonly recent: (
+    offset: number,
+    count: number,
+    threadIds: readonly string[] | undefined,
+  ) => Promise<readonly (Head & { readonly metadata: Readonly<Record<string, unknown>> })[]>;
   readonly headOf: (ref: ThreadRef) => Promise<string | undefined>;
   /** The metadata of a checkpoint. */
   readonly metadataOf: (head: Head) => Promise<Readonly<Record<string, unknown>>>;
@@ -193,10 +205,26 @@ export async function* selectHeads(
   async function isSelected(head: Head): Promise<boolean> {
     if (since !== undefined && (timeOf(head.checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
       return false;
-    if (metadata === undefined) return true;
-    const own = await table.metadataOf(head);
-    return Object.entries(metadata).every(([key, value]) => String(own[key]) === value);
+    return metadata === undefined || hasMetadata(await table.metadataOf(head), metadata);
   }
+}
+
+/** See `ThreadStore.recent`. */
+export async function selectRecent(
+  table: ThreadTable,
+  { threadIds, metadata = {}, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+  offset: number,
+): Promise<readonly ListedThread[]> {
+  const found: ListedThread[] = [];
+  for (let start = 0; ; start += PAGE) {
+    const heads = await table.recent(start, PAGE, threadIds);
+    found.push(...heads.filter((head) => hasMetadata(head.metadata, metadata)));
+    if (heads.length < PAGE || found.length >= offset + limit) return found.slice(offset, offset + limit);
+  }
+}
+
+function hasMetadata(own: Readonly<Record<string, unknown>>, wanted: Readonly<Record<string, string>>) {
+  return Object.entries(wanted).every(([key, value]) => String(own[key]) === value);
 }
 
 /** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */

@@ -11,7 +11,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   it.each([
     [
       ["doctr"],
-      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size. Did you mean `doctor`?",
+      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size, inspect. Did you mean `doctor`?",
     ],
     [["--sqlite", "x"], "Expected a command first, got `--sqlite`. See langgraph-tether --help."],
     [
@@ -61,13 +61,13 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     [["undo"], /^Nobody can be asked|^Expected one receipt/],
     [["undo", "nobody.jsonl", "--yes"], "There is no file nobody.jsonl."],
     [["explain"], /^Expected one file, or - for standard input/],
-    [["size", "--file", "-"], "`size` has no option --file. It belongs to doctor, repair."],
-    [["size", "--url", "x"], "`size` has no option --url. It belongs to doctor, repair, undo."],
+    [["size", "--file", "-"], "`size` has no option --file. It belongs to doctor, repair, inspect."],
+    [["size", "--url", "x"], "`size` has no option --url. It belongs to doctor, repair, undo, inspect."],
     [["size"], "Expected a target: one of --postgres ADDRESS or --sqlite FILE."],
     [["size", "threads.db"], "`size` takes no `threads.db`. Name the target with --postgres or --sqlite."],
     [
       ["help", "doctr"],
-      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size. Did you mean `doctor`?",
+      "There is no command `doctr`. The commands are doctor, repair, undo, explain, size, inspect. Did you mean `doctor`?",
     ],
   ])("%j", async (args, expected) => {
     const readInput = async () => "[]";

@@ -1,11 +1,9 @@
-import { html } from "hono/html";
-import { bytes } from "../../../src/doctor/command/size-command.js";
 import { THREAD_STATUSES } from "../read-threads.js";
 import type { ListedView, ListView } from "../view/list-view.js";
 import {
+  bytes,
   chip,
   count,
-  type Html,
   layout,
   listJsonLink,
   listLink,
@@ -16,9 +14,10 @@ import {
   time,
   worthALook,
 } from "./layout.js";
+import { html, type Markup } from "./markup.js";
 
 /** The page `/tether`. */
-export function listPage(view: ListView): Html {
+export function listPage(view: ListView): Markup {
   const { threads, query, status, page, hasNext, searched } = view;
   const link = (number: number) => listLink({ q: query, status, page: number });
   return layout({
@@ -34,7 +33,7 @@ export function listPage(view: ListView): Html {
 <p class="small soft" id="search-help">A part of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
 </form>
 ${searched === null ? "" : html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
-${threads.length === 0 ? html`<p class="panel">${query === "" && status === "" ? "There are no threads yet." : "No thread was found."}</p>` : table(threads)}
+${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads)}
 <nav class="pages" aria-label="Pages">
 ${page > 1 ? html`<a href="${link(page - 1)}" rel="prev">Later threads</a>` : ""}
 ${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : ""}
@@ -44,7 +43,7 @@ ${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : "
   });
 }
 
-function table(threads: readonly ListedView[]): Html {
+function table(threads: readonly ListedView[]): Markup {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
 <thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col">If sent as stored</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
@@ -52,7 +51,7 @@ function table(threads: readonly ListedView[]): Html {
 </table>`;
 }
 
-function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, report }: ListedView): Html {
+function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, report }: ListedView): Markup {
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   return html`<tr>
@@ -68,7 +67,7 @@ function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, rep
 }
 
 /** A page that says what is wrong in one sentence. */
-export function errorPage(title: string, text: string): Html {
+export function errorPage(title: string, text: string): Markup {
   return layout({
     title,
     heading: html`<h1>${title}</h1>`,

@@ -1,8 +1,10 @@
 /** The routes over a server that is played: what they ask of it, with which rights, and what they keep to themselves. */
 
-import { Hono } from "hono";
-import { describe, expect, it } from "vitest";
-import { createInspector } from "../../../server/inspector/routes.js";
+import { afterEach, describe, expect, it } from "vitest";
+import { serveInspector } from "../../server/inspector.js";
+
+const SERVER = Symbol.for("langgraph_api:fetch");
+afterEach(() => Reflect.deleteProperty(globalThis, SERVER));
 
 const ID = "01a205a0-94ab-75ce-af68-b5e94442a5c5";
 const PAGE = `/tether/threads/${ID}`;
@@ -38,19 +40,16 @@ function inspect(hasUsers: boolean, answers: Readonly<Record<string, unknown>> =
     [`/threads/${ID}/runs/r1`]: { kwargs: {} },
     ...answers,
   };
-  const served = { dialect: "openai", systemPrompt: "The operator's secret." } as const;
-  const inspector = createInspector({
-    hasUsers,
-    servedForm: async () => (graph) => (graph === "agent" ? served : undefined),
-    serverFetch: async (path, init) => {
-      asked.push({ path, method: init.method ?? "GET", key: new Headers(init.headers).get("authorization") });
-      const answer = path in given ? given[path] : 404;
-      return typeof answer === "number" ? new Response("No", { status: answer }) : Response.json(answer);
-    },
-  });
-  const app = new Hono().route("/", inspector);
+  const serverFetch = async (address: string, init: RequestInit = {}) => {
+    const { pathname: path } = new URL(address);
+    asked.push({ path, method: init.method ?? "GET", key: new Headers(init.headers).get("authorization") });
+    const answer = path in given ? given[path] : 404;
+    return typeof answer === "number" ? new Response("No", { status: answer }) : Response.json(answer);
+  };
+  Reflect.set(globalThis, SERVER, serverFetch);
+  const inspector = serveInspector({ MODEL: "offline:", SYSTEM_PROMPT: "The operator's secret." }, hasUsers);
   const get = (path: string, headers: Record<string, string> = {}) =>
-    app.request(path, { headers: { host: "localhost", ...headers } }, LOCAL);
+    inspector(new Request(`http://localhost${path}`, { headers: { host: "localhost", ...headers } }), LOCAL);
   return { asked, get };
 }
 
@@ -61,7 +60,7 @@ describe("the inspector", () => {
     ["a typed key", { authorization: `Basic ${btoa("ann:k1")}` }],
   ])("asks the server with the rights of whoever asks it, by %s, and only reads", async (_, headers) => {
     const { asked, get } = inspect(true);
-    for (const path of ["/tether", "/tether.json", PAGE, `${PAGE}.json`])
+    for (const path of ["/tether", "/tether.json", "/tether/threads.json", PAGE, `${PAGE}.json`])
       expect((await get(path, headers)).status).toBe(200);
     expect(new Set(asked.map(({ key }) => key))).toEqual(new Set(["Bearer k1"]));
     const posts = asked.filter(({ method }) => method !== "GET").map(({ path }) => path);

@@ -1,20 +1,20 @@
 /** The page of one thread as data. Pure: it is made from what was read, and nothing else. */
 
 import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { printableLine } from "../../../src/doctor/command/text.js";
-import { readList } from "../../../src/doctor/examine.js";
-import type { ThreadReport } from "../../../src/doctor/finding.js";
-import { dialectIn } from "../../../src/doctor/findings.js";
-import type { ServedState } from "../../../src/doctor/targets/server-target.js";
-import { isAIMessage } from "../../../src/history/call.js";
-import { coerceMessage } from "../../../src/history/read-messages.js";
-import { countTokens } from "../../../src/history/size.js";
-import { isUserMessage } from "../../../src/history/summary.js";
-import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
-import { explainInput, type InputExplanation } from "../../../src/providers/input/explain-input.js";
-import { readMaker } from "../../../src/providers/rule.js";
-import { validateHistory } from "../../../src/providers/validate-history.js";
-import { isRecord } from "../../../src/shared/values.js";
+import { printableLine } from "../../doctor/command/text.js";
+import { readList } from "../../doctor/examine.js";
+import type { ThreadReport } from "../../doctor/finding.js";
+import { dialectIn } from "../../doctor/findings.js";
+import type { ThreadStep } from "../../doctor/thread-store.js";
+import { isAIMessage } from "../../history/call.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { countTokens } from "../../history/size.js";
+import { isUserMessage } from "../../history/summary.js";
+import { DIALECTS, type DialectName } from "../../providers/dialects.js";
+import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
+import { readMaker } from "../../providers/rule.js";
+import { validateHistory } from "../../providers/validate-history.js";
+import { isRecord } from "../../shared/values.js";
 import { excerptOf, type MessageView, viewMessage } from "./message-view.js";
 import {
   compareInputs,
@@ -192,11 +192,6 @@ function placesOfMarks(aligned: readonly AlignedRow[], source: RowSource): reado
  * The steps of a thread: its checkpoints, and what its model was asked at each.
  */
 
-/** A state with the time at which it was stored. */
-export interface TimedState extends ServedState {
-  readonly created_at?: string | null;
-}
-
 /** What a model said at a step. */
 interface StepResponse {
   /** The name in LangChain's `response_metadata.model_provider`; null if the response does not say. */
@@ -235,19 +230,15 @@ const MODEL_NODES: ReadonlySet<string> = new Set([
   "chatbot",
 ]);
 
-/** @returns Undefined for a state without a checkpoint. */
-export function stepOf(state: TimedState): Step | undefined {
-  const { checkpoint, metadata, next = [], values, created_at } = state;
-  const checkpointId = checkpoint?.checkpoint_id;
-  if (checkpointId == null) return undefined;
-  const number = metadata?.["step"];
-  const runId = metadata?.["run_id"];
-  const response = responseOf(state);
+export function stepOf(stored: ThreadStep): Step {
+  const { checkpointId, createdAt = null, messages = [], next } = stored;
+  const { step: number, run_id: runId } = stored.metadata;
+  const response = responseOf(stored);
   return {
     checkpointId,
     number: typeof number === "number" ? number : null,
-    at: created_at ?? null,
-    messages: storedListOf(values)?.length ?? 0,
+    at: createdAt,
+    messages: messages.length,
     next,
     asksModel: response !== undefined || next.some((node) => MODEL_NODES.has(node)),
     response: response === undefined ? null : readResponse(response),
@@ -255,9 +246,9 @@ export function stepOf(state: TimedState): Step | undefined {
   };
 }
 
-function responseOf({ tasks = [] }: ServedState): AIMessage | undefined {
+function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
   return tasks
-    .filter(({ name }) => MODEL_NODES.has(name))
+    .filter(({ node }) => MODEL_NODES.has(node))
     .flatMap(({ result }) => (isRecord(result) ? [result["messages"] ?? []].flat() : []))
     .flatMap((value) => coerceMessage(value) ?? [])
     .find(isAIMessage);
@@ -339,13 +330,7 @@ export function isDialectName(value: unknown): value is DialectName {
   return DIALECT_NAMES.some((name) => name === value);
 }
 
-/** The stored list of a state; undefined if the state has none. */
-export function storedListOf(values: unknown): readonly unknown[] | undefined {
-  const list = isRecord(values) ? values["messages"] : undefined;
-  return Array.isArray(list) ? list : undefined;
-}
-
-/** The messages of a state. Values that are not messages are left out: the doctor names them. */
-export function messagesIn(values: unknown): readonly BaseMessage[] {
-  return readList(storedListOf(values) ?? []).messages.map(({ message }) => message);
+/** The messages of a stored list. Values that are not messages are left out: the doctor names them. */
+export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
+  return readList(list).messages.map(({ message }) => message);
 }

@@ -1,14 +1,14 @@
 /** One message as the page shows it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { printable, printableLine } from "../../../src/doctor/command/text.js";
-import { argumentsOf, callsOf, isAIMessage } from "../../../src/history/call.js";
-import { contentText } from "../../../src/history/message.js";
-import { callIdOf, isResult } from "../../../src/history/result.js";
-import { countTokens } from "../../../src/history/size.js";
-import { readMaker } from "../../../src/providers/rule.js";
-import { toJson } from "../../../src/shared/json.js";
-import { recordsIn } from "../../../src/shared/values.js";
+import { printable, printableLine } from "../../doctor/command/text.js";
+import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
+import { contentText } from "../../history/message.js";
+import { callIdOf, isResult } from "../../history/result.js";
+import { countTokens } from "../../history/size.js";
+import { readMaker } from "../../providers/rule.js";
+import { toJson } from "../../shared/json.js";
+import { recordsIn } from "../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all of it. */
 const LONGEST_TEXT = 4_000;

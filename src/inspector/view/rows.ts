@@ -1,15 +1,15 @@
 /** The rows of a thread's page. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { MARKS } from "../../../src/history/marks.js";
-import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../../src/history/result.js";
-import { coverageOf } from "../../../src/history/summary.js";
+import { MARKS } from "../../history/marks.js";
+import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
+import { coverageOf } from "../../history/summary.js";
 import type {
   InputExplanation,
   InputReason,
   InputReasonCode,
   StoredMessageExplanation,
-} from "../../../src/providers/input/explain-input.js";
+} from "../../providers/input/explain-input.js";
 import { type MessageView, nameIn, viewMessage } from "./message-view.js";
 import type { Novelty } from "./request-form.js";
 

@@ -6,17 +6,12 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { formOf, type ServedForm } from "../../../server/inspector/view/request-form.js";
-import {
-  type Step,
-  stepOf,
-  type ThreadView,
-  viewThread,
-} from "../../../server/inspector/view/thread-view.js";
-import { reportOn } from "../../../src/doctor/findings.js";
-import { threadOfList } from "../../../src/doctor/thread-store.js";
-import { createSummary } from "../../../src/history/summary.js";
-import type { ModelInputOptions } from "../../../src/index.js";
+import { reportOn } from "../../src/doctor/findings.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import { createSummary } from "../../src/history/summary.js";
+import type { ModelInputOptions } from "../../src/index.js";
+import { formOf, type RequestSettings } from "../../src/inspector/view/request-form.js";
+import { type Step, stepOf, type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 
 const STEP: Step = {
   checkpointId: "c2",
@@ -230,7 +225,14 @@ describe("the difference to the request before", () => {
 });
 
 describe("a step", () => {
-  const checkpoint = { checkpoint_id: "c1" };
+  const stored = {
+    checkpointId: "c1",
+    createdAt: undefined,
+    metadata: {},
+    messages: undefined,
+    next: ["tools"],
+    tasks: [],
+  };
 
   it("says whether the model was asked, who responded, and what the provider counted", () => {
     const response = {
@@ -244,14 +246,14 @@ describe("a step", () => {
         input_token_details: { cache_read: 64 },
       },
     };
-    const state = {
-      values: { messages: ["a"] },
+    const step = stepOf({
+      ...stored,
+      messages: ["a"],
       next: ["model"],
-      tasks: [{ id: "1", name: "model", result: { messages: [response] } }],
-      checkpoint,
+      tasks: [{ node: "model", result: { messages: [response] } }],
       metadata: { step: 3, run_id: "r" },
-    };
-    expect(stepOf(state)).toMatchObject({
+    });
+    expect(step).toMatchObject({
       number: 3,
       messages: 1,
       asksModel: true,
@@ -260,24 +262,24 @@ describe("a step", () => {
     });
   });
 
-  it("has no response if no model was asked, and is none without a checkpoint", () => {
-    expect(stepOf({ values: {}, next: ["tools"], checkpoint })).toMatchObject({
-      asksModel: false,
-      response: null,
-      messages: 0,
-    });
-    expect(stepOf({ values: {} })).toBeUndefined();
+  it("has no response if no model was asked", () => {
+    expect(stepOf(stored)).toMatchObject({ asksModel: false, response: null, messages: 0 });
   });
 });
 
 describe("the form of a request", () => {
-  const served: ServedForm = { dialect: "openai", systemPrompt: "Served.", modelId: "gpt", maxTokens: 500 };
+  const settings: RequestSettings = {
+    dialect: "openai",
+    systemPrompt: "Served.",
+    modelId: "gpt",
+    maxTokens: 500,
+  };
   const nothing = { dialect: undefined, maxTokens: undefined };
   const ask = {
     messages: [new SystemMessage("x")],
     step: undefined,
     chosen: nothing,
-    served,
+    settings,
     context: undefined,
   };
 
@@ -323,10 +325,10 @@ describe("the form of a request", () => {
 
   it("is that of the thread's last response for a graph of which nothing is known", () => {
     const messages = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
-    expect(formOf({ ...ask, messages, served: undefined })).toEqual({
+    expect(formOf({ ...ask, messages, settings: undefined })).toEqual({
       origin: "thread",
       options: { dialect: "anthropic" },
     });
-    expect(formOf({ ...ask, messages: [], served: undefined }).options.dialect).toBe("strict");
+    expect(formOf({ ...ask, messages: [], settings: undefined }).options.dialect).toBe("strict");
   });
 });

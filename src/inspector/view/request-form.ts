@@ -1,18 +1,18 @@
 /** With which options the input of a step is made. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { dialectIn } from "../../../src/doctor/findings.js";
-import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../../src/history/cut.js";
-import { MARKS } from "../../../src/history/marks.js";
-import type { DialectName } from "../../../src/providers/dialects.js";
-import type { ModelInputOptions } from "../../../src/providers/input/to-model-input.js";
-import { safely, toJson } from "../../../src/shared/json.js";
+import { dialectIn } from "../../doctor/findings.js";
+import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../history/cut.js";
+import { MARKS } from "../../history/marks.js";
+import type { DialectName } from "../../providers/dialects.js";
+import type { ModelInputOptions } from "../../providers/input/to-model-input.js";
+import { safely, toJson } from "../../shared/json.js";
 import type { Step } from "./thread-view.js";
 
-/** What the operator of the server has set. It is that of the served graph only. */
-export interface ServedForm
+/** With which settings a graph asks its model. A run can have others in its `context`. */
+export interface RequestSettings
   extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
-  readonly systemPrompt: string | undefined;
+  readonly systemPrompt?: string | undefined;
   readonly dialect: DialectName;
 }
 
@@ -21,8 +21,8 @@ interface FormQuestion {
   readonly step: Step | undefined;
   /** What the reader chose; undefined if he chose nothing. */
   readonly chosen: { readonly dialect: DialectName | undefined; readonly maxTokens: number | undefined };
-  /** The settings of the served graph; undefined for a thread of another graph. */
-  readonly served: ServedForm | undefined;
+  /** Undefined for a thread of a graph whose settings are not known. */
+  readonly settings: RequestSettings | undefined;
   /** The `context` of the step's run. */
   readonly context: Readonly<Record<string, unknown>> | undefined;
 }
@@ -36,16 +36,16 @@ export interface RequestForm {
 }
 
 /** The reader's choice comes first, then what the step tells, then what the thread and the server tell. */
-export function formOf({ messages, step, chosen, served, context = {} }: FormQuestion): RequestForm {
+export function formOf({ messages, step, chosen, settings, context = {} }: FormQuestion): RequestForm {
   const { systemPrompt, maxToolCallsFromHistory } = context;
-  const [dialect, origin] = dialectFor(messages, step, chosen.dialect, served);
-  const isOwn = origin !== "chosen" || dialect === served?.dialect;
-  const prompt = typeof systemPrompt === "string" ? systemPrompt : served?.systemPrompt;
+  const [dialect, origin] = dialectFor(messages, step, chosen.dialect, settings);
+  const isOwn = origin !== "chosen" || dialect === settings?.dialect;
+  const prompt = typeof systemPrompt === "string" ? systemPrompt : settings?.systemPrompt;
   const calls = isToolCallsToKeep(maxToolCallsFromHistory)
     ? maxToolCallsFromHistory
-    : served?.maxToolCallsFromHistory;
-  const maxTokens = chosen.maxTokens ?? served?.maxTokens;
-  const modelId = step?.response?.model ?? served?.modelId;
+    : settings?.maxToolCallsFromHistory;
+  const maxTokens = chosen.maxTokens ?? settings?.maxTokens;
+  const modelId = step?.response?.model ?? settings?.modelId;
   return {
     origin,
     options: {
@@ -67,12 +67,12 @@ function dialectFor(
   messages: readonly BaseMessage[],
   step: Step | undefined,
   chosen: DialectName | undefined,
-  served: ServedForm | undefined,
+  settings: RequestSettings | undefined,
 ): readonly [DialectName, DialectOrigin] {
   if (chosen !== undefined) return [chosen, "chosen"];
   const made = step?.response?.dialect;
   if (made != null) return [made, "response"];
-  if (served !== undefined) return [served.dialect, "server"];
+  if (settings !== undefined) return [settings.dialect, "server"];
   const known = dialectIn(messages);
   return known === undefined ? ["strict", "unknown"] : [known, "thread"];
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alignRows } from "../../../server/inspector/view/rows.js";
+import { alignRows } from "../../src/inspector/view/rows.js";
 
 const sent = (...inputIndexes: number[]) => ({ inputIndexes, reasons: [] });
 const moved = (...inputIndexes: number[]) => ({ inputIndexes, reasons: [{ code: "moved" }] });

@@ -1,12 +1,11 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { html, raw } from "hono/html";
-import type { HtmlEscapedString } from "hono/utils/html";
-import { printableLine } from "../../../src/doctor/command/text.js";
-import type { Finding } from "../../../src/doctor/finding.js";
+import { printableLine } from "../../doctor/command/text.js";
+import type { Finding } from "../../doctor/finding.js";
 import type { Mark } from "../view/rows.js";
 import type { DialectSoundness } from "../view/thread-view.js";
+import { html, Markup } from "./markup.js";
 
 /*
  * The style sheet. System fonts, two columns, and one on a narrow screen.
@@ -102,8 +101,6 @@ form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form label:f
 
 const STYLES = `${COLOURS}${BASE}${LIST}${THREAD}${NARROW}`.replaceAll(/\n+/g, "\n");
 
-export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
-
 /** The page has no script, and the browser runs none: every other source is refused. */
 const POLICY = [
   "default-src 'none'",
@@ -128,11 +125,11 @@ export const HEADERS: Readonly<Record<string, string>> = {
 interface Frame {
   readonly title: string;
   /** What stays in sight at the top, beside the link to the list. */
-  readonly heading: Html;
-  readonly body: Html;
+  readonly heading: Markup;
+  readonly body: Markup;
 }
 
-export function layout({ title, heading, body }: Frame): Html {
+export function layout({ title, heading, body }: Frame): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -142,7 +139,7 @@ export function layout({ title, heading, body }: Frame): Html {
 <meta name="robots" content="noindex">
 <title>${title} · tether</title>
 <link rel="icon" href="data:,">
-<style>${raw(STYLES)}</style>
+<style>${new Markup(STYLES)}</style>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -157,9 +154,10 @@ export function layout({ title, heading, body }: Frame): Html {
  */
 
 /** A word with a colour. The word says what the colour says. */
-export const chip = (word: string, tone = "neutral"): Html => html`<span class="chip ${tone}">${word}</span>`;
+export const chip = (word: string, tone = "neutral"): Markup =>
+  html`<span class="chip ${tone}">${word}</span>`;
 
-export const chips = (marks: readonly Mark[]): readonly Html[] =>
+export const chips = (marks: readonly Mark[]): readonly Markup[] =>
   marks.map(({ word, tone }) => chip(word, tone));
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
@@ -170,7 +168,7 @@ const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> 
 };
 
 /** @param findings How many findings are worth a look. */
-export function outcomeChip(outcome: string, findings: number): Html {
+export function outcomeChip(outcome: string, findings: number): Markup {
   const [word, tone] = OUTCOMES[outcome] ?? [outcome, "neutral"];
   return chip(outcome === "findings" ? amount(findings, "finding") : word, tone);
 }
@@ -181,10 +179,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
   busy: "neutral",
 };
 
-export const statusChip = (status: string): Html => chip(status, STATUS_TONES[status] ?? "neutral");
+export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
 
 /** Which providers would take the messages, and which would not. */
-export function soundnessList(soundness: readonly DialectSoundness[]): Html {
+export function soundnessList(soundness: readonly DialectSoundness[]): Markup {
   if (soundness.length === 0) return html`<span class="soft">not judged</span>`;
   const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
   const faulty = soundness.filter(({ broken }) => broken > 0);
@@ -195,13 +193,13 @@ export function soundnessList(soundness: readonly DialectSoundness[]): Html {
   }`;
 }
 
-export const time = (iso: string | null | undefined): Html =>
+export const time = (iso: string | null | undefined): Markup =>
   iso == null || timeText(iso) === ""
     ? html`<span class="soft">unknown</span>`
     : html`<time datetime="${iso}">${timeText(iso)}</time>`;
 
 /** Only addresses of the web are links: a rule's source never comes from a message, and it stays so. */
-export const sourceLink = (source: string | null): Html | string =>
+export const sourceLink = (source: string | null): Markup | string =>
   source !== null && /^https?:\/\//.test(source)
     ? html` <a href="${source}" rel="noreferrer noopener">Source</a>`
     : "";
@@ -215,7 +213,7 @@ export function worthALook(findings: readonly Finding[]): number {
  * The addresses of the pages.
  */
 
-const HOME = "/tether";
+export const HOME = "/tether";
 
 /** What the page of a thread shows. Fields that are missing have their default. */
 export interface ThreadLink {
@@ -232,7 +230,7 @@ interface ListLink {
 }
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
-export const listJsonLink = (query: ListLink = {}): string => `${HOME}.json${queryText(query)}`;
+export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
 
 export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
   `${HOME}/threads/${encodeURIComponent(threadId)}${queryText(query)}`;
@@ -260,6 +258,11 @@ export const count = (value: number): string => numbers.format(value);
 /** `1 message`, `2 messages`. */
 export const amount = (value: number, noun: string): string =>
   `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
+const sizes = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** `1.2K bytes`. */
+export const bytes = (value: number): string => `${sizes.format(value)} bytes`;
 
 /** `2026-11-22 23:38:59 UTC`. */
 export function timeText(iso: string): string {

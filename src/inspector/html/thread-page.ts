@@ -1,6 +1,5 @@
-import { html } from "hono/html";
-import type { Finding } from "../../../src/doctor/finding.js";
-import { addToList } from "../../../src/shared/values.js";
+import type { Finding } from "../../doctor/finding.js";
+import { addToList } from "../../shared/values.js";
 import {
   type CallView,
   excerptText,
@@ -28,7 +27,6 @@ import {
   chip,
   chips,
   count,
-  type Html,
   layout,
   outcomeChip,
   sentence,
@@ -41,6 +39,7 @@ import {
   timeText,
   worthALook,
 } from "./layout.js";
+import { html, type Markup } from "./markup.js";
 
 /** What the reader chose, for the links of the page. */
 export interface Chosen {
@@ -50,7 +49,7 @@ export interface Chosen {
 }
 
 /** The page `/tether/threads/:id`. */
-export function threadPage(view: ThreadView, chosen: Chosen, hidesPrompt: boolean): Html {
+export function threadPage(view: ThreadView, chosen: Chosen): Markup {
   const { threadId, title, page, marks, report, rows, totals, difference } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
   const name = title === "" ? threadId : title;
@@ -58,7 +57,7 @@ export function threadPage(view: ThreadView, chosen: Chosen, hidesPrompt: boolea
     title: name,
     heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
     body: html`
-<section class="panel" aria-label="The step">${choices(view, chosen)}${facts(view, hidesPrompt)}</section>
+<section class="panel" aria-label="The step">${choices(view, chosen)}${facts(view)}</section>
 ${findingsPanel(report.findings, (index) => linkToRow(view, link, index))}
 ${marks.length === 0 ? "" : marksPanel(marks, link)}
 ${difference === undefined ? "" : differencePanel(difference, link)}
@@ -80,7 +79,7 @@ const stepName = ({ number, at, next, messages }: Step): string =>
     ...(at === null ? [] : [timeText(at)]),
   ].join(" · ");
 
-function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): Html {
+function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): Markup {
   const option = (entry: Step) =>
     html`<option value="${entry.checkpointId}"${entry.checkpointId === step?.checkpointId ? html` selected` : ""}>${stepName(entry)}</option>`;
   const group = (label: string, entries: readonly Step[]) =>
@@ -111,7 +110,7 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "every provider",
 };
 
-function facts(view: ThreadView, hidesPrompt: boolean): Html {
+function facts(view: ThreadView): Markup {
   const { totals, step, difference, report, brokenInRequest, soundness, form } = view;
   const response = step?.response ?? undefined;
   const asked = response !== undefined ? "was sent" : "would be sent";
@@ -127,14 +126,14 @@ ${fact("Prompt-cache prefix", prefixText(difference))}
 ${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} <span class="soft">for ${form.options.dialect}</span>` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} <span class="soft">of ${form.options.dialect}</span>`)}
 ${fact("The thread", html`${outcomeChip(report.outcome, worthALook(report.findings))} <span class="soft">by the doctor</span>`)}
 ${response === undefined ? "" : fact("Response by", html`<bdi>${[response.provider, response.model].map(nameIn).filter(Boolean).join(" · ") || "unknown"}</bdi>`)}
-${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">${hidesPrompt ? "the server's is not shown to users" : "none"}</span>` : html`<span class="soft">shown as sent</span>`)}
+${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">none is shown</span>` : html`<span class="soft">shown as sent</span>`)}
 ${fact("If it were sent as stored", soundnessList(soundness))}
 </dl>`;
 }
 
-const fact = (name: string, value: Html): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+const fact = (name: string, value: Markup): Markup => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-function prefixText(difference: StepDifference | undefined): Html {
+function prefixText(difference: StepDifference | undefined): Markup {
   if (difference === undefined) return html`<span class="soft">there is no request before</span>`;
   const { isPrefixKept, prefix } = difference;
   return isPrefixKept
@@ -145,7 +144,7 @@ function prefixText(difference: StepDifference | undefined): Html {
 function differencePanel(
   { to, counts, goneMessages, gone }: StepDifference,
   link: (more: ThreadLink) => string,
-): Html {
+): Markup {
   const words = [
     `${count(counts.new)} new`,
     `${count(counts.changed)} changed`,
@@ -163,7 +162,7 @@ ${
 }</section>`;
 }
 
-function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => string): Html {
+function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => string): Markup {
   return html`<section class="panel"><h2 class="hidden">Marks</h2><ul class="marks">${marks.map(
     ({ mark, count: total, places }) =>
       html`<li>${chip(mark.word, mark.tone)}<span class="small">${places.map(
@@ -174,7 +173,11 @@ function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => st
 }
 
 /** @param label What tells the two lists of links apart for a screen reader. */
-function pages({ page, step }: ThreadView, link: (more: ThreadLink) => string, label: string): Html | string {
+function pages(
+  { page, step }: ThreadView,
+  link: (more: ThreadLink) => string,
+  label: string,
+): Markup | string {
   if (page.count === 1) return "";
   const { number, count: total, start, end } = page;
   const to = (wanted: number, text: string) =>
@@ -195,7 +198,7 @@ function linkToPlace({ pageOfPlace }: ThreadView, link: (more: ThreadLink) => st
  * What is stored beside what is sent.
  */
 
-function rowsOf(rows: readonly ShownRow[], link: (place: string) => string): Html {
+function rowsOf(rows: readonly ShownRow[], link: (place: string) => string): Markup {
   return html`<ol class="rows">${rows.map((shown) =>
     shown.kind === "row"
       ? html`<li class="row">${cells(shown.row, link)}</li>`
@@ -205,16 +208,16 @@ function rowsOf(rows: readonly ShownRow[], link: (place: string) => string): Htm
   )}</ol>`;
 }
 
-function cells(row: Row, link: (place: string) => string): Html {
+function cells(row: Row, link: (place: string) => string): Markup {
   const { stored, sent } = row;
   return html`${stored === undefined ? notStored(row, link) : storedCell(stored)}${sent.length === 0 ? notSent(row, link) : html`<div class="cell" data-column="Sent">${sent.map((cell) => sentCell(cell, row, link))}</div>`}`;
 }
 
-function storedCell({ position, message, marks }: StoredCell): Html {
+function storedCell({ position, message, marks }: StoredCell): Markup {
   return html`<div class="cell${message.isError ? " error" : ""}" data-column="Stored" id="stored-${position}"><span class="hidden">Stored:</span>${messageHead(position, message, marks)}${messageBody(message)}${whys(marks)}</div>`;
 }
 
-function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Html {
+function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Markup {
   const { position, message, marks, isAsStored, novelty } = cell;
   const news =
     novelty === "new" || novelty === "changed"
@@ -230,13 +233,13 @@ function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Ht
   return html`<div id="sent-${position}"><span class="hidden">Sent:</span>${messageHead(position, message, marks, news)}${body}${from}</div>`;
 }
 
-function notStored({ storedElsewhere }: Row, link: (place: string) => string): Html {
+function notStored({ storedElsewhere }: Row, link: (place: string) => string): Markup {
   if (storedElsewhere.length > 0)
     return html`<div class="cell none" data-column="Stored"><p class="small">stored at ${places(storedElsewhere, "stored", link)}</p></div>`;
   return html`<div class="cell none empty" data-column="Stored"><p class="small">not stored</p></div>`;
 }
 
-function notSent({ sentElsewhere, absence }: Row, link: (place: string) => string): Html {
+function notSent({ sentElsewhere, absence }: Row, link: (place: string) => string): Markup {
   const isSaid = absence.some(({ code }) => code === LEFT_OUT.code);
   const to =
     sentElsewhere.length > 0
@@ -251,7 +254,7 @@ function places(
   positions: readonly number[],
   column: string,
   link: (place: string) => string,
-): readonly Html[] {
+): readonly Markup[] {
   return positions.map(
     (position, index) =>
       html`${index === 0 ? "" : ", "}<a href="${link(`${column}-${position}`)}">${count(position)}</a>`,
@@ -269,29 +272,29 @@ function messageHead(
   position: number,
   message: MessageView,
   marks: readonly Mark[],
-  more: Html | string = "",
-): Html {
+  more: Markup | string = "",
+): Markup {
   const { role, name, maker, tokens } = message;
   return html`<p class="head"><span class="at">${count(position)}</span><span class="role">${role}</span>${name === "" ? "" : html`<bdi class="name">${name}</bdi>`}${maker === "" ? "" : html`<bdi class="maker">${maker}</bdi>`}${chips(marks)}${more}<span class="tokens">${amount(tokens, "token")}</span></p>`;
 }
 
-function messageBody({ content, reasoning, calls, answers, id }: MessageView): Html {
+function messageBody({ content, reasoning, calls, answers, id }: MessageView): Markup {
   const ids = [...(id === "" ? [] : [`id ${id}`]), ...(answers === "" ? [] : [`answers ${answers}`])];
   return html`${reasoning.text === "" ? "" : html`<details class="small"><summary>Reasoning</summary>${shownText(reasoning, "text thought")}</details>`}${content.text === "" ? "" : shownText(content, "text")}${calls.map(callLine)}${ids.length === 0 ? "" : html`<p class="ids mono"><bdi>${ids.join(" · ")}</bdi></p>`}`;
 }
 
 /** The sentences behind the marks. */
-function whys(marks: readonly Mark[]): Html | string {
+function whys(marks: readonly Mark[]): Markup | string {
   const told = marks.filter(({ text, source }) => text !== "" || source !== null);
   if (told.length === 0) return "";
   return html`<ul class="why">${told.map(({ text, source }) => html`<li>${sentence(text)}${sourceLink(source)}</li>`)}</ul>`;
 }
 
-function callLine({ name, id, arguments: given, isInvalid }: CallView): Html {
+function callLine({ name, id, arguments: given, isInvalid }: CallView): Markup {
   return html`<code class="call" dir="auto">${name === "" ? "(unnamed)" : name}(${given.text}${cutNote(given)})${isInvalid ? " · arguments that cannot be parsed" : ""} <span class="soft">${id === "" ? "no id" : id}</span></code>`;
 }
 
-function shownText(shown: ShownText, style: string): Html {
+function shownText(shown: ShownText, style: string): Markup {
   const { text } = shown;
   if (text.length <= SHOWN_AT_ONCE * 1.3)
     return html`<div class="${style}" dir="auto">${text}${cutNote(shown)}</div>`;
@@ -299,7 +302,7 @@ function shownText(shown: ShownText, style: string): Html {
   return html`<div class="${style}" dir="auto">${first}…</div><details class="small"><summary>${count(rest.length + shown.cut)} more characters</summary><div class="${style}" dir="auto">${rest}${cutNote(shown)}</div></details>`;
 }
 
-const cutNote = ({ cut }: ShownText): Html | string =>
+const cutNote = ({ cut }: ShownText): Markup | string =>
   cut === 0 ? "" : html` <span class="soft">… and ${amount(cut, "character")} that only the JSON has</span>`;
 
 /*
@@ -311,7 +314,7 @@ const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warnin
 const MOST_PLACES = 20;
 
 /** One entry for all findings that say the same. */
-function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => string): Html | string {
+function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => string): Markup | string {
   if (findings.length === 0) return "";
   const groups = new Map<string, Finding[]>();
   for (const finding of findings)
@@ -321,7 +324,7 @@ function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => 
   ].map((group) => groupEntry(group, linkOf))}</ul></section>`;
 }
 
-function groupEntry(group: readonly Finding[], linkOf: (index: number) => string): Html | string {
+function groupEntry(group: readonly Finding[], linkOf: (index: number) => string): Markup | string {
   const [first] = group;
   if (first === undefined) return "";
   const { code, severity, evidence, providerSays, fixes } = first;

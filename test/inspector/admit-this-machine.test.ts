@@ -1,8 +1,9 @@
-import { Hono } from "hono";
 import { expect, it } from "vitest";
-import { admitThisMachine } from "../../../server/inspector/routes.js";
+import { openFile } from "../../src/doctor/targets/file-target.js";
+import { createInspector } from "../../src/inspector.js";
 
-const app = new Hono().use(admitThisMachine).get("/tether", (context) => context.text("threads"));
+const threads = () => openFile({ file: "-", folder: ".", readInput: async () => "[]" });
+const inspector = createInspector({ threads });
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } });
 
 it.each([
@@ -27,5 +28,5 @@ it.each([
   ["a page without an origin", from("::1"), { host: "localhost", origin: "null" }, 403],
   ["a server that does not say who asks", {}, { host: "localhost" }, 403],
 ] as const)("An open server answers %s as it should.", async (_, env, headers, status) => {
-  expect((await app.request("/tether", { headers }, env)).status).toBe(status);
+  expect((await inspector(new Request("http://any/tether", { headers }), env)).status).toBe(status);
 });

@@ -1,9 +1,9 @@
 /** The list of threads as data. Pure. */
 
-import type { ThreadReport } from "../../../src/doctor/finding.js";
-import { reportOn } from "../../../src/doctor/findings.js";
-import { bytesOf } from "../../../src/doctor/size.js";
-import type { StoredThread } from "../../../src/doctor/thread-store.js";
+import type { ThreadReport } from "../../doctor/finding.js";
+import { reportOn } from "../../doctor/findings.js";
+import type { StoredThread, ThreadStatus } from "../../doctor/thread-store.js";
+import { toJson } from "../../shared/json.js";
 import { nameIn } from "./message-view.js";
 import {
   type DialectSoundness,
@@ -30,7 +30,7 @@ export interface ListedView {
 export interface ListView {
   readonly threads: readonly ListedView[];
   readonly query: string;
-  readonly status: string;
+  readonly status: ThreadStatus | undefined;
   readonly page: number;
   readonly hasNext: boolean;
   /** Set if not all threads were searched: how many were. */
@@ -43,7 +43,7 @@ export function viewListed(
 ): ListedView {
   const { content, updatedAt = null } = thread;
   const values = "messages" in content ? content.messages : undefined;
-  const messages = messagesIn({ messages: values });
+  const messages = messagesIn(values);
   const graph = metadata?.["graph_id"];
   return {
     title: titleOf(messages, metadata),
@@ -51,7 +51,7 @@ export function viewListed(
     updatedAt,
     lastRepair: lastRepairIn(messages),
     soundness: values === undefined ? [] : soundnessOf(messages),
-    bytes: values === undefined ? null : bytesOf(values),
+    bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
     report: reportOn(thread),
   };
 }

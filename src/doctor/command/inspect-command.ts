@@ -1,0 +1,29 @@
+/** `inspect`: shows threads in a browser, until the operator presses Ctrl+C. It never writes. */
+
+import { openTarget } from "../targets/open-target.js";
+import { reasonOf, UsageError } from "../targets/target.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { concurrencyOf } from "./doctor-command.js";
+import { type GivenOptions, targetOf } from "./options.js";
+
+export async function runInspect(options: GivenOptions, io: CommandIo): Promise<ExitCode> {
+  const { port } = options;
+  const concurrency = concurrencyOf(options);
+  const store = await openTarget(targetOf(options, io, "inspect"), { ...io, canWrite: false, concurrency });
+  try {
+    const { address, close } = await io
+      .serveInspector(store, port === undefined ? {} : { port })
+      .catch((error: unknown): never => {
+        throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
+      });
+    await io.output.write(`tether inspect · ${store.target}\n\n${address}\n\nCtrl+C ends it.\n`);
+    await new Promise<void>((resolve) => {
+      if (io.signal.aborted) resolve();
+      else io.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await close();
+    return EXIT.sound;
+  } finally {
+    await store.close();
+  }
+}
