@@ -11,7 +11,7 @@ const MAY_IMPORT = {
   shared: [],
   errors: [],
   history: [],
-  offline: ["history"],
+  offline: ["history", "providers"],
   providers: ["history", "offline"],
   threads: ["history", "providers"],
   agent: ["history", "providers", "threads"],
@@ -19,7 +19,7 @@ const MAY_IMPORT = {
   doctor: ["history", "providers", "threads"],
   inspector: ["history", "providers", "threads", "doctor"],
   index: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
-  server: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
+  server: ["history", "offline", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 type Layer = keyof typeof MAY_IMPORT;

@@ -105,7 +105,7 @@ describe("Every example", () => {
     await import(/* @vite-ignore */ file);
     const printed = print.mock.calls.map((line) => line.map(format).join(" "));
     print.mockRestore();
-    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor)?";/);
+    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor|\/inspector)?";/);
     expect(printed).toEqual(expected);
     expect(expected).not.toEqual([]);
   });

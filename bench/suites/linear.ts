@@ -10,11 +10,11 @@ import {
   RemoveMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import { findCalls } from "../../server/offline/questions.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { renderTranscript } from "../../src/history/transcript.js";
-import { findCalls } from "../../src/offline/free-text.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { written } from "../histories.js";

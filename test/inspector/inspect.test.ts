@@ -228,7 +228,7 @@ describe.skipIf(BROWSER === undefined)(`in a browser${NEEDS_BROWSER}`, () => {
     expect(new URL(page.url()).pathname).toBe("/tether");
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.locator("a.title").click();
-    await page.waitForURL(/thread\.json/);
+    await page.waitForURL(/thread%2Ejson$/);
     await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
     expect(await page.locator("script, img, textarea, iframe, [onerror]").count()).toBe(0);
     expect(await page.locator("main").innerText()).toContain(HOSTILE_TEXT);

@@ -31,7 +31,7 @@ main{max-width:92rem;margin:0 auto;padding:1.25rem 1.5rem 4rem}main:focus{outlin
 a{color:var(--link);text-underline-offset:.15em;text-decoration-thickness:1px}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px;border-radius:3px}
 h1,h2{margin:0;font-weight:600;line-height:1.3;text-wrap:balance}h1{font-size:1.05rem}h2{font-size:1rem}
-p,ul,ol,dl,dd{margin:0;padding:0}ul,ol{list-style:none}
+p,ul,ol,dl,dd{margin:0;padding:0}p,li,code{overflow-wrap:anywhere}ul,ol{list-style:none}
 code,.mono{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 .soft{color:var(--soft)}.small{font-size:13px}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;z-index:9;background:var(--panel);padding:.5rem .75rem}
@@ -233,9 +233,14 @@ export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(qu
 export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
 
 export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
-  `${HOME}/threads/${encodeURIComponent(threadId)}${queryText(query)}`;
+  `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
 export const threadJsonLink = (threadId: string, query: ThreadLink = {}): string =>
-  `${HOME}/threads/${encodeURIComponent(threadId)}.json${queryText(query)}`;
+  `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
+
+/** An id can end as the address of JSON does: a thread of a file is named after it. */
+function encodedId(threadId: string): string {
+  return encodeURIComponent(threadId).replace(/\.json$/, "%2Ejson");
+}
 
 function queryText(query: object): string {
   const parameters = new URLSearchParams();

@@ -1,8 +1,19 @@
-/** Reads what a question in free text asks for. */
+/** The questions in words that the offline model of the served graph understands, and what it says of their results. */
 
-import type { ToolMessage } from "@langchain/core/messages";
-import { findLiteralCalls } from "./literal-calls.js";
-import type { Round } from "./offline-chat-model.js";
+import { findLiteralCalls, type PlannedCall } from "../../src/offline/literal-calls.js";
+import type { OfflineLanguage } from "../../src/offline/offline-chat-model.js";
+
+/** English, and a little Chinese, about the tools of the served graph. */
+export const QUESTIONS: OfflineLanguage = {
+  findCalls,
+  stateResult: ({ name, args }, content) => {
+    if (name === "calculator") return `${args["input"]} = ${content}`;
+    return INTENTS.some(({ tool }) => tool === name) ? content : undefined;
+  },
+  examples:
+    'Ask for several things at once ("What is 12*(3+4), and what time is it in Tokyo?"), ' +
+    'in steps ("calculate 6*7 then save a note: the answer is 42"), or',
+};
 
 /*
  * Patterns for the beginnings of wishes about notes.
@@ -167,12 +178,6 @@ function unquote(words: string): string {
  * Finds the tool calls that fulfil a request.
  */
 
-/** A call that the model wants to make. It has no id yet. */
-export interface PlannedCall {
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-}
-
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -235,38 +240,6 @@ function overlap(left: Span, right: Span): boolean {
 
 function byStart(left: Span, right: Span): number {
   return left.start - right.start;
-}
-
-/*
- * Splits a request into steps: `calculate 6*7 then save a note: the answer is 42`.
- */
-
-/** The calls of one step, made in parallel in one message. Never empty. */
-export type Step = readonly PlannedCall[];
-
-const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
-
-/** The steps that call tools. If no call follows a "then", its words belong to the step before it. */
-export function findSteps(text: string, toolNames: ReadonlySet<string>): Step[] {
-  const parts: { text: string; end: number }[] = [];
-  for (const { start, end } of splitAtThen(text, toolNames)) {
-    const part = text.slice(start, end);
-    const previous = parts.at(-1);
-    if (previous === undefined || findCalls(part, toolNames).length > 0) parts.push({ text: part, end });
-    else parts.splice(-1, 1, { text: text.slice(previous.end - previous.text.length, end), end });
-  }
-  return parts.map((part) => findCalls(part.text, toolNames)).filter((calls) => calls.length > 0);
-}
-
-function splitAtThen(text: string, toolNames: ReadonlySet<string>): { start: number; end: number }[] {
-  const literal = findLiteralCalls(text, toolNames);
-  const separators = [...text.matchAll(THEN)]
-    .map((match) => ({ start: match.index, end: match.index + match[0].length }))
-    .filter(({ start, end }) => !literal.some((call) => start < call.end && call.start < end - 1));
-  return [...separators, { start: text.length, end: text.length }].map((separator, index) => ({
-    start: separators[index - 1]?.end ?? 0,
-    end: separator.start,
-  }));
 }
 
 /*
@@ -579,56 +552,4 @@ function endOfPart(text: string, start: number): number {
     if (PART_END.test(text.charAt(end - 1))) return end;
   }
   return most;
-}
-
-/*
- * The sentences of the offline model.
- */
-
-const MAX_RESULT_LENGTH = 1000;
-
-/** Makes a sentence of a tool's result. The result of any other tool is introduced by the tool's name. */
-const WORDINGS: ReadonlyMap<string, (content: string, call: PlannedCall) => string> = new Map([
-  ["calculator", (content, { args }) => `${args.input} = ${content}`],
-  ["current_time", (content) => content],
-  ["weather", (content) => content],
-  ["save_note", (content) => content],
-  ["search_notes", (content) => content],
-]);
-
-/** States every result of the turn, in call order. */
-export function stateResults(rounds: readonly Round[]): string {
-  const sentences = rounds.flatMap(({ calls, results }) =>
-    results.flatMap((result, position) => {
-      const call = calls[position];
-      return call === undefined ? [] : [stateResult(call, result)];
-    }),
-  );
-  if (sentences.length < 2) return sentences.join("");
-  return `Here is what the tools returned:\n${sentences.map((sentence) => `- ${sentence}`).join("\n")}`;
-}
-
-function stateResult(call: PlannedCall, result: ToolMessage): string {
-  const content = shorten(result.text.trim()) || "(no output)";
-  if (result.status === "error")
-    return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
-  return WORDINGS.get(call.name)?.(content, call) ?? `${call.name} returned: ${content}`;
-}
-
-export function introduce(toolNames: readonly string[]): string {
-  return [
-    "I am the offline model: a small set of rules, not a language model.",
-    toolNames.length === 0
-      ? "No tools are available to me here."
-      : `I can call these tools: ${toolNames.join(", ")}. ` +
-        'Ask for several things at once ("What is 12*(3+4), and what time is it in Tokyo?"), ' +
-        'in steps ("calculate 6*7 then save a note: the answer is 42"), ' +
-        `or call a tool by its name ("call ${toolNames[0]} {…}" with its arguments as JSON).`,
-    "For a real model, set MODEL=openai:gpt-4o-mini and OPENAI_API_KEY in the environment.",
-  ].join(" ");
-}
-
-function shorten(text: string): string {
-  const characters = [...text];
-  return characters.length > MAX_RESULT_LENGTH ? `${characters.slice(0, MAX_RESULT_LENGTH).join("")}…` : text;
 }

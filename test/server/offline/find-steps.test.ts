@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findSteps } from "../../src/offline/free-text.js";
+import { findCalls } from "../../../server/offline/questions.js";
+import { findSteps } from "../../../src/offline/literal-calls.js";
 
 const tools = new Set(["calculator", "save_note", "look"]);
 
@@ -16,11 +17,11 @@ describe("findSteps", () => {
     { text: "hi then calculate 6*7 then goodbye", steps: [["calculator"]] },
     { text: 'call look {"text": "first then call look"}', steps: [["look"]] },
   ])("reads the steps of: $text", ({ text, steps }) => {
-    expect(findSteps(text, tools).map((step) => step.map((call) => call.name))).toEqual(steps);
+    expect(findSteps(text, tools, findCalls).map((step) => step.map((call) => call.name))).toEqual(steps);
   });
 
   it('adds a "then" without a call to the step before it', () => {
-    expect(findSteps("save a note: first boil then cool", tools)).toEqual([
+    expect(findSteps("save a note: first boil then cool", tools, findCalls)).toEqual([
       [{ name: "save_note", args: { text: "first boil then cool" } }],
     ]);
   });

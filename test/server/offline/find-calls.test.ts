@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findCalls } from "../../src/offline/free-text.js";
+import { findCalls } from "../../../server/offline/questions.js";
 
 const BUILT_IN = ["calculator", "current_time", "weather", "save_note", "search_notes"];
 const tools = new Set([...BUILT_IN, "slow_lookup", "get-price"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { partsOf } from "../../src/offline/free-text.js";
+import { partsOf } from "../../../server/offline/questions.js";
 
 const joined = (text: string) =>
   partsOf(text)
