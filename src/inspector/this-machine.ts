@@ -26,8 +26,8 @@ export function admitThisMachine({ headers }: Pick<Request, "headers">, env: unk
   const isLocal =
     isLoopback(remoteAddressOf(env)) &&
     host !== null &&
-    isOurs(`http://${host}`) &&
-    (origin === null || isOurs(origin)) &&
+    namesThisMachine(`http://${host}`) &&
+    (origin === null || namesThisMachine(origin)) &&
     ![...headers.keys()].some((name) => PROXY_HEADER.test(name));
   if (!isLocal)
     throw refusal(
@@ -36,24 +36,15 @@ export function admitThisMachine({ headers }: Pick<Request, "headers">, env: unk
     );
 }
 
-function isOurs(address: string): boolean {
-  const hostname = hostnameOf(address);
-  return hostname !== undefined && isThisMachine(hostname);
-}
-
-/** @param hostname As a URL has it: an IPv6 address stands in brackets. */
-export function isThisMachine(hostname: string): boolean {
+/** Whether the address of a server or of a web page names this machine. */
+export function namesThisMachine(address: string): boolean {
+  const hostname = URL.canParse(address) ? new URL(address).hostname : "";
   return (
     hostname === "localhost" ||
     hostname.endsWith(".localhost") ||
     hostname === "[::1]" ||
     /^127(?:\.\d{1,3}){3}$/.test(hostname)
   );
-}
-
-/** The host of a `Host` header or of the address of a web page; undefined for a text that has none. */
-export function hostnameOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).hostname : undefined;
 }
 
 /** The address of the other end, as Hono's server for Node tells it. Undefined where another server runs the handler. */

@@ -1,6 +1,7 @@
 import { InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { expect, it } from "vitest";
+import { QUESTIONS } from "../../../server/offline/questions.js";
 import { createDeployTools } from "../../../server/tools/create-tools.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 
@@ -16,7 +17,7 @@ it("lists the tools that the offline model knows", () => {
 
 it("works with the offline model in a graph, over several turns", async () => {
   const tools = createDeployTools();
-  const model = new OfflineChatModel().bindTools(tools);
+  const model = new OfflineChatModel({ language: QUESTIONS }).bindTools(tools);
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("model", async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
     .addNode("tools", new ToolNode(tools))
