@@ -72,6 +72,8 @@ export async function serveInspector(store: ThreadStore, { port = 0 } = {}): Pro
   return {
     address: `http://${HOST}:${own}/?key=${key}`,
     close: async () => {
+      // Node lists a server as active for a while after it was closed, unless it does not keep the process alive.
+      server.unref();
       server.closeAllConnections();
       server.close();
       await once(server, "close");

@@ -29,7 +29,7 @@ async function inspect(...args: string[]): Promise<URL> {
   const ended = run(["inspect", ...args], { output, signal: ending.signal });
   onTestFinished(async () => {
     ending.abort();
-    expect((await ended).code).toBe(0);
+    expect(await ended).toMatchObject({ code: 0, errors: "" });
   });
   const text = await Promise.race([printed, ended.then(({ errors }) => errors)]);
   return new URL(/http:\S+/.exec(text)?.[0] ?? text);
