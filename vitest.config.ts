@@ -24,6 +24,7 @@ export default defineConfig({
     // The first match wins, and the name of the package is the beginning of its other entries.
     alias: {
       "langgraph-tether/doctor": fileURLToPath(new URL("src/doctor.ts", import.meta.url)),
+      "langgraph-tether/inspector": fileURLToPath(new URL("src/inspector.ts", import.meta.url)),
       "langgraph-tether/langchain": fileURLToPath(new URL("src/langchain.ts", import.meta.url)),
       "langgraph-tether": fileURLToPath(new URL("src/index.ts", import.meta.url)),
     },

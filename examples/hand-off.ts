@@ -35,7 +35,7 @@ const { messages } = await team.invoke(
     messages: [
       {
         role: "user",
-        content: process.argv[2] ?? "call transfer_to_forecaster {}. What is the weather in Paris?",
+        content: process.argv[2] ?? 'call transfer_to_forecaster {} and call weather {"city": "Paris"}',
       },
     ],
   },

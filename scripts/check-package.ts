@@ -11,6 +11,7 @@ import { BrokenDoorError } from "./check-package/broken-door-error.js";
 import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
 import { checkCommand } from "./check-package/check-command.js";
 import { checkDoctor } from "./check-package/check-doctor.js";
+import { checkInspector } from "./check-package/check-inspector.js";
 import { checkLangChain, checkWithoutLangChain } from "./check-package/check-langchain.js";
 import { checkMissingPackages } from "./check-package/check-missing-packages.js";
 import { checkPackedFiles } from "./check-package/check-packed-files.js";
@@ -51,6 +52,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("langgraph-tether, bundled", () => bundleRoot(consumer, readme, sizes));
   await open("langgraph-tether/history, bundled", () => bundleHistory(consumer, sizes));
   await open("langgraph-tether/doctor", () => checkDoctor(consumer));
+  await open("langgraph-tether/inspector", () => checkInspector(consumer));
   await open("the program langgraph-tether", () => checkCommand(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));

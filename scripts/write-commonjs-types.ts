@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
-const ENTRIES = ["index", "history", "langchain", "doctor"];
+const ENTRIES = ["index", "history", "langchain", "doctor", "inspector"];
 const RELATIVE_SPECIFIER = /((?:from|import)\s*\(?\s*)"(\.[^"]*)\.js"/g;
 
 // A set also yields what is added while it is read.

@@ -10,12 +10,13 @@ import { userLabels, withOwnedStore } from "./access/owned-store.js";
 import { refuseReservedNames } from "./http/protect-server.js";
 import { allowedTools, approvalNames, createMcpTools, type LoadedTools } from "./mcp/create-mcp-tools.js";
 import { readMcpServers } from "./mcp/read-mcp-file.js";
+import { createServedModel } from "./offline/create-model.js";
 import { readSettings } from "./settings.js";
 import { createDeployTools } from "./tools/create-tools.js";
 
 const { options, weather } = readSettings(process.env);
 /** Each run has its own graph, but all graphs share their models and their connections to MCP servers. */
-const createModel = cachedCreateModel();
+const createModel = cachedCreateModel(createServedModel);
 const servers = readMcpServers(process.env);
 const mcp = createMcpTools(
   servers.map((server) => ({

@@ -1,10 +1,9 @@
 /** The settings of the served graph. They are read from the environment once, when the server starts. */
 
-import { z } from "zod/v4";
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
-import { InvalidSettingError } from "../src/errors.js";
 import { inEnvironment, readText, type Setting, variableOf } from "../src/shared/check-settings.js";
+import { HTTP_URL, readVariable } from "./access/server-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,8 +29,6 @@ const OPEN_METEO = {
   forecastBaseUrl: "OPEN_METEO_FORECAST_URL",
 } as const satisfies Partial<Record<keyof WeatherOptions, string>>;
 
-const urlSchema = z.url({ protocol: /^https?$/ });
-
 interface ServedSettings {
   /** Options of `createAgentGraph`. */
   readonly options: EnvironmentOptions;
@@ -44,27 +41,18 @@ interface ServedSettings {
  * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
 export function readSettings(environment: Environment): ServedSettings {
-  const textOf = (variable: string) => environment[variable]?.trim() || undefined;
   const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
   for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
-    const variable = variableOf(option);
-    const text = row.env && textOf(variable);
-    if (text === undefined) continue;
-    const { schema, read = readText, expects } = inEnvironment(row);
-    const { success, data } = schema.safeParse(read(text));
-    if (!success) throw InvalidSettingError.expected(variable, expects, text);
-    options.set(option, data);
+    const { read: readValue = readText, ...rule } = inEnvironment(row);
+    const value = row.env && readVariable(environment, variableOf(option), { ...rule, read: readValue });
+    if (value !== undefined) options.set(option, value);
   }
   const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
   checkAllowedSettings(read.allowedSettings, variableOf("allowedSettings"));
-  const weather = new Map<string, string>();
-  for (const [option, variable] of Object.entries(OPEN_METEO)) {
-    const url = textOf(variable);
-    if (url === undefined) continue;
-    if (!urlSchema.safeParse(url).success)
-      throw InvalidSettingError.expected(variable, "an http(s) URL", url);
-    weather.set(option, url);
-  }
+  const weather = Object.entries(OPEN_METEO).flatMap(([option, variable]) => {
+    const url = readVariable(environment, variable, HTTP_URL);
+    return url === undefined ? [] : [[option, url]];
+  });
   return {
     options: read,
     weather: Object.fromEntries(weather),

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { EXIT, type TextOutput } from "./doctor/command/command-io.js";
 import { ONLY_GRAPH, runCommandLine } from "./doctor/command/run-command-line.js";
+import { serveInspector } from "./inspector/serve.js";
 
 const { stdin, stdout, stderr } = process;
 
@@ -78,6 +79,7 @@ async function main(): Promise<void> {
     // biome-ignore lint/style/noProcessEnv: the program is where the environment enters.
     environment: process.env,
     folder: process.cwd(),
+    serveInspector,
     signal: interrupted.signal,
     now: Date.now,
   });

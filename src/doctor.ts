@@ -30,13 +30,17 @@ export type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "
 export { openReceipt, type ReceiptFile, readReceipt } from "./doctor/receipt.js";
 export type {
   EndedRun,
+  ListedThread,
   OpenTask,
+  ReadBounds,
   RepairOutcome,
+  StepSelection,
   StoredMessages,
   StoredThread,
   ThreadRef,
   ThreadSelection,
   ThreadStatus,
+  ThreadStep,
   ThreadStore,
   ThreadWrite,
   UndoOutcome,

@@ -11,20 +11,28 @@ const MAY_IMPORT = {
   shared: [],
   errors: [],
   history: [],
-  offline: ["history"],
+  offline: ["history", "providers"],
   providers: ["history", "offline"],
   threads: ["history", "providers"],
   agent: ["history", "providers", "threads"],
   langchain: ["history", "providers", "threads"],
   doctor: ["history", "providers", "threads"],
-  index: ["history", "providers", "threads", "agent", "langchain", "doctor"],
-  server: ["history", "providers", "threads", "agent", "langchain", "doctor"],
+  inspector: ["history", "providers", "threads", "doctor"],
+  index: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
+  server: ["history", "offline", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 type Layer = keyof typeof MAY_IMPORT;
 
 /** The doors of the package. They stand above what they export, and nobody inside imports them. */
-const ENTRIES: readonly string[] = ["index.ts", "history.ts", "langchain.ts", "doctor.ts", "cli.ts"];
+const ENTRIES: readonly string[] = [
+  "index.ts",
+  "history.ts",
+  "langchain.ts",
+  "doctor.ts",
+  "inspector.ts",
+  "cli.ts",
+];
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
@@ -45,13 +53,13 @@ const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 const PRIVATE_TO_LANGGRAPH =
   /__pregel|__resume|_streamIterator|streamChannels|langgraph_(?!type|auth_user_id|tether)\w*|Symbol\.for\("langgraph\.|assistant_id|\brun_id\b/g;
 
-/** Fields of the server's HTTP API, which is documented. The code that guards its routes reads them. */
+/** Fields of the server's HTTP API, which is documented. The code that guards its routes, or shows its threads, reads them. */
 const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];
 /** A method of LangChain's models has the name of one of LangGraph's graphs. */
 const OF_LANGCHAIN: Readonly<Record<string, readonly string[]>> = {
   "providers/answer/guard-model.ts": ["_streamIterator"],
 };
-const GUARDS_ROUTES = /^\.\.\/server\/(?:access|http|inspector)\//;
+const READS_THE_API = /^(?:\.\.\/server\/(?:access|http)|inspector)\//;
 
 /** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
 const ASKS_FOR_IDENTITY =
@@ -155,7 +163,7 @@ describe("ARCHITECTURE.md", () => {
   it("draws everything directly in `src`, and every folder of its parts", () => {
     const drawn = new Set(pathsOfTree(tree).map((path) => path.replace(/\/$/, "")));
     const direct = readdirSync(SOURCE).map((name) => join("src", name));
-    const rooms = ["history", "providers", "threads", "agent", "doctor"].flatMap((folder) =>
+    const rooms = ["history", "providers", "threads", "agent", "doctor", "inspector"].flatMap((folder) =>
       readdirSync(join(SOURCE, folder), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map(({ name }) => join("src", folder, name)),
@@ -185,7 +193,7 @@ describe("the source", () => {
   it.each(files.filter(({ path }) => !path.startsWith("threads/langgraph/")))(
     "$path uses no private name of LangGraph",
     ({ path, text }) => {
-      const allowed = GUARDS_ROUTES.test(path) ? FIELDS_OF_THE_API : (OF_LANGCHAIN[path] ?? []);
+      const allowed = READS_THE_API.test(path) ? FIELDS_OF_THE_API : (OF_LANGCHAIN[path] ?? []);
       const found: readonly string[] = text.match(PRIVATE_TO_LANGGRAPH) ?? [];
       expect(found.filter((name) => !allowed.includes(name))).toEqual([]);
     },

@@ -23,7 +23,7 @@ interface Exported {
 const parse = (path: string) =>
   ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
 
-const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts"].flatMap((entry) =>
+const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts", "src/inspector.ts"].flatMap((entry) =>
   exportsOf(join(ROOT, entry)),
 );
 
@@ -105,7 +105,7 @@ describe("Every example", () => {
     await import(/* @vite-ignore */ file);
     const printed = print.mock.calls.map((line) => line.map(format).join(" "));
     print.mockRestore();
-    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor)?";/);
+    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor|\/inspector)?";/);
     expect(printed).toEqual(expected);
     expect(expected).not.toEqual([]);
   });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { runCommandLine } from "../../src/doctor/command/run-command-line.js";
+import { serveInspector } from "../../src/inspector/serve.js";
 import { deploy } from "../../test/support/deployment/deploy.js";
 import { driveLocally } from "../../test/support/deployment/local-driver.js";
 import { LOADING, OURS } from "../contenders.js";
@@ -67,6 +68,7 @@ async function scan(file: string, size: number): Promise<number> {
         ask: async () => "",
         environment: {},
         folder: process.cwd(),
+        serveInspector,
         signal: new AbortController().signal,
         now: Date.now,
       },

@@ -16,7 +16,7 @@ const INTRODUCTION = `# API
 Every export of \`langgraph-tether\`, with its signature. What is marked **history** is also exported by
 \`langgraph-tether/history\`, which runs without LangGraph, zod and Node. What is marked **langchain** is exported by
 \`langgraph-tether/langchain\` only, which needs the package \`langchain\`. What is marked **doctor** is exported by
-\`langgraph-tether/doctor\` only, which needs Node.
+\`langgraph-tether/doctor\` only, and what is marked **inspector** by \`langgraph-tether/inspector\` only. Both need Node.
 `;
 
 interface Kind {
@@ -40,11 +40,13 @@ const KINDS: readonly Kind[] = [
 export function renderApiPage(): string {
   const langchain = readExports(inRepository("src/langchain.ts"));
   const doctor = readExports(inRepository("src/doctor.ts"));
-  const exported = [...readExports(inRepository("src/index.ts")), ...langchain, ...doctor];
+  const inspector = readExports(inRepository("src/inspector.ts"));
+  const exported = [...readExports(inRepository("src/index.ts")), ...langchain, ...doctor, ...inspector];
   const history = new Set(readExports(inRepository("src/history.ts")).map(({ name }) => name));
   const markOf = (entry: Exported): string => {
     if (langchain.includes(entry)) return "**langchain** · ";
     if (doctor.includes(entry)) return "**doctor** · ";
+    if (inspector.includes(entry)) return "**inspector** · ";
     return history.has(entry.name) ? "**history** · " : "";
   };
   const anchorOf = createAnchors();

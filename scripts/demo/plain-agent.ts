@@ -3,8 +3,8 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
+import { createServedModel } from "../../server/offline/create-model.js";
 import { createDeployTools } from "../../server/tools/create-tools.js";
-import { createModel } from "../../src/index.js";
 import { describeCall } from "../terminal/describe.js";
 import { expect } from "./check-pairs.js";
 import type { Page } from "./page.js";
@@ -25,7 +25,7 @@ export async function playPlainAgent({ page, weather }: PlainStage): Promise<voi
   page.heading("1. A plain LangGraph agent: a run is cancelled, and the thread is dead");
   const { style, line } = page;
   const tools = createDeployTools({ geocodingBaseUrl: weather.url, forecastBaseUrl: weather.url });
-  const llm = await createModel("offline:");
+  const llm = await createServedModel("offline:");
   const agent = createReactAgent({ llm, tools, checkpointer: new MemorySaver() });
   const tell = (text: string) => line(`${style("bold", "you ▸")} ${text}`);
   /** @returns why the provider rejected the thread. */

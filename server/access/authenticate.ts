@@ -11,6 +11,7 @@ import {
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
+import { namesThisMachine } from "../../src/inspector/this-machine.js";
 import { isRecord } from "../../src/shared/values.js";
 import type { Access } from "./access.js";
 import type { ServerSettings } from "./server-settings.js";
@@ -71,9 +72,14 @@ export function authenticateEverybody(rules: LocalRules | undefined): Authentica
 
 /** The server has a route that empties it, and asks nobody before. No client needs it. */
 function admitPath({ method, url }: Request): "health" | "other" {
-  const [, path = ""] = /^https?:\/\/[^/?#]*([^?#]*)/.exec(url) ?? [];
+  const path = pathOf(url);
   if (/^\/+internal(?:\/|$)/i.test(decoded(path))) throw new HTTPException(404, { message: "Not found" });
   return path === "/ok" && (method === "GET" || method === "HEAD") ? "health" : "other";
+}
+
+/** As it was sent: a URL would resolve its dots. */
+function pathOf(url: string): string {
+  return /^https?:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? "";
 }
 
 /** The server's router decodes a path before it finds a route. */
@@ -87,20 +93,22 @@ function decoded(path: string): string {
 
 function admitLocal({ headers }: Request, { allowedOrigins }: LocalRules): void {
   const host = headers.get("host");
-  const hostname = host === null ? undefined : hostnameOf(`http://${host}`);
-  if (host !== null && (hostname === undefined || !isThisMachine(hostname)))
+  if (host !== null && !namesThisMachine(`http://${host}`))
     throw forbidden("This server has no access control, so it answers programs of this machine only.");
   const origin = headers.get("origin");
   if (origin === null || allowedOrigins.includes(origin)) return;
-  const page = hostnameOf(origin);
-  if (page !== undefined && (isThisMachine(page) || isStudio(origin, page))) return;
+  if (namesThisMachine(origin) || isStudio(origin)) return;
   throw forbidden(
     `This server has no access control, so it does not answer pages of ${origin}. \`ALLOWED_ORIGINS\` can name them.`,
   );
 }
 
-function isStudio(origin: string, hostname: string): boolean {
-  return origin.startsWith("https://") && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
+function isStudio(origin: string): boolean {
+  return (
+    origin.startsWith("https://") &&
+    URL.canParse(origin) &&
+    /(?:^|\.)smith\.langchain\.com$/.test(new URL(origin).hostname)
+  );
 }
 
 function isToken(credential: string): boolean {
@@ -166,8 +174,7 @@ export function credentialOf(request: Asked): string | undefined {
  * server, also with those that a page of another site makes. So a typed key counts only where nothing can be changed.
  */
 function isPageRequest({ method, url }: Asked): boolean {
-  const [, path = ""] = /^https?:\/\/[^/?#]*([^?#]*)/.exec(url) ?? [];
-  return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(path);
+  return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(pathOf(url));
 }
 
 /** The password of HTTP's basic authentication (RFC 7617). The name before it does not count, as the key names its user. */
@@ -329,8 +336,7 @@ function readSource(algorithm: string, address: string | undefined, key: string 
 
 /** Keys that come over plain HTTP could be those of somebody on the way. */
 function isSafeAddress(address: string): boolean {
-  const { protocol, hostname } = new URL(address);
-  return protocol === "https:" || isThisMachine(hostname);
+  return address.startsWith("https:") || namesThisMachine(address);
 }
 
 function readPublicKey(text: string, algorithm: string): KeyObject {
@@ -354,30 +360,10 @@ function missing(setting: string, why = "tokens are configured only in part"): I
   return new InvalidSettingError(setting, `Expected \`${setting}\` to be set, because ${why}.`);
 }
 
-/*
- * Names and addresses that only programs of this machine can reach.
- */
-
-/** @param hostname As a URL has it: an IPv6 address stands in brackets. */
-export function isThisMachine(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(?:\.\d{1,3}){3}$/.test(hostname)
-  );
-}
-
-/** The host of a `Host` header or of the address of a web page; undefined for a text that has none. */
-export function hostnameOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).hostname : undefined;
-}
-
 /**
  * Whether the server listens for this machine only. LangGraph's development server says so in `LANGGRAPH_API_URL`.
  * Other servers say nothing, and they listen for everybody.
  */
 export function listensToThisMachine(environment: Readonly<Record<string, string | undefined>>): boolean {
-  const hostname = hostnameOf(environment["LANGGRAPH_API_URL"] ?? "");
-  return hostname !== undefined && isThisMachine(hostname);
+  return namesThisMachine(environment["LANGGRAPH_API_URL"] ?? "");
 }

@@ -47,7 +47,7 @@ const hosts = partsOfUrls("hosts such as `hooks.example.com`", (name) => {
   const address = /^https?:/i.test(name) ? name : `https://${name}`;
   return URL.canParse(address) ? new URL(address).host : undefined;
 });
-const url = {
+export const HTTP_URL = {
   schema: z.url({ protocol: /^https?$/ }),
   expects: "an http(s) URL",
   read: readText,
@@ -102,7 +102,7 @@ export const SERVER_SETTINGS = {
     default: undefined,
   },
   AUTH_JWT_JWKS_URL: {
-    ...url,
+    ...HTTP_URL,
     help: "The address of the issuer's public keys (JWKS). Default: none.",
     default: undefined,
   },
@@ -173,14 +173,27 @@ export type ServerSettings = {
 export function readServerSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): ServerSettings {
-  const entries = Object.entries<ServerSetting>(SERVER_SETTINGS).map(([name, row]) => {
-    const given = environment[name]?.trim();
-    if (given === undefined || given === "") return [name, row.default];
-    const value = row.read(given);
-    const { success, data } = row.schema.safeParse(value);
-    // A key or a secret is any text, so it is never refused here and never quoted.
-    if (!success) throw InvalidSettingError.expected(name, row.expects, given, row.hint?.(value));
-    return [name, data];
-  });
+  const entries = Object.entries<ServerSetting>(SERVER_SETTINGS).map(([name, row]) => [
+    name,
+    readVariable(environment, name, row) ?? row.default,
+  ]);
   return Object.fromEntries(entries);
+}
+
+/**
+ * The value of a variable; undefined for one that is empty or not set.
+ *
+ * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never quoted.
+ */
+export function readVariable(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+  { schema, expects, read, hint }: Pick<ServerSetting, "schema" | "expects" | "read" | "hint">,
+): unknown {
+  const given = environment[name]?.trim();
+  if (given === undefined || given === "") return undefined;
+  const value = read(given);
+  const { success, data } = schema.safeParse(value);
+  if (!success) throw InvalidSettingError.expected(name, expects, given, hint?.(value));
+  return data;
 }

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { serverFetch } from "../../src/threads/langgraph/run-host.js";
 import { access, runOwners, serverSettings } from "../access/access.js";
-import { createInspector, servedFormOf } from "../inspector/routes.js";
+import { serveInspector } from "../inspector.js";
 import {
   guardAssistants,
   guardProtocol,
@@ -42,5 +42,5 @@ if (MAX_RUNS_PER_USER !== undefined) {
   const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
   for (const route of RUN_ROUTES) app.use(route, fewRuns);
 }
-const servedForm = servedFormOf(process.env);
-app.route("/", createInspector({ serverFetch, hasUsers: access.kind === "users", servedForm }));
+const inspector = serveInspector(process.env, access.kind === "users");
+for (const path of ["/tether.json", "/tether/*"]) app.all(path, ({ req, env }) => inspector(req.raw, env));

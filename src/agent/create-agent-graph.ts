@@ -53,9 +53,9 @@ export interface AgentGraphOptions<
  * });
  * // "offline:" is a small model for trials; a real one is "openai:gpt-4o-mini".
  * const agent = createAgentGraph({ model: "offline:", tools: [weather] });
- * const { messages } = await agent.invoke({ messages: "What is the weather in Paris?" });
+ * const { messages } = await agent.invoke({ messages: 'call weather {"city": "Paris"}' });
  * console.log(messages.map((message) => message.type)); // [ 'human', 'ai', 'tool', 'ai' ]
- * console.log(messages.at(-1)?.text); // Paris: 18 °C
+ * console.log(messages.at(-1)?.text); // weather returned: Paris: 18 °C
  * ```
  */
 export function createAgentGraph<

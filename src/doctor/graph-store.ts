@@ -36,11 +36,13 @@ import {
   type EndedRun,
   errorText,
   type OpenTask,
+  type StepSelection,
   type StoredMessages,
   type StoredThread,
   type ThreadRef,
   type ThreadSelection,
   type ThreadStatus,
+  type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
   type WriteOutcome,
@@ -94,6 +96,7 @@ export function createGraphStore(options: GraphStoreOptions): ThreadStore {
     threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
     read: (ref) => readThread(opened, ref),
     write: (ref, write) => writeThread(opened, ref, write),
+    steps: (ref, wanted) => readSteps(opened, ref, wanted),
     close: async () => close?.(),
   };
 }
@@ -201,7 +204,13 @@ type Own =
   | { readonly kind: "read"; readonly state: StateSnapshot }
   | { readonly kind: "failed"; readonly reason: string };
 
-type Place = { readonly configurable: { readonly thread_id: string; readonly checkpoint_ns: string } };
+type Place = {
+  readonly configurable: {
+    readonly thread_id: string;
+    readonly checkpoint_ns: string;
+    readonly checkpoint_id?: string;
+  };
+};
 
 /** What the thread's own graph shows, as any code of the user would read it. */
 async function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
@@ -281,6 +290,42 @@ function openTask({ id, name, error, interrupts }: StateSnapshot["tasks"][number
     node: name,
     error: error === undefined || error === null ? undefined : errorText(error),
     interrupts,
+  };
+}
+
+/** See `ThreadStore.steps`. */
+async function readSteps(
+  opened: OpenedGraph,
+  { threadId, namespace }: ThreadRef,
+  { from, limit }: StepSelection,
+): Promise<readonly ThreadStep[]> {
+  const configurable = { thread_id: threadId, checkpoint_ns: namespace };
+  const graph = { graph: opened.graph, saver: pinMessages(opened.saver) };
+  const tuples: CheckpointTuple[] = [];
+  if (from !== undefined) {
+    const first = await graph.saver.getTuple({ configurable: { ...configurable, checkpoint_id: from } });
+    if (first === undefined) return [];
+    tuples.push(first);
+  }
+  const before = from === undefined ? {} : { before: { configurable: { checkpoint_id: from } } };
+  const count = limit - tuples.length;
+  if (count > 0)
+    for await (const tuple of graph.saver.list({ configurable }, { limit: count, ...before }))
+      tuples.push(tuple);
+  return Promise.all(tuples.map((tuple) => stepOf(graph, tuple)));
+}
+
+async function stepOf(opened: OpenedGraph, tuple: CheckpointTuple): Promise<ThreadStep> {
+  const { checkpoint, metadata = {}, config } = tuple;
+  const { thread_id, checkpoint_ns = "", checkpoint_id } = Object(config.configurable);
+  const shown = await readTolerantly(opened, { configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+  return {
+    checkpointId: checkpoint.id,
+    createdAt: checkpoint.ts,
+    metadata: { ...metadata },
+    messages: await listAt(opened, tuple),
+    next: shown?.next ?? [],
+    tasks: (shown?.tasks ?? []).map((task) => ({ node: task.name, result: Reflect.get(task, "result") })),
   };
 }
 

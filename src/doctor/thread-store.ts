@@ -63,14 +63,67 @@ export interface ThreadStore {
    * Contract: changes nothing. A thread whose messages cannot be read is returned as such, with the reason. Throws only
    * if the store itself fails, for example because the connection is lost.
    */
-  read(ref: ThreadRef): Promise<StoredThread>;
+  read(ref: ThreadRef, bounds?: ReadBounds): Promise<StoredThread>;
   /**
    * Contract: compares the latest checkpoint with `expectedCheckpointId` directly before it writes. Writes the list in
    * one step, or nothing. Leaves every other channel as it is, except that writes of finished tasks that are pending at
    * the latest checkpoint are applied. Keeps all earlier checkpoints. The caller reads back and checks.
    */
   write(ref: ThreadRef, write: ThreadWrite): Promise<WriteOutcome>;
+  /**
+   * Contract: gives the selected threads without their messages, the one that was changed last first, and leaves out the
+   * first `offset`. A store that does not know the status of its threads gives them whatever their status is.
+   * Undefined: the store knows no times, and `threads` lists them.
+   */
+  readonly recent?:
+    | ((selection: ThreadSelection, offset: number) => Promise<readonly ListedThread[]>)
+    | undefined;
+  /** Contract: gives steps of a thread, the latest first, and none for a checkpoint that is not there. Undefined: it keeps one state. */
+  readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
+  /** Contract: never rejects. Undefined for a run without a `context`, or one that is not known any more. */
+  readonly contextOfRun?:
+    | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
+    | undefined;
   close(): Promise<void>;
+}
+
+/** How much is read of a thread at most. */
+export interface ReadBounds {
+  /**
+   * How many messages of earlier states are read for the results of ended runs, about. 0: no earlier state is read. Only
+   * a server sends whole states. @default no bound
+   */
+  readonly earlierMessages?: number | undefined;
+}
+
+/** A thread of a list. */
+export interface ListedThread {
+  readonly threadId: string;
+  /** Undefined: only reading the thread tells. */
+  readonly status?: ThreadStatus | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Which steps of a thread are read. */
+export interface StepSelection {
+  /** The checkpoint of the first of them. Undefined: the latest. */
+  readonly from?: string | undefined;
+  readonly limit: number;
+}
+
+/** One checkpoint of a thread. */
+export interface ThreadStep {
+  readonly checkpointId: string;
+  /** In ISO 8601. */
+  readonly createdAt: string | undefined;
+  /** What LangGraph or its server stores with the checkpoint, such as `step`. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** In the form of {@link StoredMessages}. Undefined: the state has no list of messages. */
+  readonly messages: readonly unknown[] | undefined;
+  /** The nodes that ran next, or that run when the thread goes on. */
+  readonly next: readonly string[];
+  /** The tasks of these nodes, and what each of them wrote. */
+  readonly tasks: readonly { readonly node: string; readonly result: unknown }[];
 }
 
 /*

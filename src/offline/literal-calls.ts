@@ -1,11 +1,16 @@
 /** Reads calls that are written out: `call NAME {json}`. */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod/v4";
-import { isAIMessage } from "../history/call.js";
-import { isResult } from "../history/result.js";
-import { hashText } from "../shared/json.js";
-import type { PlannedCall } from "./free-text.js";
+import { parseJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+
+/** A call that the model wants to make. It has no id yet. */
+export interface PlannedCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Contract: the calls that a text asks for, of tools with these names, in the order of the text. */
+export type FindCalls = (text: string, toolNames: ReadonlySet<string>) => readonly PlannedCall[];
 
 interface LiteralCall {
   readonly name: string;
@@ -17,7 +22,6 @@ interface LiteralCall {
 
 const LITERAL = /(?:\b(?:call|use)\s+|(?:调用|使用)\s*)[`"']?([\w-]+)[`"']?/giu;
 const OBJECT_FOLLOWS = /[\s:：]*(?=\{)/uy;
-const argsSchema = z.record(z.string(), z.unknown());
 
 /** The literal calls of bound tools, in order of appearance. */
 export function findLiteralCalls(text: string, toolNames: ReadonlySet<string>): LiteralCall[] {
@@ -42,8 +46,8 @@ function readObjectAt(
   if (gap === null) return undefined;
   const start = position + gap[0].length;
   const end = findObjectEnd(text, start);
-  const parsed = argsSchema.safeParse(parseJson(text.slice(start, end)));
-  return parsed.success ? { args: parsed.data, end } : undefined;
+  const args = parseJson(text.slice(start, end));
+  return isRecord(args) ? { args, end } : undefined;
 }
 
 /** The position after the brace that closes the object. Braces within strings do not count. */
@@ -61,43 +65,34 @@ function findObjectEnd(text: string, start: number): number {
   return text.length;
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /*
- * Derives ids of tool calls: the model stays deterministic, and every call of a thread gets a different id.
+ * Splits a request into steps: `call a then call b`.
  */
 
-export interface IdentifiedCall extends PlannedCall {
-  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider accepts. */
-  readonly id: string;
+/** The calls of one step, made in parallel in one message. Never empty. */
+export type Step = readonly PlannedCall[];
+
+const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
+
+/** The steps that call tools. If no call follows a "then", its words belong to the step before it. */
+export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
+  const parts: { text: string; end: number }[] = [];
+  for (const { start, end } of splitAtThen(text, toolNames)) {
+    const part = text.slice(start, end);
+    const previous = parts.at(-1);
+    if (previous === undefined || findCalls(part, toolNames).length > 0) parts.push({ text: part, end });
+    else parts.splice(-1, 1, { text: text.slice(previous.end - previous.text.length, end), end });
+  }
+  return parts.map((part) => findCalls(part.text, toolNames)).filter((calls) => calls.length > 0);
 }
 
-/** Gives ids to the calls of the response to these messages. */
-export function identifyCalls(
-  calls: readonly PlannedCall[],
-  messages: readonly BaseMessage[],
-): IdentifiedCall[] {
-  // The ids of the messages count too. Two requests of one thread can have the same text and the same history
-  // before them after summaries and limits have shortened it.
-  const digest = hashText(messages.map((message) => JSON.stringify(essenceOf(message))).join("")).slice(
-    0,
-    20,
-  );
-  return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
-}
-
-function essenceOf(message: BaseMessage): unknown {
-  return [
-    message.type,
-    message.id,
-    message.content,
-    isAIMessage(message) ? message.tool_calls : undefined,
-    isResult(message) ? message.tool_call_id : undefined,
-  ];
+function splitAtThen(text: string, toolNames: ReadonlySet<string>): { start: number; end: number }[] {
+  const literal = findLiteralCalls(text, toolNames);
+  const separators = [...text.matchAll(THEN)]
+    .map((match) => ({ start: match.index, end: match.index + match[0].length }))
+    .filter(({ start, end }) => !literal.some((call) => start < call.end && call.start < end - 1));
+  return [...separators, { start: text.length, end: text.length }].map((separator, index) => ({
+    start: separators[index - 1]?.end ?? 0,
+    end: separator.start,
+  }));
 }

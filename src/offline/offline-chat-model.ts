@@ -21,12 +21,28 @@ import {
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { z } from "zod/v4";
 import { isAIMessage } from "../history/call.js";
 import { isResult } from "../history/result.js";
-import { findSteps, introduce, type PlannedCall, type Step, stateResults } from "./free-text.js";
-import { type IdentifiedCall, identifyCalls } from "./literal-calls.js";
-import { OfflineBadRequestError, refuseBadHistory } from "./refuse-bad-history.js";
+import { validateHistory } from "../providers/validate-history.js";
+import { hashText } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
+
+/** What the model understands, and says of results. Without one it understands `call NAME {json}`. */
+export interface OfflineLanguage {
+  readonly findCalls: FindCalls;
+  /** Contract: undefined for a result that is said in the usual words. */
+  readonly stateResult: (call: PlannedCall, content: string) => string | undefined;
+  /** What can be asked for, as the beginning of a sentence that ends with a call by its name. */
+  readonly examples: string;
+}
+
+const LITERAL: OfflineLanguage = {
+  findCalls: (text, toolNames) =>
+    findLiteralCalls(text, toolNames).map(({ name, args = {} }) => ({ name, args })),
+  stateResult: () => undefined,
+  examples: "To use one,",
+};
 
 export interface OfflineChatModelOptions extends BaseChatModelParams {
   /**
@@ -34,6 +50,8 @@ export interface OfflineChatModelOptions extends BaseChatModelParams {
    * @default 0
    */
   chunkDelayMs?: number;
+  /** @default calls that are written out */
+  language?: OfflineLanguage;
 }
 
 export interface OfflineCallOptions extends BaseChatModelCallOptions {
@@ -43,17 +61,18 @@ export interface OfflineCallOptions extends BaseChatModelCallOptions {
 
 /**
  * A small rule-based chat model without network, key, clock or randomness. It calls the bound tools that a
- * request asks for, in parallel if it asks for several things, and states their results. The same messages
- * give the same response.
+ * request names (`call look {"at": 2} and call look then call list`), and states their results. The same messages give
+ * the same response.
  *
- * It refuses a bad history like a strict provider, with an {@link OfflineBadRequestError}.
+ * It refuses a history with calls and results that do not belong together, with an {@link OfflineBadRequestError}.
  */
 export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   readonly model = "offline";
   readonly #chunkDelayMs: number;
+  readonly #language: OfflineLanguage;
 
   constructor(options: OfflineChatModelOptions = {}) {
-    const { chunkDelayMs = 0, ...rest } = options;
+    const { chunkDelayMs = 0, language = LITERAL, ...rest } = options;
     if (!(Number.isFinite(chunkDelayMs) && chunkDelayMs >= 0)) {
       throw new TypeError(
         `Expected \`chunkDelayMs\` to be a number of milliseconds from 0 on, got \`${chunkDelayMs}\`.`,
@@ -61,6 +80,7 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
     }
     super(rest);
     this.#chunkDelayMs = chunkDelayMs;
+    this.#language = language;
   }
 
   static override lc_name(): string {
@@ -88,7 +108,7 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     options.signal?.throwIfAborted();
-    const message = toMessage(prepareReply(messages, options));
+    const message = toMessage(prepareReply(messages, options, this.#language));
     return { generations: [{ text: message.text, message }] };
   }
 
@@ -97,7 +117,7 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    for (const message of toChunks(prepareReply(messages, options))) {
+    for (const message of toChunks(prepareReply(messages, options, this.#language))) {
       if (this.#chunkDelayMs > 0) await delay(this.#chunkDelayMs, undefined, { signal: options.signal });
       options.signal?.throwIfAborted();
       const chunk = new ChatGenerationChunk({ text: message.text, message });
@@ -110,63 +130,46 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
 function prepareReply(
   messages: readonly BaseMessage[],
   { tools = [], tool_choice }: Pick<OfflineCallOptions, "tools" | "tool_choice">,
+  language: OfflineLanguage,
 ): CompleteReply {
   refuseBadHistory(messages);
-  const toolNames = new Set(tools.flatMap(readToolName));
-  const reply = planReply(messages, { toolNames, toolChoice: readToolChoice(tool_choice, toolNames) });
-  const text = reply.kind === "text" ? reply.text : "";
-  const calls = reply.kind === "calls" ? identifyCalls(reply.calls, messages) : [];
+  const toolNames = new Set(tools.map(nameIn).filter((name) => name !== undefined));
+  const choice = readToolChoice(tool_choice, toolNames);
+  const { request, rounds } = readTurn(messages);
+  const planned = planCalls(findSteps(request, toolNames, language.findCalls), rounds, choice, toolNames);
+  const text = planned.length > 0 ? "" : replyText(messages, toolNames, language);
+  const calls = identifyCalls(planned, messages);
   const input = messages.map((message) => message.text);
   return { text, calls, usage: estimateUsage(input, text || JSON.stringify(calls)) };
-}
-
-const toolSchema = z.union([
-  z.object({ function: z.object({ name: z.string() }) }).transform((tool) => tool.function.name),
-  z.object({ name: z.string() }).transform((tool) => tool.name),
-]);
-
-/** A tool without a name (for example one that a provider runs itself) cannot be called here. */
-function readToolName(tool: unknown): string[] {
-  const name = toolSchema.safeParse(tool).data;
-  return name === undefined ? [] : [name];
-}
-
-/*
- * Plans the response of the offline model: a pure function of the messages and the tools.
- */
-
-export type Reply =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "calls"; readonly calls: readonly PlannedCall[] };
-
-export interface ReplyOptions {
-  /** The bound tools, in the order in which they were bound. */
-  readonly toolNames: ReadonlySet<string>;
-  readonly toolChoice: ToolChoice;
 }
 
 /** Asks for results of earlier turns: `what did the tools return?` */
 const RECALL = /\bwhat (?:did|have|do) (?:(?:the|your|all) )*tools? (?:return|say|answer|report)/iu;
 
-export function planReply(messages: readonly BaseMessage[], { toolNames, toolChoice }: ReplyOptions): Reply {
+function replyText(
+  messages: readonly BaseMessage[],
+  toolNames: ReadonlySet<string>,
+  language: OfflineLanguage,
+): string {
   const { request, rounds } = readTurn(messages);
-  const calls = planCalls(findSteps(request, toolNames), rounds, { toolNames, toolChoice });
-  if (calls.length > 0) return { kind: "calls", calls };
-  if (rounds.length > 0) return { kind: "text", text: stateResults(rounds) };
-  const earlier = RECALL.test(request) ? readRounds(messages) : [];
-  if (earlier.length > 0) return { kind: "text", text: stateResults(earlier) };
+  const told = rounds.length === 0 && RECALL.test(request) ? readRounds(messages) : rounds;
+  if (told.length > 0) return stateResults(told, language);
   const summary = toolNames.size === 0 ? summarize(messages) : undefined;
-  return { kind: "text", text: summary ?? introduce([...toolNames]) };
+  return summary ?? introduce([...toolNames], language);
 }
 
-function planCalls(steps: readonly Step[], rounds: readonly Round[], options: ReplyOptions): Step {
-  const { toolNames, toolChoice } = options;
+function planCalls(
+  steps: readonly Step[],
+  rounds: readonly Round[],
+  choice: ToolChoice,
+  toolNames: ReadonlySet<string>,
+): Step {
   const next = findNextStep(steps, rounds);
-  if (toolChoice.kind === "none") return [];
-  if (toolChoice.kind === "auto") return next;
+  if (choice.kind === "none") return [];
+  if (choice.kind === "auto") return next;
 
   // A forced model must call a tool, even if the request asks for nothing, or for nothing more.
-  const names = toolChoice.kind === "tool" ? [toolChoice.name] : [...toolNames];
+  const names = choice.kind === "tool" ? [choice.name] : [...toolNames];
   const candidates = [next, ...steps.toReversed()].map((step) =>
     step.filter(({ name }) => names.includes(name)),
   );
@@ -187,27 +190,61 @@ function findNextStep(steps: readonly Step[], rounds: readonly Round[]): Step {
 }
 
 /*
+ * Refuses a bad history, with the checks of `validateHistory`.
+ */
+
+/** The rules about calls and their results. Others depend on a provider, and this model is none. */
+const PAIRING: ReadonlySet<string> = new Set([
+  "empty-history",
+  "missing-result",
+  "orphan-result",
+  "duplicate-result",
+]);
+
+function refuseBadHistory(messages: readonly BaseMessage[]): void {
+  const broken = [
+    ...validateHistory(messages, "openai").filter(({ rule }) => PAIRING.has(rule)),
+    ...validateHistory(messages, "strict").filter(({ rule }) => rule === "result-order"),
+  ];
+  const [first] = broken;
+  if (first !== undefined) throw new OfflineBadRequestError(first.message, `messages.[${first.index}]`);
+}
+
+/**
+ * The error of a strict provider for a request that it cannot accept: HTTP 400, in the shape of the OpenAI
+ * client. A retry never helps, because it sends the same history again.
+ */
+export class OfflineBadRequestError extends Error {
+  override readonly name = "OfflineBadRequestError";
+  readonly status = 400;
+  readonly code = "invalid_request_error";
+  readonly type = "invalid_request_error";
+  /** The faulty place in the request, such as `messages.[3]`. */
+  readonly param: string;
+
+  constructor(message: string, param: string) {
+    super(message);
+    this.param = param;
+  }
+}
+
+/*
  * Reads the current turn: the user's last request, and what has been done for it.
  */
 
 /** One batch of calls and its results, in call order. */
-export interface Round {
+interface Round {
   readonly calls: readonly PlannedCall[];
   readonly results: readonly ToolMessage[];
 }
 
-export interface Turn {
-  readonly request: string;
-  readonly rounds: readonly Round[];
-}
-
-export function readTurn(messages: readonly BaseMessage[]): Turn {
+function readTurn(messages: readonly BaseMessage[]) {
   const start = messages.findLastIndex(isRequest);
   return { request: messages[start]?.text ?? "", rounds: readRounds(messages.slice(start + 1)) };
 }
 
 /** All rounds among the messages, including those of earlier turns. */
-export function readRounds(messages: readonly BaseMessage[]): Round[] {
+function readRounds(messages: readonly BaseMessage[]): Round[] {
   const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
   for (const message of messages) {
     if (isAIMessage(message)) {
@@ -237,7 +274,7 @@ function readCalls(message: AIMessage): PlannedCall[] {
  * Reads the `tool_choice` option, in the forms of the providers and of LangChain.
  */
 
-export type ToolChoice =
+type ToolChoice =
   | { readonly kind: "auto" | "none" | "required" }
   | { readonly kind: "tool"; readonly name: string };
 
@@ -248,22 +285,14 @@ const KINDS: ReadonlyMap<string, "auto" | "none" | "required"> = new Map([
   ["any", "required"],
 ]);
 
-/** A word or the name of a tool. As an object: OpenAI's form, Anthropic's, or `{ type: "any" }`. */
-const wordSchema = z.union([
-  z.string(),
-  z.object({ function: z.object({ name: z.string() }) }).transform((choice) => choice.function.name),
-  z.object({ name: z.string() }).transform((choice) => choice.name),
-  z.object({ type: z.string() }).transform((choice) => choice.type),
-]);
-
 /** @throws {OfflineBadRequestError} if the choice cannot be met with these tools. */
-export function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): ToolChoice {
-  const word = wordSchema.safeParse(value ?? "auto").data;
-  if (word === undefined) throw badChoice(`got ${JSON.stringify(value)}.`);
+function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): ToolChoice {
+  // A word or the name of a tool. As an object: OpenAI's form, Anthropic's, or `{ type: "any" }`.
+  const word = nameIn(value ?? "auto") ?? (isRecord(value) ? value["type"] : undefined);
+  if (typeof word !== "string") throw badChoice(`got ${JSON.stringify(value)}.`);
   const kind = KINDS.get(word);
-  if (kind === "required" && toolNames.size === 0) {
+  if (kind === "required" && toolNames.size === 0)
     throw badChoice("'tool_choice' is only allowed when 'tools' are specified.");
-  }
   if (kind !== undefined) return { kind };
   if (!toolNames.has(word)) throw badChoice(`tool '${word}' not found in 'tools'.`);
   return { kind: "tool", name: word };
@@ -271,6 +300,78 @@ export function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): 
 
 function badChoice(reason: string): OfflineBadRequestError {
   return new OfflineBadRequestError(`Invalid value for 'tool_choice': ${reason}`, "tool_choice");
+}
+
+/** The name of a tool, in OpenAI's form or Anthropic's. One that a provider runs itself can have none. */
+function nameIn(tool: unknown): string | undefined {
+  if (typeof tool === "string") return tool;
+  if (!isRecord(tool)) return undefined;
+  const name = isRecord(tool["function"]) ? tool["function"]["name"] : tool["name"];
+  return typeof name === "string" ? name : undefined;
+}
+
+/*
+ * The ids of calls: the model stays deterministic, and every call of a thread gets a different id.
+ */
+
+interface IdentifiedCall extends PlannedCall {
+  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider accepts. */
+  readonly id: string;
+}
+
+/** Gives ids to the calls of the response to these messages. */
+function identifyCalls(calls: readonly PlannedCall[], messages: readonly BaseMessage[]): IdentifiedCall[] {
+  // The ids of the messages count too. Two requests of one thread can have the same text and the same history
+  // before them after summaries and limits have shortened it.
+  const texts = messages.map((message) => JSON.stringify(essenceOf(message)));
+  const digest = hashText(texts.join("")).slice(0, 20);
+  return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
+}
+
+function essenceOf(message: BaseMessage): unknown {
+  return [
+    message.type,
+    message.id,
+    message.content,
+    isAIMessage(message) ? message.tool_calls : undefined,
+    isResult(message) ? message.tool_call_id : undefined,
+  ];
+}
+
+/*
+ * The sentences of the model.
+ */
+
+const MAX_RESULT_LENGTH = 1000;
+
+/** States every result of the rounds, in call order. */
+function stateResults(rounds: readonly Round[], language: OfflineLanguage): string {
+  const sentences = rounds.flatMap(({ calls, results }) =>
+    results.flatMap((result, position) => {
+      const call = calls[position];
+      return call === undefined ? [] : [stateResult(call, result, language)];
+    }),
+  );
+  if (sentences.length < 2) return sentences.join("");
+  return `Here is what the tools returned:\n${sentences.map((sentence) => `- ${sentence}`).join("\n")}`;
+}
+
+function stateResult(call: PlannedCall, result: ToolMessage, language: OfflineLanguage): string {
+  const content = shorten(result.text.trim(), MAX_RESULT_LENGTH) || "(no output)";
+  if (result.status === "error")
+    return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
+  return language.stateResult(call, content) ?? `${call.name} returned: ${content}`;
+}
+
+function introduce(toolNames: readonly string[], { examples }: OfflineLanguage): string {
+  return [
+    "I am the offline model: a small set of rules, not a language model.",
+    toolNames.length === 0
+      ? "No tools are available to me here."
+      : `I can call these tools: ${toolNames.join(", ")}. ${examples} call a tool by its name ` +
+        `("call ${toolNames[0]} {…}" with its arguments as JSON).`,
+    "For a real model, set MODEL=openai:gpt-4o-mini and OPENAI_API_KEY in the environment.",
+  ].join(" ");
 }
 
 /*
@@ -285,14 +386,14 @@ const MOST_PIECES_OF_LONG = 100;
 const LONG = 4_000;
 const CHARACTERS_PER_TOKEN = 4;
 
-export interface CompleteReply {
+interface CompleteReply {
   /** Empty if the response makes calls. */
   readonly text: string;
   readonly calls: readonly IdentifiedCall[];
   readonly usage: UsageMetadata;
 }
 
-export function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
+function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
   // The type argument is needed because the default type has no `usage_metadata`.
   return new AIMessage<StandardMessageStructure>({
     content: text,
@@ -302,7 +403,7 @@ export function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
   });
 }
 
-export function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMessageChunk> {
+function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMessageChunk> {
   for (const words of piecesOf(text, WORDS)) yield new AIMessageChunk({ content: words });
   for (const [index, { id, name, args }] of calls.entries()) {
     yield callChunk({ index, id, name, args: "" });
@@ -322,7 +423,7 @@ function piecesOf(text: string, short: RegExp): readonly string[] {
 }
 
 /** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */
-export function estimateUsage(input: readonly string[], output: string): UsageMetadata {
+function estimateUsage(input: readonly string[], output: string): UsageMetadata {
   const input_tokens = input.reduce((total, text) => total + countTokens(text), 0);
   const output_tokens = countTokens(output);
   return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
@@ -353,7 +454,7 @@ const LINES_AT_EACH_END = 3;
 const MAX_LINE_LENGTH = 160;
 
 /** Undefined if neither the system prompt nor the last human message asks for a summary. */
-export function summarize(messages: readonly BaseMessage[]): string | undefined {
+function summarize(messages: readonly BaseMessage[]): string | undefined {
   const prompt = messages.findLast((message) => message.type === "human");
   const instructions = messages.filter((message) => message.type === "system" || message === prompt);
   if (!instructions.some((message) => REQUEST.test(message.text))) return undefined;
@@ -368,7 +469,7 @@ export function summarize(messages: readonly BaseMessage[]): string | undefined 
   const chosen = isShort
     ? lines
     : [...lines.slice(0, LINES_AT_EACH_END), GAP, ...lines.slice(-LINES_AT_EACH_END)];
-  return [HEADING, ...chosen.map(shorten)].join("\n");
+  return [HEADING, ...chosen.map((line) => shorten(line, MAX_LINE_LENGTH))].join("\n");
 }
 
 function isSaid(message: BaseMessage): boolean {
@@ -387,7 +488,7 @@ function withoutInstructions(prompt: string): string {
   return lines.some((line) => line.trim() !== "") ? lines.join("\n") : prompt;
 }
 
-function shorten(line: string): string {
-  const characters = [...line];
-  return characters.length > MAX_LINE_LENGTH ? `${characters.slice(0, MAX_LINE_LENGTH).join("")}…` : line;
+function shorten(text: string, longest: number): string {
+  const characters = [...text];
+  return characters.length > longest ? `${characters.slice(0, longest).join("")}…` : text;
 }

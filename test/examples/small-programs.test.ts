@@ -13,7 +13,7 @@ it("the agent with keys of its own keeps a list", { timeout: 60_000 }, async () 
 
 it("the supervisor hands the conversation to an agent, and gets it back", { timeout: 60_000 }, async () => {
   expect((await linesOf("hand-off.ts")).slice(1, -1)).toEqual([
-    "forecaster: Paris: 18 °C",
+    "forecaster: weather returned: Paris: 18 °C",
     "forecaster: Transferring back to supervisor",
     "transfer_back_to_supervisor: Successfully transferred back to supervisor",
   ]);

@@ -24,7 +24,6 @@ import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
 import { excerptOf, renderTranscript } from "../../src/history/transcript.js";
 import { declinedCalls } from "../../src/langchain/prepare-thread.js";
-import { refuseBadHistory } from "../../src/offline/refuse-bad-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
@@ -77,7 +76,6 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
   ["visibleHistory", (messages) => flattenVisible(visibleHistory(messages))],
   ["renderTranscript", (messages) => renderTranscript(messages, 100)],
   ["withDistinctCallIds", (messages) => messages.map(distinct)],
-  ["the check of the offline model", tolerantly(refuseBadHistory)],
   ...DIALECT_NAMES.map(
     (name) =>
       [`validateHistory for ${name}`, (messages: BaseMessage[]) => validateHistory(messages, name)] as const,
@@ -130,16 +128,6 @@ function planOf(messages: readonly BaseMessage[], kind: "keep" | "archive"): voi
 
 function distinct(message: BaseMessage): BaseMessage {
   return AIMessage.isInstance(message) ? withDistinctCallIds(message) : message;
-}
-
-function tolerantly(run: (messages: BaseMessage[]) => void): (messages: BaseMessage[]) => void {
-  return (messages) => {
-    try {
-      run(messages);
-    } catch {
-      // A refusal is an answer too.
-    }
-  };
 }
 
 describe("The work grows with the messages", () => {

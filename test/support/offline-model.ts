@@ -3,6 +3,7 @@
 import { type AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
+import { QUESTIONS } from "../../server/offline/questions.js";
 import { type OfflineCallOptions, OfflineChatModel } from "../../src/offline/offline-chat-model.js";
 
 export const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
@@ -10,7 +11,7 @@ const tools = NAMES.map((name) => tool(() => "", { name, description: name, sche
 export const PARALLEL = "What is 12*(3+4), what time is it in Tokyo, and what's the weather in Paris?";
 
 export function bindOffline(options: Partial<OfflineCallOptions> = {}) {
-  return new OfflineChatModel().bindTools(tools, options);
+  return new OfflineChatModel({ language: QUESTIONS }).bindTools(tools, options);
 }
 
 export function callNames(message: AIMessage | AIMessageChunk): string[] {

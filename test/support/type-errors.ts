@@ -21,7 +21,10 @@ export function typeErrorsOf(files: readonly string[]): readonly string[] {
     paths: {
       "langgraph-tether": entry("index"),
       ...Object.fromEntries(
-        ["history", "langchain", "doctor"].map((name) => [`langgraph-tether/${name}`, entry(name)]),
+        ["history", "langchain", "doctor", "inspector"].map((name) => [
+          `langgraph-tether/${name}`,
+          entry(name),
+        ]),
       ),
     },
   });

@@ -1,5 +1,7 @@
 /** What a command is given, and how it ends. */
 
+import type { ThreadStore } from "../thread-store.js";
+
 /** The world of a command. It is passed in, so a test can replace it. */
 export interface CommandIo {
   readonly output: TextOutput;
@@ -11,6 +13,11 @@ export interface CommandIo {
   /** Asks a question. Contract: resolves with the line that the human writes, and with "" if there is none. */
   readonly ask: (question: string) => Promise<string>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Serves pages that show the threads of a store. Contract: on this machine only, and to who knows the address. */
+  readonly serveInspector: (
+    store: ThreadStore,
+    options: { readonly port?: number },
+  ) => Promise<{ readonly address: string; readonly close: () => Promise<void> }>;
   /** The folder that relative paths begin at. */
   readonly folder: string;
   /** Aborted when the operator presses Ctrl+C. */

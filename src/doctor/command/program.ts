@@ -7,6 +7,7 @@ import { TARGETS } from "../targets/targets.js";
 import type { CommandIo, ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
 import { runExplain } from "./explain-command.js";
+import { runInspect } from "./inspect-command.js";
 import { GROUPS, type Group, timeOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { WIDTH } from "./text.js";
@@ -72,6 +73,8 @@ const THREAD = optionOf<readonly string[] | undefined>(
   (id, former = []) => [...former, id],
 );
 
+const CONCURRENCY = countOf("--concurrency <COUNT>", "How many threads are read at once.").default(4);
+
 const SELECT: readonly Option[] = [
   THREAD,
   optionOf(
@@ -90,7 +93,7 @@ const SELECT: readonly Option[] = [
     );
   }),
   countOf("--limit <COUNT>", "Reads at most this many threads."),
-  countOf("--concurrency <COUNT>", "How many threads are read at once.").default(4),
+  CONCURRENCY,
 ];
 
 const DIALECT = new Option(
@@ -147,6 +150,14 @@ const REDACT: readonly Option[] = [
   new Option("--redact", "Prints no text of messages, only ids, names and lengths. The default."),
   new Option("--no-redact", "Prints the beginning of messages too."),
 ];
+const PORT = new Option(
+  "--port <PORT>",
+  "The port of the pages on this machine. Default: a free one.",
+).argParser((text) => {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("Expected a port from 1 to 65535.");
+});
 const QUIET = new Option("--quiet", "Prints no progress.");
 
 /** The options that name one of these targets, and those that say more about it. */
@@ -245,5 +256,19 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       "curl -s localhost:2024/threads/ID/state | npx langgraph-tether explain - --dialect openai",
     ],
     options: { rules: [DIALECT_OF_LIST], output: [FORMAT, ...REDACT, QUIET] },
+  },
+  inspect: {
+    run: runInspect,
+    summary: "shows threads, and what a model is sent, in a browser",
+    description: [
+      "Serves pages on this machine until Ctrl+C, and prints their address. They show the threads of any LangGraph agent. It only reads.",
+      "The address has a key that can be used once, by one browser.",
+    ],
+    examples: [
+      "npx langgraph-tether inspect --url http://localhost:2024",
+      "npx langgraph-tether inspect --sqlite threads.db --graph ./src/agent.ts:graph",
+      "npx langgraph-tether inspect --file thread.json",
+    ],
+    options: { target: optionsOfTargets(), select: [CONCURRENCY], output: [PORT] },
   },
 };

@@ -2,8 +2,15 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { parseJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
 import { createGraphStore } from "../graph-store.js";
-import type { StoredMessages, ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
+import type {
+  ListedThread,
+  StoredMessages,
+  ThreadRef,
+  ThreadSelection,
+  ThreadStore,
+} from "../thread-store.js";
 import { loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
@@ -47,6 +54,7 @@ export async function storeOfDatabase(
     return {
       ...store,
       canWrite,
+      recent: (selection, offset) => selectRecent(tables, selection, offset),
       read: async (ref) => {
         const thread = await store.read(ref);
         // Throws if the database itself cannot be read any more, which is no fault of the thread.
@@ -135,8 +143,39 @@ async function isSelected(
     WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?`,
     [threadId, namespace, checkpointId],
   );
-  const own = Object(parseJson(String(row?.["text"])));
-  return Object.entries(metadata).every(([key, value]) => String(own[key]) === value);
+  return hasMetadata(metadataIn(row), metadata);
+}
+
+function metadataIn(row: Record<string, unknown> | undefined): Readonly<Record<string, unknown>> {
+  const read = parseJson(String(row?.["text"]));
+  return isRecord(read) ? read : {};
+}
+
+function hasMetadata(own: Readonly<Record<string, unknown>>, wanted: Readonly<Record<string, string>>) {
+  return Object.entries(wanted).every(([key, value]) => String(own[key]) === value);
+}
+
+/** See `ThreadStore.recent`. */
+async function selectRecent(
+  { query, checkpoints, rowsOfArray }: Tables,
+  { threadIds, metadata = {}, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+  offset: number,
+): Promise<readonly ListedThread[]> {
+  const found: ListedThread[] = [];
+  for (let start = 0; ; start += PAGE) {
+    const rows = await query(
+      `SELECT thread_id, CAST(metadata AS TEXT) AS text FROM ${checkpoints} JOIN (
+        SELECT thread_id AS latest_thread, max(checkpoint_id) AS latest_id FROM ${checkpoints}
+        WHERE checkpoint_ns = '' ${threadIds === undefined ? "" : `AND thread_id IN (${rowsOfArray})`}
+        GROUP BY thread_id ORDER BY max(checkpoint_id) DESC LIMIT ${PAGE} OFFSET ?
+      ) AS latest ON thread_id = latest_thread AND checkpoint_id = latest_id AND checkpoint_ns = ''
+      ORDER BY checkpoint_id DESC`,
+      [...(threadIds === undefined ? [] : [JSON.stringify(threadIds)]), start],
+    );
+    const listed = rows.map((row) => ({ threadId: String(row["thread_id"]), metadata: metadataIn(row) }));
+    found.push(...listed.filter((thread) => hasMetadata(thread.metadata, metadata)));
+    if (rows.length < PAGE || found.length >= offset + limit) return found.slice(offset, offset + limit);
+  }
 }
 
 /** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */

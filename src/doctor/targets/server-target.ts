@@ -8,12 +8,15 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 import { mendsItself } from "../graph-store.js";
 import type {
   EndedRun,
+  ListedThread,
   OpenTask,
+  StepSelection,
   StoredMessages,
   StoredThread,
   ThreadRef,
   ThreadSelection,
   ThreadStatus,
+  ThreadStep,
   ThreadStore,
   ThreadWrite,
   WriteOutcome,
@@ -38,7 +41,7 @@ const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-export const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
+const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
 
 export const serverTarget: Target = {
   option: optionOf(
@@ -80,10 +83,11 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
   if (apiKeyEnv !== undefined && !apiKey)
     throw new UsageError(`The environment variable ${apiKeyEnv} of --api-key-env is not set.`);
   const headers = Object.fromEntries(header);
-  const { Client } = await importPackage<{
-    Client: new (options: object) => { threads: ThreadsClient; assistants: AssistantsClient };
-  }>(SDK, { folder, why: "Reading a LangGraph server" });
-  const { threads, assistants } = new Client({
+  const { Client } = await importPackage<{ Client: new (options: object) => ServerClient }>(SDK, {
+    folder,
+    why: "Reading a LangGraph server",
+  });
+  const client = new Client({
     apiUrl: url,
     ...(apiKey !== undefined && { apiKey }),
     defaultHeaders: headers,
@@ -92,27 +96,45 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
+  let found: unknown;
+  try {
+    found = await client.threads.search({ limit: 1, select: ["thread_id"] });
+  } catch (error) {
+    throw new UsageError(`${target}: ${explain(error, hide)}`);
+  }
+  if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
+  return threadsOfClient(client, target, hide);
+}
+
+/** The threads that a client of the SDK reaches. */
+export function threadsOfClient(
+  { threads, assistants, runs }: ServerClient,
+  target: string,
+  hide: HideSecrets = (text) => text,
+): ThreadStore {
   const known = new Map<unknown, Promise<boolean | undefined>>();
   const mends = (graphId: unknown): Promise<boolean | undefined> => {
     const asked = known.get(graphId) ?? mendsItselfAt(assistants, graphId);
     known.set(graphId, asked);
     return asked;
   };
-  let found: unknown;
-  try {
-    found = await threads.search({ limit: 1, select: ["thread_id"] });
-  } catch (error) {
-    throw new UsageError(`${target}: ${explain(error, hide)}`);
-  }
-  if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
   return {
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    read: async (ref) => {
+    recent: (selection, offset) => searchRecent(threads, selection, offset),
+    steps: (ref, wanted) => readSteps(threads, ref, wanted),
+    contextOfRun: async ({ threadId }, runId) => {
+      const run = await runs.get(threadId, runId).catch(() => undefined);
+      const context: unknown = Object(Object(run).kwargs).context;
+      return isRecord(context) ? context : undefined;
+    },
+    read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
       let graphId: unknown;
       const get = async (threadId: string) => {
-        const thread = await threads.get(threadId);
+        const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
+        // An older server knows no search by id.
+        const thread = listed?.thread_id === threadId ? listed : await threads.get(threadId);
         graphId = thread.metadata?.["graph_id"];
         return thread;
       };
@@ -122,10 +144,10 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
         getHistory: threads.getHistory.bind(threads),
       };
       try {
-        const thread = await readServedThread(reader, ref, hide);
+        const thread = await readServedThread(reader, ref, hide, earlierMessages);
         return { ...thread, mendsItself: await mends(graphId) };
       } catch (error) {
-        throw new Error(hide(reasonOf(error)));
+        throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
     },
     write: (ref, write) => writeServed(threads, ref, write, hide),
@@ -156,12 +178,11 @@ function explain(error: unknown, hide: (text: string) => string): string {
   return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
-/** @param statesToRead Contract: how many states are read for the results of ended runs, given the latest one. */
-export async function readServedThread(
+async function readServedThread(
   threads: ThreadsReader,
   ref: ThreadRef,
   hide: (text: string) => string,
-  statesToRead: (latest: ServedState) => number = () => STATES_TO_READ,
+  earlierMessages: number,
 ): Promise<StoredThread> {
   const thread = await threads.get(ref.threadId).catch((error: unknown) => {
     if (statusCodeOf(error) !== 404) throw error;
@@ -172,9 +193,10 @@ export async function readServedThread(
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
     const state = await threads.getState(ref.threadId, undefined, { select: STATE_FIELDS });
-    const history = await historyOf(threads, ref, state, statesToRead(state));
+    const history = await historyOf(threads, ref, state, earlierMessages);
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
+    if (statusCodeOf(error) === 404) return { ...described(ref, DELETED), content: GONE };
     if (statusCodeOf(error) !== 500) throw error;
     return readFailing(threads, ref, thread, hide(reasonOf(error)));
   }
@@ -187,9 +209,12 @@ async function historyOf(
   threads: ThreadsReader,
   { threadId }: ThreadRef,
   state: ServedState,
-  limit: number,
+  earlierMessages: number,
 ): Promise<readonly ServedState[]> {
-  if (limit === 0 || !mayLackResults(state)) return [];
+  if (earlierMessages === 0 || !mayLackResults(state)) return [];
+  // Each state has the whole history. The latest one and the one before tell what the last run left.
+  const states = Math.floor(earlierMessages / (messagesIn(state.values).length + 1));
+  const limit = Math.min(STATES_TO_READ, Math.max(2, states));
   // Without it there are fewer results to recover, and nothing else changes.
   return threads.getHistory(threadId, { limit, select: STATE_FIELDS }).catch(() => []);
 }
@@ -273,7 +298,7 @@ function ofState(state: ServedState) {
  * The state of a thread as a LangGraph server sends it.
  */
 
-export interface ServedThread {
+interface ServedThread {
   readonly thread_id: string;
   readonly status: string;
   readonly updated_at: string;
@@ -295,13 +320,14 @@ export interface ServedState {
   readonly tasks?: readonly ServedTask[];
   readonly checkpoint?: { readonly checkpoint_id?: string | null } | null;
   readonly metadata?: Readonly<Record<string, unknown>> | null;
+  readonly created_at?: string | null;
 }
 
 /** The part of the SDK that is used. */
 interface ThreadsClient {
   search(query: object): Promise<readonly ServedThread[]>;
   get(threadId: string): Promise<ServedThread>;
-  getState(threadId: string, checkpoint: undefined, options: object): Promise<ServedState>;
+  getState(threadId: string, checkpoint: string | undefined, options: object): Promise<ServedState>;
   getHistory(threadId: string, options: object): Promise<readonly ServedState[]>;
   updateState(
     threadId: string,
@@ -314,8 +340,15 @@ interface AssistantsClient {
   getGraph(graphId: string): Promise<unknown>;
 }
 
+/** The part of the SDK's client that is used. */
+export interface ServerClient {
+  readonly threads: ThreadsClient;
+  readonly assistants: AssistantsClient;
+  readonly runs: { get(threadId: string, runId: string): Promise<unknown> };
+}
+
 /** What reads a thread. */
-export type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
 
 /** The status of the response that an error of the SDK is about; undefined for another error. */
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
@@ -515,4 +548,64 @@ async function* searchThreads(
     offset += page.length - 1;
     last = page.at(-1)?.thread_id;
   }
+}
+
+/*
+ * What the inspector shows besides: the threads that were changed last, and the steps of one.
+ */
+
+/** The threads come without their state, which has all of their messages. */
+const LISTED_FIELDS = ["thread_id", "updated_at", "metadata", "status"];
+
+async function searchRecent(
+  threads: ThreadsClient,
+  { threadIds, metadata, status, limit }: ThreadSelection,
+  offset: number,
+): Promise<readonly ListedThread[]> {
+  const found = await threads.search({
+    ...(threadIds !== undefined && { ids: [...threadIds] }),
+    ...(metadata !== undefined && { metadata }),
+    ...(status !== undefined && { status }),
+    ...(limit !== undefined && { limit }),
+    offset,
+    sortBy: "updated_at",
+    sortOrder: "desc",
+    select: LISTED_FIELDS,
+  });
+  return found.map(({ thread_id, status: own, metadata: known }) => ({
+    threadId: thread_id,
+    status: own as ThreadStatus,
+    metadata: known ?? {},
+  }));
+}
+
+async function readSteps(
+  threads: ThreadsClient,
+  { threadId }: ThreadRef,
+  { from, limit }: StepSelection,
+): Promise<readonly ThreadStep[]> {
+  const options = { select: STATE_FIELDS };
+  if (from === undefined) return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
+  const [first] = toStep(await threads.getState(threadId, from, options));
+  // The server has an empty state for each id that is not a checkpoint.
+  if (first?.checkpointId !== from || first.messages === undefined) return [];
+  const before = { ...options, limit: limit - 1, before: from };
+  const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
+  return [first, ...earlier.flatMap(toStep)];
+}
+
+function toStep(state: ServedState): ThreadStep[] {
+  const { checkpoint, created_at, metadata, values, next = [] } = state;
+  const messages: unknown = Object(values).messages;
+  if (checkpoint?.checkpoint_id == null) return [];
+  return [
+    {
+      checkpointId: checkpoint.checkpoint_id,
+      createdAt: created_at ?? undefined,
+      metadata: metadata ?? {},
+      messages: Array.isArray(messages) ? messages : undefined,
+      next,
+      tasks: tasksIn(state).map(({ name, result }) => ({ node: name, result })),
+    },
+  ];
 }

@@ -158,11 +158,16 @@ export function cachedCreateModel(make: CreateModel = createModel): CreateModel 
     model.catch(() => made.delete(name));
     return model;
   };
-  if (readsEnvironment(make)) ENVIRONMENT_READERS.add(shared);
-  return shared;
+  return readsEnvironment(make) ? readingEnvironment(shared) : shared;
 }
 
 const ENVIRONMENT_READERS = new WeakSet<CreateModel>();
+
+/** Says of a function that it makes models as `createModel` does, so that a missing key is found before a run. */
+export function readingEnvironment(make: CreateModel): CreateModel {
+  ENVIRONMENT_READERS.add(make);
+  return make;
+}
 
 /** Whether models are made by `createModel`, with the keys of the process's environment. */
 export function readsEnvironment(make: CreateModel): boolean {

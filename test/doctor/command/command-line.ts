@@ -9,6 +9,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { onTestFinished } from "vitest";
 import type { CommandIo } from "../../../src/doctor/command/command-io.js";
 import { runCommandLine } from "../../../src/doctor/command/run-command-line.js";
+import { serveInspector } from "../../../src/inspector/serve.js";
 import { builder } from "../../fixtures/doctor/graph.js";
 
 /** The printed command on one line. Where it is broken depends on the length of this folder's path. */
@@ -46,6 +47,7 @@ export async function run(
     environment: {},
     folder: process.cwd(),
     signal: new AbortController().signal,
+    serveInspector,
     now: () => Date.parse("2026-01-31T12:00:00Z"),
     ...io,
   });

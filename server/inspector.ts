@@ -1,0 +1,58 @@
+/** The inspector of the served graph: `langgraph-tether/inspector`, with the rights of the request. */
+
+import { createInspector, type InspectorHandler, threadsOfThisServer } from "../src/inspector/handler.js";
+import type { RequestSettings } from "../src/inspector/view/request-form.js";
+import { identityOf } from "../src/providers/dialect-of.js";
+import { windowOf } from "../src/providers/failure/overflow.js";
+import { createModel } from "../src/providers/models/create-model.js";
+import { credentialOf } from "./access/authenticate.js";
+import { readSettings } from "./settings.js";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The name that `langgraph.json` gives to the graph of `agent.ts`. */
+const SERVED_GRAPH = "agent";
+
+/** @param hasUsers Whether the server has users. Without them the inspector answers programs of this machine only. */
+export function serveInspector(environment: Environment, hasUsers: boolean): InspectorHandler {
+  let reading: Promise<RequestSettings> | undefined;
+  return createInspector({
+    isProtected: hasUsers,
+    threads: (request) => threadsOfThisServer({ headers: rightsOf(request) }),
+    settingsOf: async (graph) => {
+      if (graph !== SERVED_GRAPH) return undefined;
+      reading ??= readForm(environment);
+      const { systemPrompt, ...form } = await reading;
+      // The operator's instructions are not for users.
+      return hasUsers ? form : { ...form, systemPrompt };
+    },
+  });
+}
+
+/** The key that a browser has asked for is a key of the server. */
+function rightsOf(request: Request): Headers {
+  const headers = new Headers();
+  const credential = credentialOf(request);
+  const scheme = request.headers.get("x-auth-scheme");
+  if (credential !== undefined) headers.set("authorization", `Bearer ${credential}`);
+  if (scheme !== null) headers.set("x-auth-scheme", scheme);
+  return headers;
+}
+
+/** A model that cannot be made has no window. */
+async function readForm(environment: Environment): Promise<RequestSettings> {
+  const { options } = readSettings(environment);
+  const { systemPrompt, maxToolCallsFromHistory } = options;
+  const spec: unknown = options.model;
+  const model = typeof spec === "string" ? await createModel(spec).catch(() => undefined) : undefined;
+  const { dialect, modelId } =
+    model === undefined ? { dialect: "strict" as const, modelId: undefined } : identityOf(model);
+  const maxTokens = model && windowOf(model);
+  return {
+    dialect: options.dialect ?? dialect,
+    systemPrompt,
+    ...(modelId !== undefined && { modelId }),
+    ...(maxToolCallsFromHistory !== undefined && { maxToolCallsFromHistory }),
+    ...(maxTokens !== undefined && { maxTokens }),
+  };
+}

@@ -1,0 +1,13 @@
+/** The models of the served graph. Its offline model understands questions in words. */
+
+import { OfflineChatModel } from "../../src/offline/offline-chat-model.js";
+import {
+  type CreateModel,
+  createModel,
+  readingEnvironment,
+} from "../../src/providers/models/create-model.js";
+import { QUESTIONS } from "./questions.js";
+
+export const createServedModel: CreateModel = readingEnvironment(async (name) =>
+  name.startsWith("offline:") ? new OfflineChatModel({ language: QUESTIONS }) : createModel(name),
+);

@@ -1,0 +1,28 @@
+/** `inspect`: shows threads in a browser, until the operator presses Ctrl+C. It never writes. */
+
+import type { Command } from "commander";
+import { reasonOf, UsageError } from "../targets/target.js";
+import { openTarget } from "../targets/targets.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+
+export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
+  const options = command.opts();
+  const { port, concurrency } = options;
+  const store = await openTarget(options, { ...io, canWrite: false, concurrency });
+  try {
+    const { address, close } = await io
+      .serveInspector(store, port === undefined ? {} : { port })
+      .catch((error: unknown): never => {
+        throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
+      });
+    await io.output.write(`tether inspect · ${store.target}\n\n${address}\n\nCtrl+C ends it.\n`);
+    await new Promise<void>((resolve) => {
+      if (io.signal.aborted) resolve();
+      else io.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await close();
+    return EXIT.sound;
+  } finally {
+    await store.close();
+  }
+}

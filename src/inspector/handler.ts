@@ -1,0 +1,260 @@
+/** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
+
+import { type ServerClient, threadsOfClient } from "../doctor/targets/server-target.js";
+import type { ThreadStore } from "../doctor/thread-store.js";
+import { toPlain } from "../history/message.js";
+import { importOptional } from "../shared/import-optional.js";
+import { safely } from "../shared/json.js";
+import { HEADERS } from "./html/layout.js";
+import { errorPage, listPage } from "./html/list-page.js";
+import { Markup } from "./html/markup.js";
+import { type Chosen, threadPage } from "./html/thread-page.js";
+import {
+  type ListQuestion,
+  readList,
+  readThread,
+  type SettingsOf,
+  THREAD_STATUSES,
+  type ThreadQuestion,
+} from "./read-threads.js";
+import { admitThisMachine, refusal } from "./this-machine.js";
+import type { ListView } from "./view/list-view.js";
+import { isDialectName, type ThreadView, viewThread } from "./view/thread-view.js";
+
+/** What `createInspector` gets. */
+export interface InspectorOptions {
+  /**
+   * The threads that a request may see.
+   *
+   * Contract: called for each request, and may reject. What it returns is not closed.
+   *
+   * @default those of the LangGraph server that runs this code, with the rights of the request. It needs the package
+   * `@langchain/langgraph-sdk`
+   */
+  readonly threads?: ((request: Request) => ThreadStore | Promise<ThreadStore>) | undefined;
+  /**
+   * Whether somebody has checked who asks before the inspector is called. If not, it answers programs of this machine
+   * only, and only if a server for Node calls it with `env`.
+   *
+   * @default false
+   */
+  readonly isProtected?: boolean | undefined;
+  /**
+   * With which settings a graph asks its model, by the name that the threads have in their metadata as `graph_id`.
+   *
+   * Contract: never rejects. Undefined for a graph whose settings are not known.
+   *
+   * @default no settings are known
+   */
+  readonly settingsOf?: SettingsOf | undefined;
+}
+
+/**
+ * Answers requests whose path begins with `/tether`.
+ *
+ * @param env What a server of Hono passes to its handlers. It tells who asks.
+ */
+export type InspectorHandler = (request: Request, env?: unknown) => Promise<Response>;
+
+/**
+ * Makes a handler for the pages `/tether` and `/tether/threads/ID`, and for both as JSON. It only reads.
+ *
+ * @example
+ * ```ts
+ * import { createInspector } from "langgraph-tether/inspector";
+ *
+ * const inspector = createInspector();
+ * // With Hono, in the file that `http.app` of langgraph.json names:
+ * // app.all("/tether/*", ({ req, env }) => inspector(req.raw, env));
+ * const { status } = await inspector(new Request("http://localhost/tether"));
+ * console.log(status); // 403
+ * ```
+ */
+export function createInspector({
+  threads = threadsOfThisServer,
+  isProtected = false,
+  settingsOf = async () => undefined,
+}: InspectorOptions = {}): InspectorHandler {
+  const answer = async (request: Request, env: unknown): Promise<Response> => {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return respond("The inspector only reads.", "text/plain", 405, { allow: "GET, HEAD" });
+    if (!isProtected) admitThisMachine(request, env);
+    const { pathname, searchParams } = new URL(request.url);
+    const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
+    if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
+    if (id === "") {
+      const view = await readList(await threads(request), listQuestionOf(searchParams));
+      return isJson(request) ? json(listJson(view)) : page(listPage(view));
+    }
+    const chosen = chosenIn(searchParams);
+    const question = { ...chosen, threadId: decoded(id) };
+    const reading = await readThread(await threads(request), question, settingsOf);
+    const view = viewThread(reading, countIn(searchParams.get("page")));
+    return isJson(request) ? json(threadJson(view)) : page(threadPage(view, chosen));
+  };
+  return async function inspect(request, env) {
+    try {
+      return await answer(request, env);
+    } catch (error) {
+      return answerRefusal(error, request);
+    }
+  };
+}
+
+/** What a client may send to say who it is. */
+const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
+
+/** The threads that a request may see on the LangGraph server of this process. The server checks who asks. */
+export async function threadsOfThisServer({ headers }: Pick<Request, "headers">): Promise<ThreadStore> {
+  const { Client } =
+    await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
+  const rights = RIGHTS.flatMap((name): [string, string][] => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
+  const client = new Client({
+    apiKey: null,
+    defaultHeaders: Object.fromEntries(rights),
+    callerOptions: { maxRetries: 0 },
+  });
+  return threadsOfClient(client as ServerClient, "this server");
+}
+
+/*
+ * Responses.
+ */
+
+function respond(text: string, type: string, status = 200, more: Record<string, string> = {}): Response {
+  const headers = { "content-type": `${type}; charset=UTF-8`, ...HEADERS, ...more };
+  return new Response(text, { status, headers });
+}
+
+const page = (markup: Markup, status?: number): Response => respond(Markup.of(markup), "text/html", status);
+const json = (value: object, status?: number): Response =>
+  respond(JSON.stringify(value), "application/json", status);
+
+const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
+
+const NOT_FOUND = "There is no thread or step with this id.";
+/** What a reader is told of a refusal. A server says that an id has another form with the status 400 or 422. */
+const REFUSALS: Readonly<Record<number, readonly [status: number, title: string, text?: string]>> = {
+  400: [404, "Not found", NOT_FOUND],
+  401: [401, "Not allowed"],
+  403: [403, "Not allowed"],
+  404: [404, "Not found", NOT_FOUND],
+  422: [404, "Not found", NOT_FOUND],
+};
+
+/**
+ * Answers what the server has refused. A thread of another user is not found, as in the server's own API.
+ *
+ * @throws The error itself if it is no refusal. The server logs it, and answers with status 500.
+ */
+function answerRefusal(error: unknown, request: Request): Response {
+  const found = REFUSALS[Number(Object(error).status)];
+  if (found === undefined) throw error;
+  const [status, title, text = String(Object(error).message)] = found;
+  return isJson(request) ? json({ error: text }, status) : page(errorPage(title, text), status);
+}
+
+/*
+ * What a request asks for. A value that cannot be used counts as missing, because a reader may have typed it.
+ */
+
+const LONGEST_QUERY = 200;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function decoded(part: string): string {
+  return safely(() => decodeURIComponent(part), part);
+}
+
+function listQuestionOf(query: URLSearchParams): ListQuestion {
+  const status = query.get("status");
+  return {
+    query: (query.get("q") ?? "").trim().slice(0, LONGEST_QUERY),
+    status: THREAD_STATUSES.find((known) => known === status),
+    page: countIn(query.get("page")) ?? 1,
+  };
+}
+
+function chosenIn(query: URLSearchParams): Chosen & Pick<ThreadQuestion, "dialect"> {
+  const step = query.get("step");
+  const dialect = query.get("dialect");
+  return {
+    step: step !== null && UUID.test(step) ? step : undefined,
+    dialect: isDialectName(dialect) ? dialect : undefined,
+    maxTokens: countIn(query.get("maxTokens")),
+  };
+}
+
+function countIn(text: string | null): number | undefined {
+  return text !== null && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+}
+
+/*
+ * The pages as JSON. The fields are stable.
+ */
+
+/** `/tether.json`: for each thread the doctor's report, and what the list shows besides. */
+function listJson({ threads, page, hasNext, searched }: ListView): object {
+  return {
+    schemaVersion: 1,
+    page,
+    hasNext,
+    searched,
+    threads: threads.map(({ report, lastRepair, ...shown }) => {
+      const { schemaVersion: _, ...told } = report;
+      const repair = lastRepair && { word: lastRepair.mark.word, index: lastRepair.position - 1 };
+      return { ...told, ...shown, lastRepair: repair };
+    }),
+  };
+}
+
+/**
+ * `/tether/threads/:id.json`: the doctor's report of the thread, and the request of the step. It has all messages, not
+ * only those of one page.
+ */
+function threadJson({
+  report,
+  graph,
+  title,
+  updatedAt,
+  soundness,
+  step,
+  steps,
+  form: { options, origin },
+  brokenInRequest: brokenRules,
+  totals,
+  difference,
+  explanation,
+  history,
+}: ThreadView): object {
+  const { dialect, modelId = null, maxTokens = null, maxToolCallsFromHistory = null } = options;
+  const form = { dialect, dialectOrigin: origin, modelId, maxTokens, maxToolCallsFromHistory };
+  const since = difference && {
+    checkpointId: difference.to.checkpointId,
+    isPrefixKept: difference.isPrefixKept,
+    prefix: difference.prefix,
+    ...difference.counts,
+  };
+  return {
+    ...report,
+    graph: graph ?? null,
+    title,
+    updatedAt: updatedAt ?? null,
+    soundness,
+    step: step ?? null,
+    steps,
+    request: { ...form, ...totals, brokenRules },
+    since: since ?? null,
+    stored: explanation.stored.map((told, index) => ({ ...told, message: plainAt(history, index) })),
+    added: explanation.added,
+    input: explanation.input.map((message) => toPlain(message)),
+  };
+}
+
+function plainAt(history: ThreadView["history"], index: number): object | null {
+  const message = history[index];
+  return message === undefined ? null : toPlain(message);
+}

@@ -1,0 +1,76 @@
+import { THREAD_STATUSES } from "../read-threads.js";
+import type { ListedView, ListView } from "../view/list-view.js";
+import {
+  bytes,
+  chip,
+  count,
+  layout,
+  listJsonLink,
+  listLink,
+  outcomeChip,
+  soundnessList,
+  statusChip,
+  threadLink,
+  time,
+  worthALook,
+} from "./layout.js";
+import { html, type Markup } from "./markup.js";
+
+/** The page `/tether`. */
+export function listPage(view: ListView): Markup {
+  const { threads, query, status, page, hasNext, searched } = view;
+  const link = (number: number) => listLink({ q: query, status, page: number });
+  return layout({
+    title: "Threads",
+    heading: html`<h1>Threads</h1>`,
+    body: html`
+<form class="panel" action="${listLink()}" method="get" role="search" aria-label="Threads">
+<label>Search<input type="search" name="q" value="${query}" size="34" aria-describedby="search-help"></label>
+<label>Status<select name="status"><option value="">any</option>${THREAD_STATUSES.map(
+      (name) => html`<option value="${name}"${name === status ? html` selected` : ""}>${name}</option>`,
+    )}</select></label>
+<button type="submit">Search</button>
+<p class="small soft" id="search-help">A part of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
+</form>
+${searched === null ? "" : html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
+${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads)}
+<nav class="pages" aria-label="Pages">
+${page > 1 ? html`<a href="${link(page - 1)}" rel="prev">Later threads</a>` : ""}
+${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : ""}
+<span class="soft">Page ${count(page)}</span>
+<a href="${listJsonLink({ q: query, status, page })}">JSON</a>
+</nav>`,
+  });
+}
+
+function table(threads: readonly ListedView[]): Markup {
+  return html`<table class="threads">
+<caption class="hidden">Threads, the one that was changed last first</caption>
+<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col">If sent as stored</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
+<tbody>${threads.map(line)}</tbody>
+</table>`;
+}
+
+function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, report }: ListedView): Markup {
+  const { threadId, status, outcome, messages, findings } = report;
+  const worth = worthALook(findings);
+  return html`<tr>
+<th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a><span class="mono">${threadId}</span><span class="small soft">${graph}</span></th>
+<td data-label="Status">${statusChip(status)}</td>
+<td data-label="Doctor">${outcomeChip(outcome, worth)}</td>
+<td data-label="Last repair">${lastRepair === null ? html`<span class="soft">none</span>` : html`${chip(lastRepair.mark.word, lastRepair.mark.tone)} <span class="small soft">message ${count(lastRepair.position)}</span>`}</td>
+<td data-label="If sent as stored">${soundnessList(soundness)}</td>
+<td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
+<td data-label="Size" class="number">${size === null ? "unknown" : bytes(size)}</td>
+<td data-label="Changed" class="small">${time(updatedAt)}</td>
+</tr>`;
+}
+
+/** A page that says what is wrong in one sentence. */
+export function errorPage(title: string, text: string): Markup {
+  return layout({
+    title,
+    heading: html`<h1>${title}</h1>`,
+    body: html`<div class="panel"><p>${text}</p><p><a href="${listLink()}">All threads</a></p></div>`,
+  });
+}

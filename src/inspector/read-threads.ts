@@ -1,0 +1,247 @@
+/** Reads what the pages need, from any store that the doctor can read. */
+
+import pLimit from "p-limit";
+import { reportOn } from "../doctor/findings.js";
+import type {
+  ListedThread,
+  StoredThread,
+  ThreadRef,
+  ThreadSelection,
+  ThreadStatus,
+  ThreadStep,
+  ThreadStore,
+} from "../doctor/thread-store.js";
+import type { DialectName } from "../providers/dialects.js";
+import { toJson } from "../shared/json.js";
+import { refusal } from "./this-machine.js";
+import { type ListView, viewListed } from "./view/list-view.js";
+import { formOf, type RequestSettings } from "./view/request-form.js";
+import { messagesIn, type Step, stepOf, type ThreadReading } from "./view/thread-view.js";
+
+/** Each step has the whole history, so few steps of a long thread are read. */
+const MESSAGES_TO_READ = 20_000;
+const LEAST_STEPS = 2;
+const MOST_STEPS = 40;
+
+/** What the reader asks for. */
+export interface ThreadQuestion {
+  readonly threadId: string;
+  /** The checkpoint of the step; undefined for the latest. */
+  readonly step: string | undefined;
+  readonly dialect: DialectName | undefined;
+  readonly maxTokens: number | undefined;
+}
+
+/** Contract: resolves to the settings of a graph; undefined for one whose settings are not known. */
+export type SettingsOf = (graph: string | undefined) => Promise<RequestSettings | undefined>;
+
+/** A step with its messages. */
+interface Told {
+  readonly step: Step;
+  readonly stored: ThreadStep;
+}
+
+/** @throws The error of a server that refuses the thread or the step, or one with the `status` 404. */
+export async function readThread(
+  store: ThreadStore,
+  { threadId, step: wanted, dialect, maxTokens }: ThreadQuestion,
+  settingsOf: SettingsOf,
+): Promise<ThreadReading> {
+  const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
+  if (listed === undefined) throw refusal(404);
+  const ref = { threadId, namespace: "" };
+  const stored = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
+  const latest = await readSteps(store, ref, stored);
+  const { shown, older } = await shownStep(store, ref, latest, wanted);
+  const graph = listed.metadata?.["graph_id"];
+  const graphName = typeof graph === "string" ? graph : undefined;
+  const settings = await settingsOf(graphName);
+
+  const ask = async (told: Told | undefined) => {
+    const history = messagesIn(told?.stored.messages);
+    const runId = told?.step.runId;
+    const context = runId == null ? undefined : await store.contextOfRun?.(ref, runId);
+    const chosen = { dialect, maxTokens };
+    return { history, form: formOf({ messages: history, step: told?.step, chosen, settings, context }) };
+  };
+  const before = older.find(({ step }) => step.asksModel);
+  return {
+    threadId,
+    graph: graphName,
+    updatedAt: stored.updatedAt,
+    metadata: listed.metadata,
+    report: reportOn(stored, dialect === undefined ? {} : { dialect }),
+    steps: distinctSteps([...latest, ...(shown === undefined ? [] : [shown]), ...older]),
+    step: shown?.step,
+    isLatest: shown?.step.checkpointId === latest[0]?.step.checkpointId,
+    ...(await ask(shown)),
+    before: before && { step: before.step, ...(await ask(before)) },
+  };
+}
+
+/** The latest steps. What a store without steps has is one. */
+async function readSteps(
+  store: ThreadStore,
+  ref: ThreadRef,
+  { content, checkpointId = "latest", updatedAt, openTasks = [] }: StoredThread,
+): Promise<readonly Told[]> {
+  const messages = "messages" in content ? content.messages : undefined;
+  if (store.steps !== undefined) {
+    // A run of a busy thread writes its steps, and nobody knows how long they are.
+    const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
+    return ((await store.steps(ref, { limit }).catch(unreadable)) ?? []).map(tell);
+  }
+  const next = openTasks.map(({ node }) => node);
+  return [tell({ checkpointId, createdAt: updatedAt, metadata: {}, messages, next, tasks: [] })];
+}
+
+/** The step that is asked for, and those before it, the latest first. */
+async function shownStep(
+  store: ThreadStore,
+  ref: ThreadRef,
+  latest: readonly Told[],
+  wanted: string | undefined,
+): Promise<{ readonly shown: Told | undefined; readonly older: readonly Told[] }> {
+  const place = wanted === undefined ? 0 : latest.findIndex(({ step }) => step.checkpointId === wanted);
+  const older = latest.slice(place + 1);
+  const hasBefore = older.some(({ step }) => step.asksModel);
+  if (wanted === undefined || (place !== -1 && (hasBefore || store.steps === undefined)))
+    return { shown: latest[place], older };
+  const read = (limit: number) => store.steps?.(ref, { from: wanted, limit }).catch(unreadable);
+  const found = await read(1);
+  if (found?.length === 0) throw refusal(404);
+  const [first] = found ?? [];
+  if (first === undefined) return { shown: undefined, older: [] };
+  const [shown, ...before] = ((await read(stepsFor(first.messages) + 1)) ?? [first]).map(tell);
+  return { shown, older: before };
+}
+
+const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
+
+function distinctSteps(told: readonly Told[]): readonly Step[] {
+  return [...new Map(told.map(({ step }) => [step.checkpointId, step])).values()];
+}
+
+function stepsFor(messages: readonly unknown[] = []): number {
+  return Math.min(MOST_STEPS, Math.max(LEAST_STEPS, Math.floor(MESSAGES_TO_READ / (messages.length + 1))));
+}
+
+/**
+ * A step that cannot be read is a finding of the doctor.
+ *
+ * @throws The error itself, if the server says something else than that it cannot read.
+ */
+function unreadable(error: unknown): undefined {
+  const { status = 500 } = Object(error);
+  if (status !== 500) throw error;
+  return undefined;
+}
+
+/*
+ * Reads what the list of threads needs.
+ */
+
+const THREADS_PER_PAGE = 20;
+/** The most that the API of a server gives at once. */
+const SEARCH_STEP = 1_000;
+/** How many threads are searched for a part of a text. */
+const MOST_SEARCHED = 5_000;
+/** How many threads are read for their status, where only reading tells it. */
+const MOST_READ = 500;
+const CONCURRENCY = 4;
+
+export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
+
+/** What the reader asks for. */
+export interface ListQuestion {
+  /** A thread id, `key=value` of the metadata, or a part of an id or of the metadata. Empty: all threads. */
+  readonly query: string;
+  /** Undefined: any. */
+  readonly status: ThreadStatus | undefined;
+  /** From 1. */
+  readonly page: number;
+}
+
+/** @throws The error of the server, with its `status`. */
+export async function readList(store: ThreadStore, question: ListQuestion): Promise<ListView> {
+  const { found, searched } = await findThreads(store, question);
+  const limit = pLimit(CONCURRENCY);
+  const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
+    limit(async () => {
+      const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
+      return viewListed(stored, metadata);
+    }),
+  );
+  return {
+    ...question,
+    threads: await Promise.all(threads),
+    hasNext: found.length > THREADS_PER_PAGE,
+    searched,
+  };
+}
+
+interface Found {
+  /** One more than a page has, if there are more. */
+  readonly found: readonly ListedThread[];
+  /** How many threads were searched, if not all were. */
+  readonly searched: number | null;
+}
+
+async function findThreads(store: ThreadStore, { query, status, page }: ListQuestion): Promise<Found> {
+  const offset = (page - 1) * THREADS_PER_PAGE;
+  const filter = filterOf(query);
+  if (filter !== undefined) {
+    const found = await listThreads(store, { ...filter, status, limit: THREADS_PER_PAGE + 1 }, offset);
+    if (status === undefined || found.every((thread) => thread.status !== undefined))
+      return { found, searched: null };
+  }
+  const found: ListedThread[] = [];
+  let read = 0;
+  for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
+    const some = await listThreads(store, { ...filter, status, limit: SEARCH_STEP }, start);
+    for (const thread of some) {
+      if (filter === undefined && !textOf(thread).includes(query.toLowerCase())) continue;
+      if (status !== undefined && thread.status === undefined) {
+        read += 1;
+        if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
+        const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
+        if (stored.status !== status) continue;
+      }
+      found.push(thread);
+      if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
+    }
+    if (some.length < SEARCH_STEP) return { found: found.slice(offset), searched: null };
+  }
+  return { found: found.slice(offset), searched: MOST_SEARCHED };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What a store itself can select; undefined for a part of a text. */
+function filterOf(query: string): ThreadSelection | undefined {
+  if (query === "") return {};
+  if (UUID.test(query)) return { threadIds: [query.toLowerCase()] };
+  const [, key, value] = /^([\w.-]+)=(.+)$/s.exec(query) ?? [];
+  return key === undefined || value === undefined ? undefined : { metadata: { [key]: value } };
+}
+
+/** @throws The error of the server, with its `status`. */
+async function listThreads(
+  store: ThreadStore,
+  selection: ThreadSelection & { readonly limit: number },
+  offset: number,
+): Promise<readonly ListedThread[]> {
+  if (store.recent !== undefined) return store.recent(selection, offset);
+  const listed: ListedThread[] = [];
+  for await (const { threadId, namespace } of store.threads({
+    ...selection,
+    limit: offset + selection.limit,
+  }))
+    if (namespace === "") listed.push({ threadId });
+  return listed.slice(offset);
+}
+
+function textOf({ threadId, metadata = {} }: ListedThread): string {
+  const values = Object.values(metadata).map((value) => (typeof value === "string" ? value : toJson(value)));
+  return [threadId, ...values].join("\n").toLowerCase();
+}

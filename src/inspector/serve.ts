@@ -1,0 +1,96 @@
+/** Serves the inspector to the browser of one person, on this machine: `langgraph-tether inspect`. */
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ThreadStore } from "../doctor/thread-store.js";
+import { createInspector } from "./handler.js";
+import { HEADERS, HOME } from "./html/layout.js";
+import { errorPage } from "./html/list-page.js";
+import { Markup } from "./html/markup.js";
+import { refusal } from "./this-machine.js";
+
+const HOST = "127.0.0.1";
+
+/** A server of the inspector that runs. */
+export interface InspectServer {
+  /** The address to open, with a key that can be used once. */
+  readonly address: string;
+  /** Contract: ends all connections. The store stays open. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Other users of this machine can connect to the same port, and pages of other sites can send requests to it. So the
+ * key of the address is exchanged for a cookie, which the browser sends only with requests of these pages; and the
+ * request must name this server as its host and its origin.
+ *
+ * @param port 0: a free port.
+ */
+export async function serveInspector(store: ThreadStore, { port = 0 } = {}): Promise<InspectServer> {
+  const inspector = createInspector({ threads: () => store, isProtected: true });
+  const session = randomBytes(32).toString("base64url");
+  let key: string | undefined = randomBytes(32).toString("base64url");
+  const server = createServer(async (incoming, outgoing) => {
+    const response = await answer(incoming).catch(toPage);
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.end(incoming.method === "HEAD" ? undefined : await response.text());
+  });
+
+  async function answer(incoming: IncomingMessage): Promise<Response> {
+    const { port: own } = server.address() as AddressInfo;
+    const { host = "", origin, cookie = "" } = incoming.headers;
+    if (![`${HOST}:${own}`, `localhost:${own}`].includes(host)) throw refusal(403, "Another host was asked.");
+    if (origin !== undefined && origin !== `http://${host}`)
+      throw refusal(403, "A page of another site has asked.");
+    const request = new Request(`http://${host}${incoming.url}`, { method: incoming.method ?? "GET" });
+    const { pathname, searchParams } = new URL(request.url);
+    // Cookies are those of a host, whatever its port.
+    const name = `tether-${own}`;
+    const isKey = key !== undefined && isSame(searchParams.get("key") ?? "", key);
+    if (isKey && pathname === "/" && request.method === "GET") {
+      key = undefined;
+      const given = `${name}=${session}; Path=/; HttpOnly; SameSite=Strict`;
+      return new Response(null, {
+        status: 303,
+        headers: { ...HEADERS, location: HOME, "set-cookie": given },
+      });
+    }
+    if (!cookie.split("; ").some((pair) => isSame(pair, `${name}=${session}`)))
+      throw refusal(
+        401,
+        "Open the address that `langgraph-tether inspect` has printed. It can be opened once.",
+      );
+    if (pathname === "/") return Response.redirect(new URL(HOME, request.url), 303);
+    return inspector(request);
+  }
+
+  server.listen(port, HOST);
+  await once(server, "listening");
+  const { port: own } = server.address() as AddressInfo;
+  return {
+    address: `http://${HOST}:${own}/?key=${key}`,
+    close: async () => {
+      // Node lists a server as active for a while after it was closed, unless it does not keep the process alive.
+      server.unref();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** In a time that says nothing about either text. */
+function isSame(one: string, other: string): boolean {
+  const hash = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(one), hash(other));
+}
+
+/** What went wrong in a store is told to the person who has started it. */
+function toPage(error: unknown): Response {
+  const { status = 500, message } = Object(error);
+  const title = status === 500 ? "The threads cannot be read" : "Not allowed";
+  const headers = { ...HEADERS, "content-type": "text/html; charset=UTF-8" };
+  return new Response(Markup.of(errorPage(title, String(message))), { status: Number(status), headers });
+}

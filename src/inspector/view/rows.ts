@@ -1,0 +1,340 @@
+/** The rows of a thread's page. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { MARKS } from "../../history/marks.js";
+import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
+import { coverageOf } from "../../history/summary.js";
+import type {
+  InputExplanation,
+  InputReason,
+  InputReasonCode,
+  StoredMessageExplanation,
+} from "../../providers/input/explain-input.js";
+import { type MessageView, nameIn, viewMessage } from "./message-view.js";
+import type { Novelty } from "./request-form.js";
+
+/** A stored message. Positions count from 1. */
+export interface StoredCell {
+  readonly position: number;
+  readonly message: MessageView;
+  readonly marks: readonly Mark[];
+}
+
+/** A message of the request. */
+export interface SentCell {
+  readonly position: number;
+  readonly message: MessageView;
+  readonly marks: readonly Mark[];
+  /** Whether it is sent exactly as it is stored on this row. */
+  readonly isAsStored: boolean;
+  /** Compared with the step before; null if there is none. */
+  readonly novelty: Novelty | null;
+}
+
+export interface Row {
+  readonly stored: StoredCell | undefined;
+  readonly sent: readonly SentCell[];
+  readonly sentElsewhere: readonly number[];
+  readonly storedElsewhere: readonly number[];
+  /** Why the stored message is not sent on this row. */
+  readonly absence: readonly Mark[];
+}
+
+/** Everything that rows are made of. */
+export interface RowSource {
+  readonly history: readonly BaseMessage[];
+  readonly explanation: InputExplanation;
+  readonly novelty: readonly Novelty[] | undefined;
+}
+
+export const alignmentOf = ({ explanation: { stored, input } }: RowSource): readonly AlignedRow[] =>
+  alignRows(stored, input.length);
+
+/** The marks of what is on a row, without looking at its texts. */
+export function marksOfRow(row: AlignedRow, source: RowSource): readonly Mark[] {
+  const message = row.stored === undefined ? undefined : source.history[row.stored];
+  const told = row.stored === undefined ? undefined : source.explanation.stored[row.stored];
+  const stored = message === undefined ? [] : [...marksOfStored(message), ...marksOfFate(told)];
+  return [...stored, ...row.sent.flatMap((place) => marksOfAdded(place, source))];
+}
+
+export function viewRow(row: AlignedRow, source: RowSource): Row {
+  const { history, explanation, novelty } = source;
+  const { stored: index, sent, sentElsewhere, storedElsewhere } = row;
+  const message = index === undefined ? undefined : history[index];
+  const told = index === undefined ? undefined : explanation.stored[index];
+  const isAsStored = told?.fate === "sent" && sent.length === 1 && storedElsewhere.length === 0;
+  const fates = [told, ...storedElsewhere.map((place) => explanation.stored[place])].flatMap(marksOfFate);
+  return {
+    stored:
+      index === undefined || message === undefined
+        ? undefined
+        : { position: index + 1, message: viewMessage(message), marks: marksOfStored(message) },
+    sent: sent.flatMap((place, order): SentCell[] => {
+      const one = explanation.input[place];
+      if (one === undefined) return [];
+      const marks = [...(order === 0 ? distinct(fates) : []), ...marksOfAdded(place, source)];
+      const cell = { position: place + 1, message: viewMessage(one), marks, isAsStored };
+      return [{ ...cell, novelty: novelty?.[place] ?? null }];
+    }),
+    sentElsewhere: sentElsewhere.map((place) => place + 1),
+    storedElsewhere: storedElsewhere.map((place) => place + 1),
+    absence: sent.length > 0 ? [] : marksOfFate(told),
+  };
+}
+
+/** Two messages that are joined can have the same reason. */
+function distinct(marks: readonly Mark[]): readonly Mark[] {
+  return [...new Map(marks.map((mark) => [`${mark.code} ${mark.text}`, mark])).values()];
+}
+
+function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
+  if (told === undefined) return [];
+  const marks = marksOfReasons(told.reasons);
+  const isCovered = marks.some(({ code }) => code === "covered");
+  return told.fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
+}
+
+/** A placeholder says its cause by its own mark. */
+function marksOfAdded(place: number, { explanation }: RowSource): readonly Mark[] {
+  const message = explanation.input[place];
+  const added = addedIn(explanation).get(place) ?? [];
+  const own = message === undefined ? [] : marksOfStored(message);
+  return added.map((mark) => {
+    const cause = own.find(({ code }) => code === mark.code);
+    return cause === undefined ? mark : { ...mark, word: cause.word };
+  });
+}
+
+const known = new WeakMap<InputExplanation, ReadonlyMap<number, readonly Mark[]>>();
+
+function addedIn(explanation: InputExplanation): ReadonlyMap<number, readonly Mark[]> {
+  const marks =
+    known.get(explanation) ??
+    new Map(explanation.added.map(({ inputIndex, reasons }) => [inputIndex, marksOfReasons(reasons)]));
+  known.set(explanation, marks);
+  return marks;
+}
+
+/*
+ * Puts what is stored and what is sent side by side.
+ */
+
+/** Where a stored message is sent: the contract of `explainInput`. */
+interface StoredPlaces {
+  /** Positions in the input, empty if the message is left out. */
+  readonly inputIndexes: readonly number[];
+  readonly reasons: readonly { readonly code: string }[];
+}
+
+/** One row. Each stored message is on one row, and so is each message of the input. */
+export interface AlignedRow {
+  /** The position in the history; undefined for a row on which nothing stored stands. */
+  readonly stored: number | undefined;
+  /** Positions in the input, in order. Empty if the stored message is left out, or is sent on another row. */
+  readonly sent: readonly number[];
+  /** Where the stored message is sent, if that is on other rows: it was moved, or joined with another message. */
+  readonly sentElsewhere: readonly number[];
+  /** The stored messages that are sent here and stand on other rows. */
+  readonly storedElsewhere: readonly number[];
+}
+
+/**
+ * The rows, in the order of both lists. A message that was moved is on two rows, one for what is stored and one for what is
+ * sent. So are as few other messages as possible, if they are sent in another order than they are stored in.
+ *
+ * @param stored One entry for each stored message, in order.
+ * @param inputLength How many messages are sent.
+ */
+export function alignRows(stored: readonly StoredPlaces[], inputLength: number): readonly AlignedRow[] {
+  const firstOf = stored.map(({ inputIndexes, reasons }) =>
+    reasons.some(({ code }) => code === "moved") ? undefined : leastOf(inputIndexes),
+  );
+  const inOrder = longestRise(firstOf);
+  const holders = holdersOf(stored, inputLength);
+  const rows: AlignedRow[] = [];
+  let next = 0;
+  const sendAlone = (end: number): void => {
+    for (; next < end; next += 1)
+      rows.push({ stored: undefined, sent: [next], sentElsewhere: [], storedElsewhere: holders[next] ?? [] });
+  };
+  for (const [index, { inputIndexes }] of stored.entries()) {
+    const first = firstOf[index];
+    const isHere = first !== undefined && inOrder.has(index);
+    if (isHere) sendAlone(first);
+    const own = new Set(inputIndexes);
+    const sent: number[] = [];
+    for (; isHere && own.has(next); next += 1) sent.push(next);
+    rows.push({
+      stored: index,
+      sent,
+      sentElsewhere: inputIndexes.filter((place) => !sent.includes(place)),
+      storedElsewhere: sent.flatMap((place) => holders[place] ?? []).filter((holder) => holder !== index),
+    });
+  }
+  sendAlone(inputLength);
+  return rows;
+}
+
+function leastOf(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : numbers.reduce((one, other) => Math.min(one, other));
+}
+
+function holdersOf(stored: readonly StoredPlaces[], inputLength: number): number[][] {
+  const holders: number[][] = Array.from({ length: inputLength }, () => []);
+  for (const [index, { inputIndexes }] of stored.entries())
+    for (const place of inputIndexes) holders[place]?.push(index);
+  return holders;
+}
+
+/** The indexes of the longest list of values that do not fall, in n log n steps. */
+function longestRise(values: readonly (number | undefined)[]): ReadonlySet<number> {
+  /** The last index of the best list of each length. */
+  const ends: number[] = [];
+  const before = new Map<number, number | undefined>();
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) continue;
+    let low = 0;
+    for (let high = ends.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((values[ends[middle] ?? -1] ?? 0) <= value) low = middle + 1;
+      else high = middle;
+    }
+    before.set(index, ends[low - 1]);
+    ends[low] = index;
+  }
+  const rise = new Set<number>();
+  for (let index = ends.at(-1); index !== undefined; index = before.get(index)) rise.add(index);
+  return rise;
+}
+
+/*
+ * Puts rows that a reader seldom wants to see behind one line.
+ */
+
+export type ShownRow =
+  | { readonly kind: "row"; readonly row: Row }
+  /** Messages that follow one another and are not sent, for one reason. */
+  | { readonly kind: "fold"; readonly word: string; readonly rows: readonly Row[] };
+
+/** Fewer rows than this are shown as they are. */
+const LEAST_ROWS = 3;
+
+/** Folds rows of stored messages that are left out. A repaired message is never hidden. */
+export function foldRows(rows: readonly Row[]): readonly ShownRow[] {
+  const shown: ShownRow[] = [];
+  for (let start = 0; start < rows.length; ) {
+    const word = foldWord(rows[start]);
+    let end = start + 1;
+    while (word !== undefined && end < rows.length && foldWord(rows[end]) === word) end += 1;
+    const run = rows.slice(start, end);
+    if (word !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word, rows: run });
+    else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
+    start = end;
+  }
+  return shown;
+}
+
+/** What the row would be folded under; undefined for a row that must be seen. */
+function foldWord(row: Row | undefined): string | undefined {
+  if (row?.stored === undefined || row.sent.length > 0 || row.sentElsewhere.length > 0) return undefined;
+  return row.stored.marks.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
+}
+
+/*
+ * Words for what happened to a message.
+ */
+
+/** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
+type Tone = "good" | "warning" | "neutral";
+
+export interface Mark {
+  /** A stable name, for counting and for JSON. */
+  readonly code: string;
+  /** One or a few words. */
+  readonly word: string;
+  readonly tone: Tone;
+  /** One sentence; empty if the word says all. */
+  readonly text: string;
+  /** Where the rule behind it is documented; null if no provider demands it. */
+  readonly source: string | null;
+}
+
+const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({
+  code,
+  word,
+  tone,
+  text,
+  source: null,
+});
+
+/** What a stored message is, by its marks. */
+export function marksOfStored(message: BaseMessage): readonly Mark[] {
+  const given: Readonly<Record<string, unknown>> = message.additional_kwargs ?? {};
+  const coverage = coverageOf(message);
+  const cause = given[PLACEHOLDER_KEY] === undefined ? causeInText(message) : causeIn(given[PLACEHOLDER_KEY]);
+  return [
+    ...(given[MARKS.recovered] === undefined
+      ? []
+      : [
+          mark(
+            "recovered",
+            "recovered",
+            "good",
+            "It was recovered from a run that ended before it could store it.",
+          ),
+        ]),
+    ...(cause === undefined
+      ? []
+      : [mark("placeholder", `placeholder: ${cause}`, "warning", "No tool returned this result.")]),
+    ...(isMadeUpResult(message)
+      ? [mark("made-up", "made up", "warning", "Another program made this result up.")]
+      : []),
+    ...(coverage === undefined
+      ? []
+      : [
+          mark(
+            "summary",
+            `summary of ${coverage.messages.length} messages`,
+            "neutral",
+            coverage.kind === "archive"
+              ? "The messages that it covers are in the archive."
+              : "The messages that it covers are in the thread.",
+          ),
+        ]),
+    ...(given[MARKS.steered] === undefined
+      ? []
+      : [mark("steered", "sent during a run", "neutral", "It came while a run went on.")]),
+  ];
+}
+
+/** Anyone can write to a state, so the mark can be anything. */
+const causeIn = (value: unknown): string => nameIn(value) || "unknown cause";
+
+/** Reasons that say that something is missing. All others describe a change of form. */
+const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([
+  "not-a-message",
+  "orphan-result",
+  "duplicate-result",
+  "filtered",
+  "over-bound",
+  "shortened",
+  "placeholder",
+  "gap-note",
+]);
+
+/** Codes that say less than a reader needs. */
+const WORDS: Readonly<Partial<Record<InputReasonCode, string>>> = { "over-bound": "too long" };
+
+/** What became of a message on its way into the request. */
+function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
+  return reasons.map(({ code, text, source }) => ({
+    code,
+    word: WORDS[code] ?? code.replaceAll("-", " "),
+    tone: WARNINGS.has(code) ? "warning" : "neutral",
+    text,
+    source: source ?? null,
+  }));
+}
+
+export const LEFT_OUT = mark("left-out", "left out", "warning");

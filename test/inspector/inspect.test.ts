@@ -1,0 +1,240 @@
+/** `langgraph-tether inspect`: the pages of threads that other agents have stored, for one browser of this machine. */
+
+import { writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { makeFolder, run } from "../doctor/command/command-line.js";
+import { HOSTILE_TEXT, hostileMessages } from "../e2e/inspector/hostile-thread.js";
+import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
+import { workText } from "../support/deployment/strict-worker.js";
+import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
+import { DATABASE_URL } from "../support/savers.js";
+import { user } from "../support/thread.js";
+
+const GRAPHS = join(import.meta.dirname, "../fixtures/deployment/graphs.ts");
+const AGENTS = ["langchain", "delta", "react", "deep"] as const satisfies readonly AgentName[];
+
+/** Runs the command until the test has ended. Returns the address that it prints. */
+async function inspect(...args: string[]): Promise<URL> {
+  const ending = new AbortController();
+  let print: (text: string) => void = () => {};
+  const printed = new Promise<string>((resolve) => {
+    print = resolve;
+  });
+  const output = { isTerminal: false, write: async (text: string) => print(text) };
+  const ended = run(["inspect", ...args], { output, signal: ending.signal });
+  onTestFinished(async () => {
+    ending.abort();
+    expect(await ended).toMatchObject({ code: 0, errors: "" });
+  });
+  const text = await Promise.race([printed, ended.then(({ errors }) => errors)]);
+  return new URL(/http:\S+/.exec(text)?.[0] ?? text);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: NodeJS.Dict<string | string[]>;
+}
+
+/** Node's `fetch` sets no `host`. */
+function ask(address: URL, path: string, headers: Record<string, string> = {}, method = "GET") {
+  return new Promise<Answer>((resolve, reject) => {
+    const options = { host: address.hostname, port: address.port, path, headers, method };
+    const sent = request(options, async (response) => {
+      let text = "";
+      for await (const chunk of response) text += chunk;
+      resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+/** Opens the printed address as a browser does. */
+async function enter(address: URL): Promise<(path: string) => Promise<Answer>> {
+  const { status, headers } = await ask(address, `/${address.search}`);
+  expect([status, headers["location"]]).toEqual([303, "/tether"]);
+  const [cookie = ""] = String(headers["set-cookie"]).split(";");
+  return (path) => ask(address, path, { cookie });
+}
+
+function fileOf(messages: readonly object[]): string {
+  const file = join(makeFolder(), "thread.json");
+  writeFileSync(file, JSON.stringify(messages));
+  return file;
+}
+
+const HELLO = [{ type: "human", id: "h", content: "Hello there" }];
+
+describe("the pages of `inspect`", () => {
+  it("are for who opens the printed address first, and for nobody else", async () => {
+    const address = await inspect("--file", fileOf(HELLO));
+    expect((await ask(address, "/tether")).status).toBe(401);
+    expect((await ask(address, "/?key=wrong")).status).toBe(401);
+    expect((await ask(address, `/${address.search}`, {}, "HEAD")).status).toBe(401);
+    const { headers } = await ask(address, `/${address.search}`);
+    const cookie = String(headers["set-cookie"]);
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
+    expect((await ask(address, `/${address.search}`)).status).toBe(401);
+    expect((await ask(address, "/tether", { cookie: `${cookie.split(";")[0]}x` })).status).toBe(401);
+    const page = await ask(address, "/tether", { cookie: `other=1; ${cookie.split(";")[0]}` });
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining("Hello there")]);
+    expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'/);
+  });
+
+  it.each([
+    ["another host", { host: "evil.example" }],
+    ["another port", { host: "127.0.0.1:1" }],
+    ["a page of another site", { origin: "https://evil.example" }],
+    ["a page of another port", { origin: "http://127.0.0.1:3000" }],
+    ["a page without an origin", { origin: "null" }],
+  ])("refuse %s, also with the key", async (_, headers) => {
+    const address = await inspect("--file", fileOf(HELLO));
+    for (const path of [`/${address.search}`, "/tether"]) {
+      const answer = await ask(address, path, headers);
+      expect(answer.status).toBe(403);
+      expect(answer.headers["set-cookie"]).toBeUndefined();
+    }
+    await enter(address);
+  });
+
+  it("only read", async () => {
+    const address = await inspect("--file", fileOf(HELLO));
+    const { headers } = await ask(address, `/${address.search}`);
+    const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+    for (const method of ["POST", "PUT", "DELETE", "PATCH"])
+      expect((await ask(address, "/tether", { cookie }, method)).status).toBe(405);
+    expect(await ask(address, "/tether", { cookie }, "HEAD")).toMatchObject({ status: 200, text: "" });
+  });
+
+  it("say what is wrong with a target before they are served", async () => {
+    expect(await run(["inspect"])).toMatchObject({ code: 2, errors: expect.stringContaining("--url") });
+    expect(await run(["inspect", "--file", "none.json"])).toMatchObject({ code: 2 });
+  });
+
+  it("show each list of a file, and 404 for another thread", async () => {
+    const file = join(makeFolder(), "threads.jsonl");
+    writeFileSync(file, [HELLO, hostileMessages()].map((list) => JSON.stringify(list)).join("\n"));
+    const get = await enter(await inspect("--file", file));
+    const { threads } = JSON.parse((await get("/tether/threads.json")).text);
+    expect(threads.map(({ threadId }: { threadId: string }) => threadId)).toEqual([
+      "threads.jsonl:1",
+      "threads.jsonl:2",
+    ]);
+    expect((await get("/tether/threads/threads.jsonl%3A1")).text).toContain("Hello there");
+    expect((await get("/tether/threads/threads.jsonl%3A3")).status).toBe(404);
+    expect((await get("/tether/else")).status).toBe(404);
+  });
+});
+
+/** Writes three threads of each agent: one has answered, one is asked for more, one waits for a human. */
+async function work(agent: AgentName, saver: SqliteSaver | PostgresSaver): Promise<void> {
+  const graph = createDeployedAgent(agent, saver);
+  for (const [thread, name] of [
+    ["answered", "search"],
+    ["waiting", "pay"],
+  ] as const) {
+    const config = { configurable: { thread_id: `${agent}-${thread}` } };
+    const text = workText([{ id: `c-${thread}`, name, args: {} }]);
+    await graph.invoke({ messages: user(text, `h-${thread}`).messages }, config).catch(() => {});
+  }
+}
+
+/** Looks at the list and at each thread and step of an agent. */
+async function look(agent: AgentName, ...target: string[]): Promise<void> {
+  const get = await enter(await inspect(...target, "--graph", `${GRAPHS}:${agent}`));
+  const read = async (path: string) => {
+    const { status, text } = await get(path);
+    expect([path, status]).toEqual([path, 200]);
+    return JSON.parse(text);
+  };
+  const { threads } = await read("/tether/threads.json");
+  // The one that was changed last comes first.
+  expect(threads.map(({ threadId }: { threadId: string }) => threadId)).toEqual([
+    `${agent}-waiting`,
+    `${agent}-answered`,
+  ]);
+  const found = await read("/tether/threads.json?q=answered");
+  expect(found.threads).toHaveLength(1);
+  const page = await get(`/tether/threads/${agent}-answered`);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("c-answered")]);
+  const thread = await read(`/tether/threads/${agent}-answered.json`);
+  expect(thread).toMatchObject({ outcome: "sound", threadId: `${agent}-answered` });
+  expect(thread.input.length).toBeGreaterThanOrEqual(4);
+  const asked = thread.steps.filter(({ asksModel }: { asksModel: boolean }) => asksModel);
+  expect(asked.length).toBeGreaterThanOrEqual(2);
+  const first = await read(
+    `/tether/threads/${agent}-answered.json?step=${asked.at(-1).checkpointId}&dialect=mistral`,
+  );
+  expect(first).toMatchObject({ messages: 4, request: { dialect: "mistral", stored: 1 } });
+  expect(
+    (await get(`/tether/threads/${agent}-answered?step=00000000-0000-4000-8000-000000000000`)).status,
+  ).toBe(404);
+  expect((await get("/tether/threads/none")).status).toBe(404);
+}
+
+describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
+  it("shows its threads in SQLite", async () => {
+    const file = join(makeFolder(), "threads.db");
+    const saver = SqliteSaver.fromConnString(file);
+    await work(agent, saver);
+    saver.db.close();
+    await look(agent, "--sqlite", file);
+  });
+
+  it.runIf(DATABASE_URL !== undefined)("shows its threads in PostgreSQL", async () => {
+    const schema = `inspect_${agent}_${process.pid}`;
+    const saver = PostgresSaver.fromConnString(DATABASE_URL ?? "", { schema });
+    onTestFinished(() => saver.end());
+    await saver.setup();
+    await work(agent, saver);
+    await look(agent, "--postgres", DATABASE_URL ?? "", "--schema", schema);
+  });
+});
+
+it("finds the threads of a database that wait for a human by reading them", async () => {
+  const file = join(makeFolder(), "threads.db");
+  const saver = SqliteSaver.fromConnString(file);
+  await work("langchain", saver);
+  saver.db.close();
+  const get = await enter(await inspect("--sqlite", file, "--graph", `${GRAPHS}:langchain`));
+  const { threads } = JSON.parse((await get("/tether/threads.json?status=interrupted")).text);
+  expect(threads).toMatchObject([{ threadId: "langchain-waiting", status: "interrupted" }]);
+});
+
+describe.skipIf(BROWSER === undefined)(`in a browser${NEEDS_BROWSER}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  it.each([
+    ["light", 1440],
+    ["dark", 1280],
+    ["light", 390],
+  ] as const)("shows a hostile file as text, without faults: %s, %d pixels", async (colorScheme, width) => {
+    const address = await inspect("--file", fileOf(hostileMessages()));
+    const viewport = { width, height: 900 };
+    const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+    const page = await context.newPage();
+    const ran: string[] = [];
+    await page.exposeFunction("ran", (place: string) => ran.push(place));
+    await page.goto(address.href);
+    expect(new URL(page.url()).pathname).toBe("/tether");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.locator("a.title").click();
+    await page.waitForURL(/thread%2Ejson$/);
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
+    expect(await page.locator("script, img, textarea, iframe, [onerror]").count()).toBe(0);
+    expect(await page.locator("main").innerText()).toContain(HOSTILE_TEXT);
+    expect(ran).toEqual([]);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+    await context.close();
+  });
+});

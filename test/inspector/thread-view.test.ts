@@ -1,0 +1,334 @@
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { reportOn } from "../../src/doctor/findings.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import { createSummary } from "../../src/history/summary.js";
+import type { ModelInputOptions } from "../../src/index.js";
+import { formOf, type RequestSettings } from "../../src/inspector/view/request-form.js";
+import { type Step, stepOf, type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
+
+const STEP: Step = {
+  checkpointId: "c2",
+  number: 2,
+  at: null,
+  messages: 0,
+  next: ["model"],
+  asksModel: true,
+  response: null,
+  runId: null,
+};
+type Options = ModelInputOptions & { readonly dialect: "openai" | "anthropic" | "mistral" };
+
+/** The view of a history, and of the request before it. */
+function view(
+  history: BaseMessage[],
+  given: Partial<Options> = {},
+  before?: BaseMessage[],
+  page?: number,
+): ThreadView {
+  const form = { options: { dialect: "openai" as const, ...given }, origin: "chosen" as const };
+  const earlier = before && { step: { ...STEP, checkpointId: "c1", number: 1 }, history: before, form };
+  const thread = {
+    threadId: "t",
+    graph: "agent",
+    updatedAt: undefined,
+    metadata: {},
+    steps: [STEP],
+    isLatest: true,
+  };
+  return viewThread(
+    { ...thread, report: reportOn(threadOfList(history)), step: STEP, history, form, before: earlier },
+    page,
+  );
+}
+
+/** Each row as `stored | sent`, with the marks in brackets. */
+function rowsOf({ rows }: ThreadView): string[] {
+  const marks = (given: readonly { readonly word: string }[]) =>
+    given.length > 0 ? ` [${given.map(({ word }) => word).join(", ")}]` : "";
+  return rows.flatMap((shown) => {
+    const written = (shown.kind === "row" ? [shown.row] : shown.rows).map(({ stored, sent, absence }) => {
+      const left =
+        stored === undefined ? "-" : `${stored.message.role} ${stored.position}${marks(stored.marks)}`;
+      const right = sent.map(
+        (cell) => `${cell.message.role} ${cell.position}${cell.isAsStored ? "" : "*"}${marks(cell.marks)}`,
+      );
+      return `${left} | ${right.join(" ") || `-${marks(absence)}`}`;
+    });
+    return shown.kind === "row" ? written : [`(${shown.word}`, ...written, ")"];
+  });
+}
+
+const human = (id: string, content = id) => new HumanMessage({ id, content });
+const answer = (id: string, content = id) => new AIMessage({ id, content });
+const asking = (id: string, ...calls: string[]) =>
+  new AIMessage({
+    id,
+    content: "",
+    tool_calls: calls.map((call) => ({ id: call, name: "look", args: { city: "Rome" } })),
+  });
+const result = (id: string, call: string, marks: Record<string, unknown> = {}) =>
+  new ToolMessage({ id, tool_call_id: call, name: "look", content: `${id} done`, additional_kwargs: marks });
+
+describe("the rows of a thread", () => {
+  it("say what was recovered, and why a call has a placeholder", () => {
+    const history = [
+      human("a"),
+      asking("b", "c1", "c2"),
+      result("d", "c1", { tether_recovered: {} }),
+      result("e", "c2", { tether_placeholder: "superseded" }),
+      human("f"),
+    ];
+    const seen = view(history);
+    expect(rowsOf(seen)).toEqual([
+      "user 1 | user 1",
+      "assistant 2 | assistant 2",
+      "tool result 3 [recovered] | tool result 3",
+      "tool result 4 [placeholder: superseded] | tool result 4",
+      "user 5 | user 5",
+    ]);
+    expect(seen.marks.map(({ mark, places }) => `${mark.word}: ${places.map(({ label }) => label)}`)).toEqual(
+      ["recovered: 3", "placeholder: superseded: 4"],
+    );
+  });
+
+  it("show what only the request has: the system prompt, a placeholder with its cause, a bridge", () => {
+    const seen = view([asking("b", "call00001"), human("f")], {
+      systemPrompt: "Be brief.",
+      dialect: "mistral",
+    });
+    expect(rowsOf(seen)).toEqual([
+      "- | system 1* [system prompt]",
+      "assistant 1 | assistant 2",
+      "- | tool result 3* [placeholder: superseded]",
+      "- | assistant 4* [bridge]",
+      "user 2 | user 5",
+    ]);
+    expect(seen.brokenInRequest).toBe(0);
+    expect(seen.totals).toMatchObject({ stored: 2, sent: 5, added: 3, leftOut: 0 });
+  });
+
+  it("fold what a summary covers, and never a repair", () => {
+    const covered = [
+      human("a"),
+      asking("b", "c1"),
+      result("c", "c1"),
+      answer("d"),
+      asking("e", "c2"),
+      result("f", "c2", { tether_recovered: {} }),
+    ];
+    const summary = createSummary("They looked.", {
+      kind: "keep",
+      messages: covered.map(({ id }) => id ?? ""),
+    });
+    expect(rowsOf(view([...covered, summary, human("z")]))).toEqual([
+      "(covered",
+      "user 1 | - [covered]",
+      "assistant 2 | - [covered]",
+      "tool result 3 | - [covered]",
+      "assistant 4 | - [covered]",
+      "assistant 5 | - [covered]",
+      ")",
+      "tool result 6 [recovered] | - [covered]",
+      "user 7 [summary of 6 messages] | user 1",
+      "user 8 | user 2",
+    ]);
+  });
+
+  it("show a moved result at both places", () => {
+    const seen = view([human("a"), asking("b", "c1"), human("f"), result("c", "c1")]);
+    expect(rowsOf(seen)).toEqual([
+      "user 1 | user 1",
+      "assistant 2 | assistant 2",
+      "- | tool result 3* [moved]",
+      "user 3 | user 4",
+      "tool result 4 | - [moved]",
+    ]);
+    expect(seen.report.findings.map(({ code }) => code)).toContain("pairing/misplaced-result");
+    expect(seen.soundness.find(({ dialect }) => dialect === "openai")?.broken).toBeGreaterThan(0);
+  });
+
+  it("say what was shortened and left out to fit a token limit", () => {
+    const texts = Array.from({ length: 12 }, (_, index) => [
+      human(`h${index}`, "word ".repeat(40)),
+      answer(`a${index}`),
+    ]);
+    const history = [...texts.flat(), human("e", "word ".repeat(900))];
+    const words = view(history, { maxTokens: 150 }).marks.map(({ mark }) => mark.word);
+    expect(words).toEqual(expect.arrayContaining(["left out", "too long", "gap note", "shortened"]));
+  });
+
+  it("tell each model's state that another model does not get", () => {
+    const thought = new AIMessage({
+      id: "b",
+      content: [
+        { type: "thinking", thinking: "Hm.", signature: "s" },
+        { type: "text", text: "Yes." },
+      ],
+      response_metadata: { model_provider: "anthropic", model_name: "claude" },
+    });
+    const [, row] = view([human("a"), thought, human("c")]).rows;
+    const cell = row?.kind === "row" ? row.row : undefined;
+    expect(cell?.stored?.message).toMatchObject({ maker: "anthropic · claude", reasoning: { text: "Hm." } });
+    expect(cell?.sent[0]?.marks.map(({ code }) => code)).toContain("state-removed");
+    expect(cell?.sent[0]?.message.reasoning.text).toBe("");
+  });
+
+  it("stay few for a long thread, of which the last page comes first", () => {
+    const history = Array.from({ length: 300 }, (_, index) =>
+      index % 2 === 0 ? human(`h${index}`) : answer(`a${index}`),
+    );
+    const last = view(history);
+    expect(last.page).toEqual({ number: 3, count: 3, start: 200, end: 300 });
+    expect(rowsOf(last)).toHaveLength(100);
+    expect(rowsOf(view(history, {}, undefined, 2))[0]).toBe("user 101 | user 101");
+    expect(last.pageOfPlace("stored-101")).toBe(2);
+  });
+
+  it("write characters that move the text as escapes, and cut long texts", () => {
+    const [row] = view([human("a", `\u202Eevil\u0000${"x".repeat(9_000)}`)]).rows;
+    const content = row?.kind === "row" ? row.row.stored?.message.content : undefined;
+    expect(content?.text.startsWith("\\u202eevil\\u0000xx")).toBe(true);
+    expect(content?.cut).toBe(5_006);
+  });
+});
+
+describe("the difference to the request before", () => {
+  it("is only what is new while the prompt-cache prefix holds", () => {
+    const before = [human("a"), answer("b")];
+    expect(view([...before, human("c")], {}, before).difference).toMatchObject({
+      isPrefixKept: true,
+      prefix: 2,
+      novelty: ["same", "same", "new"],
+      counts: { same: 2, new: 1, changed: 0, gone: 0 },
+    });
+  });
+
+  it("says where the prefix breaks, what changed and what is gone", () => {
+    const before = [human("a"), human("b"), answer("c"), human("d")];
+    const now = [human("a"), answer("c", "another text"), human("d"), human("e")];
+    const { difference } = view(now, {}, before);
+    expect(difference).toMatchObject({
+      isPrefixKept: false,
+      prefix: 1,
+      novelty: ["same", "changed", "same", "new"],
+      gone: [1],
+    });
+    expect(difference?.goneMessages.map(({ message }) => message.content.text)).toEqual(["b"]);
+  });
+});
+
+describe("a step", () => {
+  const stored = {
+    checkpointId: "c1",
+    createdAt: undefined,
+    metadata: {},
+    messages: undefined,
+    next: ["tools"],
+    tasks: [],
+  };
+
+  it("says whether the model was asked, who responded, and what the provider counted", () => {
+    const response = {
+      type: "ai",
+      content: "Yes.",
+      response_metadata: { model_provider: "anthropic", model_name: "claude" },
+      usage_metadata: {
+        input_tokens: 90,
+        output_tokens: 3,
+        total_tokens: 93,
+        input_token_details: { cache_read: 64 },
+      },
+    };
+    const step = stepOf({
+      ...stored,
+      messages: ["a"],
+      next: ["model"],
+      tasks: [{ node: "model", result: { messages: [response] } }],
+      metadata: { step: 3, run_id: "r" },
+    });
+    expect(step).toMatchObject({
+      number: 3,
+      messages: 1,
+      asksModel: true,
+      runId: "r",
+      response: { dialect: "anthropic", model: "claude", inputTokens: 90, cachedTokens: 64 },
+    });
+  });
+
+  it("has no response if no model was asked", () => {
+    expect(stepOf(stored)).toMatchObject({ asksModel: false, response: null, messages: 0 });
+  });
+});
+
+describe("the form of a request", () => {
+  const settings: RequestSettings = {
+    dialect: "openai",
+    systemPrompt: "Served.",
+    modelId: "gpt",
+    maxTokens: 500,
+  };
+  const nothing = { dialect: undefined, maxTokens: undefined };
+  const ask = {
+    messages: [new SystemMessage("x")],
+    step: undefined,
+    chosen: nothing,
+    settings,
+    context: undefined,
+  };
+
+  it("is that of the server, if nothing else is known", () => {
+    expect(formOf(ask)).toEqual({
+      origin: "server",
+      options: { dialect: "openai", systemPrompt: "Served.", modelId: "gpt", maxTokens: 500 },
+    });
+  });
+
+  it("is that of the response and of the run's context", () => {
+    const step = {
+      ...STEP,
+      response: {
+        provider: "anthropic",
+        dialect: "anthropic" as const,
+        model: "claude",
+        inputTokens: null,
+        cachedTokens: null,
+      },
+    };
+    const context = { systemPrompt: "Of the run.", maxToolCallsFromHistory: 2, model: 7 };
+    expect(formOf({ ...ask, step, context })).toMatchObject({
+      origin: "response",
+      options: {
+        dialect: "anthropic",
+        systemPrompt: "Of the run.",
+        maxToolCallsFromHistory: 2,
+        modelId: "claude",
+      },
+    });
+  });
+
+  it("is what the reader chose, without a model of another dialect", () => {
+    const { origin, options } = formOf({ ...ask, chosen: { dialect: "mistral", maxTokens: 9 } });
+    expect([origin, options.dialect, options.modelId, options.maxTokens]).toEqual([
+      "chosen",
+      "mistral",
+      undefined,
+      9,
+    ]);
+  });
+
+  it("is that of the thread's last response for a graph of which nothing is known", () => {
+    const messages = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
+    expect(formOf({ ...ask, messages, settings: undefined })).toEqual({
+      origin: "thread",
+      options: { dialect: "anthropic" },
+    });
+    expect(formOf({ ...ask, messages: [], settings: undefined }).options.dialect).toBe("strict");
+  });
+});
