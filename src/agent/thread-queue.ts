@@ -112,7 +112,7 @@ export function watchThread<Options extends RunnableConfig>(
  * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several processes,
  * and those of one process wait for one another before they ask for it.
  */
-export type ConcurrentRuns = "enqueue" | "reject" | ThreadLock;
+type ConcurrentRuns = "enqueue" | "reject" | ThreadLock;
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 interface Thread {

@@ -14,7 +14,7 @@ import { refusal } from "./this-machine.js";
 const HOST = "127.0.0.1";
 
 /** A server of the inspector that runs. */
-export interface InspectServer {
+interface InspectServer {
   /** The address to open, with a key that can be used once. */
   readonly address: string;
   /** Contract: ends all connections. The store stays open. */

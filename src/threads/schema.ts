@@ -5,7 +5,7 @@ import { isError } from "../shared/is-error.js";
 import { isRecord } from "../shared/values.js";
 
 /** What a schema makes of a value, or what is wrong with the value. */
-export type SchemaOutcome =
+type SchemaOutcome =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "issues"; readonly issues: readonly [SchemaIssue, ...SchemaIssue[]] };
 

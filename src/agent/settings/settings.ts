@@ -76,13 +76,3 @@ type LimitName = NamesWith<{ readonly lowerOnly: true }>;
 
 /** The limits of a turn and of its thread. A run can lower the limits of its graph. */
 export interface LoopLimits extends Pick<Settings, LimitName> {}
-
-const LIMIT_NAMES = Object.entries<Setting>(SETTINGS).flatMap(([name, { lowerOnly }]) =>
-  lowerOnly ? [name as LimitName] : [],
-);
-
-/** The limits of a run: what its context says, else those of its graph. */
-export function resolveLimits(context: RunSettings, limits: LoopLimits): LoopLimits {
-  const resolved = LIMIT_NAMES.map((name) => [name, context[name] ?? limits[name]]);
-  return Object.fromEntries(resolved) as LoopLimits;
-}

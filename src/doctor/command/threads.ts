@@ -137,7 +137,7 @@ function startProgress({ errors, now }: Pick<CommandIo, "errors" | "now">, quiet
  */
 
 /** Prints a report: its head, which is printed when the printer is made, its threads and its end. */
-export interface Printer {
+interface Printer {
   /** @param text Empty: the thread is not worth a line. */
   readonly thread: (fields: object, text: string) => Promise<void>;
   readonly end: (fields: object, text: string) => Promise<void>;

@@ -16,7 +16,7 @@ interface Cancellable {
  * LangChain rejects as soon as the signal of its options aborts. The last writes of the run are then still on their way
  * to the database, and another process does not find them. So the stream gets another signal than the run.
  */
-export interface HeldAbort<Options> {
+interface HeldAbort<Options> {
   /** Start the stream with these options. */
   readonly options: Options;
   /** Aborts for the run, at once. */
@@ -85,7 +85,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
 }
 
 /** The options of one run, whose signal follows the caller's until the run ends. */
-export interface RelayedAbort<Options> {
+interface RelayedAbort<Options> {
   readonly options: Options;
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
