@@ -187,5 +187,7 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
       `  ${mend}`,
     ].join("\n"),
   );
-  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts].join("\n\n");
+  const sections = [...new Set(reasons.flatMap(({ rule }) => (rule === null ? [] : `#${rule}`)))].join(", ");
+  const page = sections === "" ? [] : [`Why it happens, and what to do: docs/troubleshooting.md${sections}`];
+  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts, ...page].join("\n\n");
 }

@@ -163,6 +163,7 @@ describe("explain", () => {
   it("says offline, in the words of the provider, why a list is refused", async () => {
     const readInput = async () => JSON.stringify(list);
     const text = await run(["explain", "-", "--dialect", "anthropic"], { readInput });
+    expect(text.output).toContain("Why it happens, and what to do: docs/troubleshooting.md#missing-result");
     expect(text.code).toBe(1);
     expect(text.output).toContain(
       "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
