@@ -23,6 +23,7 @@ export default defineConfig({
   resolve: {
     // The first match wins, and the name of the package is the beginning of its other entries.
     alias: {
+      "langgraph-tether/history": fileURLToPath(new URL("src/history.ts", import.meta.url)),
       "langgraph-tether/doctor": fileURLToPath(new URL("src/doctor.ts", import.meta.url)),
       "langgraph-tether/inspector": fileURLToPath(new URL("src/inspector.ts", import.meta.url)),
       "langgraph-tether/langchain": fileURLToPath(new URL("src/langchain.ts", import.meta.url)),

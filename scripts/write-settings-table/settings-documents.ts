@@ -35,9 +35,10 @@ function variable([name, row]: (typeof ROWS)[number]): string[] {
 }
 
 /** The help of the settings that a run can choose: Studio shows it in a form, and no comment is there when it runs. */
-const RUN_HELP = ROWS.flatMap(([name, { perRun }]) =>
-  perRun === undefined ? [] : [asFormatted(`  ${name}:`, JSON.stringify(helpOf(name)))],
-).join("\n");
+const RUN_HELP = ROWS.flatMap(([name, { perRun }]) => {
+  const help = helpOf(name).replace(/ (?:Required|Default: .+)\.$/, " Default: that of the graph.");
+  return perRun === undefined ? [] : [asFormatted(`  ${name}:`, JSON.stringify(help))];
+}).join("\n");
 
 function asFormatted(name: string, value: string): string {
   const line = `${name} ${value},`;

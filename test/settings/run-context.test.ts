@@ -33,7 +33,10 @@ describe("The schema of a context", () => {
 
   it("has a field for each setting of a run, with its help as the description", () => {
     const described = fields.map(([name, field]) => [name, Object(field).description]);
-    expect(described).toEqual(PER_RUN.map((name) => [name, HELP.get(name)]));
+    // A run needs none of them, and each has the graph's value.
+    const helpInRun = (name: string) =>
+      HELP.get(name)?.replace(/(?:Required|Default: .+)\.$/, "Default: that of the graph.");
+    expect(described).toEqual(PER_RUN.map((name) => [name, helpInRun(name)]));
   });
 
   it("requires no field and has no defaults, because a run can have no context", () => {

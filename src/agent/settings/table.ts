@@ -218,7 +218,7 @@ export const TURN_SETTINGS = {
   /**
    * How many tool calls of earlier turns the model is shown, with their results. As an object, `{ max, clearAtLeast }`:
    * once there are more than `max`, the oldest `clearAtLeast` are left out together, so that the provider's prompt
-   * cache is lost less often. Default: all.
+   * cache is lost less often. A run can choose a number. Default: all.
    */
   maxToolCallsFromHistory: {
     ...toolCallsToKeepRule,
