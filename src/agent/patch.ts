@@ -40,7 +40,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { messages } = state;
     const { inputs } = runOf(config);
     const leftovers = await findLeftovers(inputs);
-    const recovered = recoverMessages(messages, leftovers, config);
+    const recovered = await recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
     tellResponses(recovered, config);
 

@@ -94,7 +94,7 @@ export async function recoverThread(
   await followSpans();
   if (!mayLackResponse(history)) return closingResults(history, runtime, options);
   const leftovers = await readLeftovers(runtime);
-  const lost = lostMessages(history, leftovers, configOf(runtime));
+  const lost = await lostMessages(history, leftovers, configOf(runtime));
   tellResponses(lost, configOf(runtime));
   const closing = await closingResults(after(history, lost), runtime, options, leftovers);
   return [...lost.map(asQuietUpdate), ...closing];
@@ -162,7 +162,7 @@ function lostMessages(
   history: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
   config: LangGraphRunnableConfig,
-): BaseMessage[] {
+): Promise<BaseMessage[]> {
   const present = new Set(history.map(({ id }) => id));
   // The input of the run cannot be read here, so what it removed is not known. Where the last message is gone, or is
   // one of another branch, nothing is put back.

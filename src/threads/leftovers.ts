@@ -26,6 +26,7 @@ import {
 } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import { addToList, isRecord } from "../shared/values.js";
+import { findReturned } from "./archive.js";
 import { readMessages } from "./commands.js";
 import { emitEvent } from "./events.js";
 import {
@@ -370,21 +371,23 @@ export function asQuietUpdate(message: BaseMessage) {
  * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
  *
  * With the durability `exit`, a killed run can have saved a result and not its call. Such a result has no place in any
- * thread, so it is dropped, and an event and a repair have it.
+ * thread, so it is dropped, and an event and a repair have it. The archive may have it: a summary that was saved too can
+ * stand for the message with the call.
  */
-export function recoverMessages(
+export async function recoverMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
   config: LangGraphRunnableConfig,
-): BaseMessage[] {
+): Promise<BaseMessage[]> {
   const update: BaseMessage[] = [];
+  const refused: OrphanRefused[] = [];
   let current = messages;
   for (const { history, written, removed } of leftovers) {
     let shown: readonly BaseMessage[] = reduce(history, update);
     for (const message of written) {
       const { messages: next, repairs } = reduceMessages(shown, [message]);
       for (const repair of repairs)
-        if (repair.kind === "orphan-refused" && !isPlaceholder(message)) tellDropped(repair, config);
+        if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
       const changes = isResult(message)
         ? []
         : changesOf(message, shown, next, current).filter(isWanted(removed));
@@ -393,13 +396,30 @@ export function recoverMessages(
       shown = next;
     }
   }
+  await tellDropped(refused, current, config);
   return update;
 }
 
-function tellDropped(repair: Extract<Repair, { kind: "orphan-refused" }>, config: LangGraphRunnableConfig) {
-  const { message } = repair;
-  publishRepairs([repair]);
-  emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
+type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
+
+/** Tells of the results that no summary of the history has archived. */
+async function tellDropped(
+  refused: readonly OrphanRefused[],
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): Promise<void> {
+  const results = refused.map(({ message }) => message);
+  const threadId: unknown = config.configurable?.["thread_id"];
+  const archived =
+    config.store !== undefined && typeof threadId === "string"
+      ? (await findReturned(results, history, config.store, threadId)).messages
+      : new Set();
+  for (const repair of refused) {
+    const { message } = repair;
+    if (archived.has(message)) continue;
+    publishRepairs([repair]);
+    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
+  }
 }
 
 /** Whether no later input removed the message. A removal of one that is gone changes nothing. */

@@ -112,11 +112,49 @@ function copyOf(saver: MemorySaver): MemorySaver {
   return copy;
 }
 
-/** The keys of the messages that a reader must find: a result without its call has no place. */
-function keysToFind(writes: readonly Write[]): readonly string[] {
-  const messages = writes.flatMap(([, values]) =>
+interface KilledThread {
+  readonly base: MemorySaver;
+  /** The writes of the killed turn that LangGraph saved. */
+  readonly saved: readonly Write[];
+  readonly before: readonly Entry[];
+  readonly store: InMemoryStore | undefined;
+}
+
+/** The turn after the killed one: what a reader finds then, and the results that are told as dropped. */
+async function nextTurn({ base, saved, before, store }: KilledThread) {
+  const saver = copyOf(base);
+  const entries = [...before];
+  const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
+  for (const write of saved) await noted.putWrites(...write);
+  const told: string[] = [];
+  const onRepair = (repair: unknown) => {
+    const { kind, ...rest } = repair as Repair;
+    if (kind === "orphan-refused" && "message" in rest) told.push(...linesOf([rest.message]));
+  };
+  const shown: string[] = [];
+  const onEvent = (event: unknown) => {
+    const { type, ...rest } = event as AgentEvent;
+    if (type === "result-dropped" && "message" in rest) shown.push(...linesOf([rest.message]));
+  };
+  subscribe(REPAIR_CHANNEL, onRepair);
+  subscribe(EVENT_CHANNEL, onEvent);
+  const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
+  unsubscribe(REPAIR_CHANNEL, onRepair);
+  unsubscribe(EVENT_CHANNEL, onEvent);
+  return { keys, told, shown, entries };
+}
+
+const linesOf = (messages: readonly unknown[]) => noteAll(messages).map(({ line }) => line);
+
+/** The messages of writes. */
+const notedIn = (writes: readonly Write[]) =>
+  writes.flatMap(([, values]) =>
     values.flatMap(([channel, value]) => (channel === "messages" ? noteAll(value) : [])),
   );
+
+/** The keys of the messages that a reader must find: a result without its call has no place. */
+function keysToFind(writes: readonly Write[]): readonly string[] {
+  const messages = notedIn(writes);
   const called = messages.flatMap(({ results = [] }) => results);
   return messages.flatMap(({ key }) =>
     key !== undefined && (!key.startsWith("result ") || called.includes(key)) ? key : [],
@@ -132,38 +170,50 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
     const writes = await killedTurn({ saver: base, boot: 1, rounds: ROUNDS, entries: before, store });
     for (let part = 0; part < 2 ** writes.length; part += 1) {
       const saved = writes.filter((_, index) => (part >> index) % 2 === 1);
-      const saver = copyOf(base);
-      const entries = [...before];
-      const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
-      for (const write of saved) await noted.putWrites(...write);
-      const told: Noted[] = [];
-      const onRepair = (repair: unknown) => {
-        const { kind, ...rest } = repair as Repair;
-        if (kind === "orphan-refused" && "message" in rest) told.push(...noteAll([rest.message]));
-      };
-      const events: AgentEvent[] = [];
-      const onEvent = (event: unknown) => void events.push(event as AgentEvent);
-      subscribe(REPAIR_CHANNEL, onRepair);
-      subscribe(EVENT_CHANNEL, onEvent);
-      const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
-      unsubscribe(REPAIR_CHANNEL, onRepair);
-      unsubscribe(EVENT_CHANNEL, onEvent);
+      const { keys, told, shown, entries } = await nextTurn({ base, saved, before, store });
       const where = `of ${writes.length} writes these were saved: ${part.toString(2)}`;
       expect(keys, where).toEqual(expect.arrayContaining([...keysToFind(saved)]));
       const known = keys.filter((key) => key !== undefined);
       expect(known, where).toEqual([...new Set(known)]);
-      const results = saved.flatMap(([, values]) => values.flatMap(([, value]) => noteAll(value)));
       const { faults, resultsWithoutCall } = checkLedger(entries);
       expect(faults, where).toEqual([]);
       // A summary can stand for the message with the calls. The archive has it then, and the result.
-      const notFound = results.filter(({ key }) => key?.startsWith("result ") && !keys.includes(key));
+      const notFound = notedIn(saved).filter(({ key }) => key?.startsWith("result ") && !keys.includes(key));
       expect(resultsWithoutCall, where).toBe(notFound.length);
       const dropped = notFound.map(({ line }) => line).toSorted();
-      expect(told.map(({ line }) => line).toSorted(), where).toEqual(dropped);
-      const shown = events.flatMap((event) =>
-        event.type === "result-dropped" ? noteAll([event.message]) : [],
-      );
-      expect(shown.map(({ line }) => line).toSorted(), where).toEqual(dropped);
+      expect(told.toSorted(), where).toEqual(dropped);
+      expect(shown.toSorted(), where).toEqual(dropped);
     }
+  });
+});
+
+describe("A result whose call LangGraph has not saved", () => {
+  const written = async (rounds: number) => {
+    const base = new MemorySaver();
+    const store = new InMemoryStore();
+    const before: Entry[] = [];
+    const writes = await killedTurn({ saver: base, boot: 1, rounds, entries: before, store });
+    const result = writes.filter((write) => notedIn([write])[0]?.key === "result c1_1_0");
+    const summaries = writes.filter((write) => notedIn([write])[0]?.line.includes("short summary"));
+    return { base, before, store, result, summaries };
+  };
+
+  it("is dropped, and told", async () => {
+    const { result, ...thread } = await written(2);
+    const { keys, told, shown } = await nextTurn({ ...thread, saved: result });
+    expect(keys).not.toContain("result c1_1_0");
+    expect(told).toEqual(["tool c1_1_0  result of c1_1_0"]);
+    expect(shown).toEqual(told);
+  });
+
+  it.each([
+    { which: "a summary", rounds: 2, made: 1 },
+    { which: "a summary of a summary", rounds: 3, made: 2 },
+  ])("is not told as dropped if $which has archived it", async ({ rounds, made }) => {
+    const { result, summaries, ...thread } = await written(rounds);
+    expect(summaries).toHaveLength(made);
+    const { keys, told, shown } = await nextTurn({ ...thread, saved: [...result, ...summaries.slice(-1)] });
+    expect(keys).toContain("result c1_1_0");
+    expect({ told, shown }).toEqual({ told: [], shown: [] });
   });
 });

@@ -197,6 +197,27 @@ describe("a message that is sent while calls wait", () => {
     expect(await thread.inbox()).toEqual([]);
   });
 
+  it("waits while a human is asked again", async () => {
+    const thread: SteeredThread = steeredThread({
+      model: scripted(calls(["free"], ["risky"]), "understood"),
+      tools: [sendingTool("free", () => thread, "be quick"), acting("risky")],
+      requireApproval: ["risky"],
+    });
+    await thread.say("go");
+    // The result of `free` leads to the model node, beside the new question.
+    await thread.run(new Command({ resume: "no decision" }));
+    expect(await thread.script()).toEqual(["human: go", "ai> free risky", "tool: free done"]);
+    expect(await thread.inbox()).toHaveLength(1);
+    await thread.run(new Command({ resume: { decisions: [{ type: "approve" }] } }));
+    expect((await thread.script()).slice(2)).toEqual([
+      "tool: free done",
+      "tool: risky done",
+      "human: be quick",
+      "ai: understood",
+    ]);
+    expect(await thread.inbox()).toEqual([]);
+  });
+
   it("comes after the answer to a question of a tool", async () => {
     const thread: SteeredThread = steeredThread({
       model: scripted(calls(["ask"], ["work"]), "understood"),
