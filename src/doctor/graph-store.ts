@@ -13,6 +13,8 @@ import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   hasFailedTask,
   listThreads,
+  nodesToEnter,
+  readDelta,
   waitingInterrupts,
   writesOfLostRun,
   writtenChannels,
@@ -101,6 +103,30 @@ export function createGraphStore(options: GraphStoreOptions): ThreadStore {
   };
 }
 
+/**
+ * The threads of a checkpointer whose graph nobody has at hand. They can only be read, and nothing is known of the nodes
+ * that ran or run next, apart from what the checkpoints say.
+ */
+export function createSaverStore({
+  checkpointer: saver,
+  target = "checkpointer",
+  list,
+  close,
+}: Omit<GraphStoreOptions, "graph"> & { readonly checkpointer: BaseCheckpointSaver }): ThreadStore {
+  const opened = { graph: undefined, saver };
+  return {
+    target,
+    canWrite: false,
+    threads: (selection) => list?.(selection) ?? listThreads(saver, selection),
+    read: (ref) => readThread(opened, ref),
+    write: async () => {
+      throw new Error("A thread is written through its graph, and none is named.");
+    },
+    steps: (ref, wanted) => readSteps(opened, ref, wanted),
+    close: async () => close?.(),
+  };
+}
+
 /*
  * A thread of the user's own graph, in the same process.
  */
@@ -121,6 +147,13 @@ export interface GraphThread {
 
 interface OpenedGraph {
   readonly graph: ForeignGraph;
+  readonly saver: BaseCheckpointSaver;
+}
+
+/** What threads are read with. */
+interface Opened {
+  /** Undefined: nobody has the graph at hand. */
+  readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
 }
 
@@ -161,9 +194,9 @@ function threadIdOf({ configurable }: RunnableConfig): string {
  */
 
 /** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
-async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredThread> {
+async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Promise<StoredThread> {
   const { threadId, namespace } = ref;
-  const saver = pinMessages(opened.saver);
+  const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
   const base = { threadId, namespace, endedRuns: [], otherChannels: [], openTasks: undefined } as const;
   let tuple: CheckpointTuple | undefined;
@@ -176,13 +209,14 @@ async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredTh
   if (tuple === undefined)
     return { ...base, checkpointId: undefined, status: "idle", content: { kind: "none" } };
 
-  const graph = { graph: opened.graph, saver };
-  const list = await listAt(graph, tuple);
-  const otherGraph = namespace === "" ? otherGraphReason(opened.graph, tuple.checkpoint) : undefined;
+  const opened = { graph, saver };
+  const list = await listAt(opened, tuple);
+  const isWhole = graph !== undefined && namespace === "";
+  const otherGraph = isWhole ? otherGraphReason(graph, tuple.checkpoint) : undefined;
   // What this graph makes of a thread of another one says nothing about the thread.
-  const own = namespace === "" && otherGraph === undefined ? await readOwn(opened, place) : undefined;
-  const shown = own?.kind === "read" ? own.state : await readTolerantly(graph, place);
-  const tasks = shown?.tasks.map(openTask) ?? [];
+  const own = isWhole && otherGraph === undefined ? await readOwn({ graph, saver: given }, place) : undefined;
+  const shown = own?.kind === "read" ? own.state : await readTolerantly(opened, place);
+  const tasks = shown?.tasks.map(openTask);
   const values = tuple.checkpoint.channel_values;
   const content = contentOf(list, own);
   return {
@@ -190,13 +224,13 @@ async function readThread(opened: OpenedGraph, ref: ThreadRef): Promise<StoredTh
     namespace,
     checkpointId: tuple.checkpoint.id,
     updatedAt: tuple.checkpoint.ts,
-    status: statusOf(opened, tuple, shown),
+    status: statusOf(graph, tuple, shown),
     content,
-    endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(graph, tuple) : [],
-    openTasks: tasks.filter(({ node }) => shown?.next.includes(node)),
+    endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(opened, tuple) : [],
+    openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
-    mendsItself: mendsItself(Object.keys(opened.graph.nodes)),
+    mendsItself: graph && mendsItself(Object.keys(graph.nodes)),
   };
 }
 
@@ -221,15 +255,17 @@ async function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own
   }
 }
 
-async function readTolerantly(opened: OpenedGraph, place: Place): Promise<StateSnapshot | undefined> {
+/** Undefined without a graph, too. */
+async function readTolerantly({ graph, saver }: Opened, place: Place): Promise<StateSnapshot | undefined> {
+  if (graph === undefined) return undefined;
   try {
-    return await readState(opened.graph, opened.saver, place, channelOf(opened));
+    return await readState(graph, saver, place, channelOf(graph));
   } catch {
     return undefined;
   }
 }
 
-function channelOf({ graph }: OpenedGraph): object {
+function channelOf(graph: ForeignGraph): object {
   return tolerantChannel(graph.channels[MESSAGES] ?? {}, (history, writes) =>
     pairedMessagesDeltaReducer(history, writes),
   );
@@ -237,17 +273,21 @@ function channelOf({ graph }: OpenedGraph): object {
 
 /** The list of a checkpoint, without the writes of its tasks. Undefined if it has none. */
 async function listAt(
-  opened: OpenedGraph,
+  { graph, saver }: Opened,
   { checkpoint, config }: CheckpointTuple,
 ): Promise<readonly unknown[] | undefined> {
   const stored = unwrapped(checkpoint.channel_values[MESSAGES]);
   if (stored !== undefined) return Array.isArray(stored) ? stored : undefined;
-  if (!isDeltaChannel(opened.graph.channels[MESSAGES])) return undefined;
+  if (graph === undefined) {
+    const list: unknown = await readDelta(saver, config).catch(() => undefined);
+    return Array.isArray(list) ? list : undefined;
+  }
+  if (!isDeltaChannel(graph.channels[MESSAGES])) return undefined;
   // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
   // the user's code sees, even if that list is broken.
-  for (const channel of [undefined, channelOf(opened)]) {
+  for (const channel of [undefined, channelOf(graph)]) {
     try {
-      const { values } = await readState(opened.graph, opened.saver, config, channel);
+      const { values } = await readState(graph, saver, config, channel);
       const list: unknown = values[MESSAGES];
       if (Array.isArray(list)) return list;
     } catch {
@@ -262,7 +302,7 @@ function contentOf(list: readonly unknown[] | undefined, own: Own | undefined): 
   return list === undefined ? { kind: "none" } : { kind: "read", messages: list };
 }
 
-async function endedRunsOf(opened: OpenedGraph, tuple: CheckpointTuple) {
+async function endedRunsOf(opened: Opened, tuple: CheckpointTuple) {
   const { saver } = opened;
   const hydrated = async (found: CheckpointTuple): Promise<CheckpointTuple> => {
     const list = await listAt(opened, found);
@@ -276,11 +316,12 @@ async function endedRunsOf(opened: OpenedGraph, tuple: CheckpointTuple) {
 }
 
 function statusOf(
-  { graph }: OpenedGraph,
+  graph: ForeignGraph | undefined,
   tuple: CheckpointTuple,
   shown: StateSnapshot | undefined,
 ): ThreadStatus {
-  if (waitingInterrupts(tuple).length > 0 || stopsBefore(graph, shown?.next ?? [])) return "interrupted";
+  const isStopped = graph !== undefined && stopsBefore(graph, shown?.next ?? []);
+  if (waitingInterrupts(tuple).length > 0 || isStopped) return "interrupted";
   return hasFailedTask(tuple) ? "error" : "idle";
 }
 
@@ -295,7 +336,7 @@ function openTask({ id, name, error, interrupts }: StateSnapshot["tasks"][number
 
 /** See `ThreadStore.steps`. */
 async function readSteps(
-  opened: OpenedGraph,
+  opened: Opened,
   { threadId, namespace }: ThreadRef,
   { from, limit }: StepSelection,
 ): Promise<readonly ThreadStep[]> {
@@ -315,7 +356,7 @@ async function readSteps(
   return Promise.all(tuples.map((tuple) => stepOf(graph, tuple)));
 }
 
-async function stepOf(opened: OpenedGraph, tuple: CheckpointTuple): Promise<ThreadStep> {
+async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
   const { checkpoint, metadata = {}, config } = tuple;
   const { thread_id, checkpoint_ns = "", checkpoint_id } = Object(config.configurable);
   const shown = await readTolerantly(opened, { configurable: { thread_id, checkpoint_ns, checkpoint_id } });
@@ -324,7 +365,7 @@ async function stepOf(opened: OpenedGraph, tuple: CheckpointTuple): Promise<Thre
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
-    next: shown?.next ?? [],
+    next: shown?.next ?? nodesToEnter(tuple),
     tasks: (shown?.tasks ?? []).map((task) => ({ node: task.name, result: Reflect.get(task, "result") })),
   };
 }

@@ -26,7 +26,7 @@ async function inspect(...args: string[]): Promise<URL> {
     print = resolve;
   });
   const output = { isTerminal: false, write: async (text: string) => print(text) };
-  const ended = run(["inspect", ...args], { output, signal: ending.signal });
+  const ended = run(["inspect", ...args], { output, signal: ending.signal, folder: import.meta.dirname });
   onTestFinished(async () => {
     ending.abort();
     expect(await ended).toMatchObject({ code: 0, errors: "" });
@@ -146,7 +146,7 @@ async function work(agent: AgentName, saver: SqliteSaver | PostgresSaver): Promi
 
 /** Looks at the list and at each thread and step of an agent. */
 async function look(agent: AgentName, ...target: string[]): Promise<void> {
-  const get = await enter(await inspect(...target, "--graph", `${GRAPHS}:${agent}`));
+  const get = await enter(await inspect(...target));
   const read = async (path: string) => {
     const { status, text } = await get(path);
     expect([path, status]).toEqual([path, 200]);
@@ -183,6 +183,8 @@ describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
     const saver = SqliteSaver.fromConnString(file);
     await work(agent, saver);
     saver.db.close();
+    await look(agent, "--sqlite", file, "--graph", `${GRAPHS}:${agent}`);
+    // In a folder without langgraph.json, nobody names the graph.
     await look(agent, "--sqlite", file);
   });
 
@@ -192,7 +194,9 @@ describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
     onTestFinished(() => saver.end());
     await saver.setup();
     await work(agent, saver);
-    await look(agent, "--postgres", DATABASE_URL ?? "", "--schema", schema);
+    const place = ["--postgres", DATABASE_URL ?? "", "--schema", schema];
+    await look(agent, ...place, "--graph", `${GRAPHS}:${agent}`);
+    await look(agent, ...place);
   });
 });
 

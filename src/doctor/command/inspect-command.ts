@@ -8,7 +8,12 @@ import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts();
   const { port, concurrency } = options;
-  const store = await openTarget(options, { ...io, canWrite: false, concurrency });
+  const store = await openTarget(options, {
+    ...io,
+    canWrite: false,
+    concurrency,
+    readsWithoutGraph: true,
+  });
   try {
     const { address, close } = await io
       .serveInspector(store, port === undefined ? {} : { port })

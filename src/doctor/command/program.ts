@@ -266,7 +266,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     ],
     examples: [
       "npx langgraph-tether inspect --url http://localhost:2024",
-      "npx langgraph-tether inspect --sqlite threads.db --graph ./src/agent.ts:graph",
+      "npx langgraph-tether inspect --sqlite threads.db",
       "npx langgraph-tether inspect --file thread.json",
     ],
     options: { target: optionsOfTargets(), select: [CONCURRENCY], output: [PORT] },

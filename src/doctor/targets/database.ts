@@ -3,7 +3,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { createGraphStore } from "../graph-store.js";
+import { createGraphStore, createSaverStore } from "../graph-store.js";
 import type {
   ListedThread,
   StoredMessages,
@@ -11,7 +11,7 @@ import type {
   ThreadSelection,
   ThreadStore,
 } from "../thread-store.js";
-import { loadGraph } from "./load-graph.js";
+import { isGraphNamed, loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
 export const graphOption = optionOf(
@@ -41,16 +41,16 @@ interface Tables {
 export async function storeOfDatabase(
   { target, saver, tables, hide = (text) => text, close }: Database,
   spec: string | undefined,
-  { canWrite, folder, environment }: OpenContext,
+  { canWrite, folder, environment, readsWithoutGraph = false }: OpenContext,
 ): Promise<ThreadStore> {
   try {
-    const store = createGraphStore({
-      graph: await loadGraph({ spec, folder, environment }),
-      checkpointer: saver,
-      target,
-      list: (selection) => selectThreads(tables, selection),
-      close,
-    });
+    const hasGraph = !readsWithoutGraph || isGraphNamed({ spec, folder });
+    const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
+    const more = { target, list: (selection: ThreadSelection) => selectThreads(tables, selection), close };
+    const store =
+      graph === undefined
+        ? createSaverStore({ checkpointer: saver, ...more })
+        : createGraphStore({ graph, checkpointer: saver, ...more });
     return {
       ...store,
       canWrite,

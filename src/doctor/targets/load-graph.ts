@@ -23,6 +23,11 @@ interface GraphPlace {
 const CONFIG = "langgraph.json";
 const ADVICE = "Name your graph: --graph ./src/agent.ts:graph";
 
+/** Whether somebody names a graph: an option, or a langgraph.json in the folder. */
+export function isGraphNamed({ spec, folder }: Pick<GraphPlace, "spec" | "folder">): boolean {
+  return spec !== undefined || existsSync(resolve(folder, CONFIG));
+}
+
 /** @throws UsageError if there is no such graph, or if it cannot be loaded. */
 export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<object> {
   const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);

@@ -36,6 +36,8 @@ export interface OpenContext {
   /** Contract: the variables that langgraph.json names are added to it. */
   readonly environment: Record<string, string | undefined>;
   readonly readInput: () => Promise<string>;
+  /** Whether a database is read without its graph if none is named. Then nothing is known of the nodes that run next. */
+  readonly readsWithoutGraph?: boolean;
 }
 
 /**
