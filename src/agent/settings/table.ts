@@ -24,7 +24,7 @@ import {
   text,
 } from "../../shared/check-settings.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
-import { dialectRule, toolCallsToKeepRule } from "../../threads/summary-settings.js";
+import { dialectRule, FALLBACK_ATTEMPTS, toolCallsToKeepRule } from "../../threads/summary-settings.js";
 import type { ThreadLock } from "../../threads/thread-lock.js";
 import { requireApprovalRule } from "../approval-rules.js";
 import { responseFormatRule } from "../format/response-format.js";
@@ -97,7 +97,7 @@ export const MODEL_SETTINGS = {
    * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.
    */
-  maxStreamFallbackAttempts: { ...countFrom(0), default: 3, env: true },
+  maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
 } as const satisfies SettingsTable;
 
 /*
