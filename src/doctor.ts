@@ -4,8 +4,8 @@
  */
 
 export type { ApplyOptions } from "./doctor/apply.js";
-export { type UndoOptions, undo } from "./doctor/apply.js";
-export { applyRepair, diagnoseThread, planRepair, readThread } from "./doctor/doctor.js";
+export { applyRepair, type UndoOptions, undo } from "./doctor/apply.js";
+export { diagnoseThread, planRepair, readThread } from "./doctor/doctor.js";
 export { type Explanation, explain, type Reason } from "./doctor/explain.js";
 export type {
   Finding,

@@ -221,7 +221,7 @@ export interface BrokenRule {
   readonly message: string;
 }
 
-export interface ModelErrorOptions extends ErrorOptions {
+interface ModelErrorOptions extends ErrorOptions {
   readonly status?: number | undefined;
   readonly brokenRule?: BrokenRule | undefined;
 }

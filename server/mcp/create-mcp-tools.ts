@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { DynamicStructuredTool, type StructuredToolInterface } from "@langchain/core/tools";
 import type { RequireApproval } from "../../src/agent/approval-rules.js";
 import { InvalidSettingError } from "../../src/errors.js";
-import { isError } from "../../src/shared/is-error.js";
+import { errorMessage } from "../../src/shared/is-error.js";
 import { didYouMean } from "../../src/shared/text.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import { McpServer, type McpServerOptions } from "./mcp-server.js";
@@ -51,7 +51,7 @@ export function createMcpTools(settings: readonly McpServerOptions[]): McpTools 
           tools.push({ tool: asOwnTool(server, tool, name), names });
         }
       } else {
-        const reason = isError(outcome?.reason) ? outcome.reason.message : String(outcome?.reason);
+        const reason = errorMessage(outcome?.reason);
         events.push({ type: "mcp-server-failed", server: server.name, reason });
       }
     }

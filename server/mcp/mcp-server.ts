@@ -4,7 +4,7 @@ import type { MessageContent } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { createRedact, type Redact } from "../../src/providers/failure/redact.js";
 import { importOptional } from "../../src/shared/import-optional.js";
-import { isError } from "../../src/shared/is-error.js";
+import { errorMessage, isError } from "../../src/shared/is-error.js";
 import { isRecord } from "../../src/shared/values.js";
 import { withDeadline } from "../../src/shared/waiting.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
@@ -125,7 +125,7 @@ export class McpServer {
   }
 
   #redacted(error: unknown): Error {
-    return new Error(this.#redact(isError(error) ? error.message : String(error)));
+    return new Error(this.#redact(errorMessage(error)));
   }
 }
 

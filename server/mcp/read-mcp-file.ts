@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../../src/errors.js";
-import { isError } from "../../src/shared/is-error.js";
+import { errorMessage } from "../../src/shared/is-error.js";
 import { didYouMean } from "../../src/shared/text.js";
 import { isRecord } from "../../src/shared/values.js";
 
@@ -145,7 +145,7 @@ function parseFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw problem(file, isError(error) ? error.message : String(error));
+    throw problem(file, errorMessage(error));
   }
 }
 

@@ -100,7 +100,7 @@ export const requireApprovalRule = {
     "a list of tool names, a function (call) => boolean, or an object with true, false or options for each tool",
 } satisfies Rule;
 
-function isListOfNames(value: unknown): boolean {
+function isListOfNames(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
@@ -150,7 +150,7 @@ function readApprovalRules(
   given: Exclude<RequireApproval, (...given: never[]) => unknown>,
   toolNames: readonly string[],
 ): ApprovalRules {
-  const entries = isNames(given) ? given.map((name) => [name, true] as const) : Object.entries(given);
+  const entries = isListOfNames(given) ? given.map((name) => [name, true] as const) : Object.entries(given);
   const rules = new Map<string, ApprovalRule>();
   for (const [name, options] of entries) {
     if (!toolNames.includes(name)) {
@@ -161,10 +161,6 @@ function readApprovalRules(
     if (rule !== undefined) rules.set(name, rule);
   }
   return rules;
-}
-
-function isNames(given: unknown): given is readonly string[] {
-  return Array.isArray(given);
 }
 
 function readRule(place: string, options: unknown): ApprovalRule | undefined {

@@ -8,8 +8,8 @@ import { InvalidMessageError, InvalidSettingError } from "../errors.js";
 import { MARKS } from "../history/marks.js";
 import { copyMessage, toPlain } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { endsRun, isResult } from "../history/result.js";
-import { isError } from "../shared/is-error.js";
+import { endsRun, lastResults } from "../history/result.js";
+import { errorMessage } from "../shared/is-error.js";
 import { emitEvent } from "../threads/events.js";
 import { deleteItems, type InboxItem, type InboxStore, putIntoInbox, readInbox } from "../threads/inbox.js";
 import { stepOf } from "../threads/langgraph/wrappable-graph.js";
@@ -86,7 +86,7 @@ async function takeLate(
     if (found.messages.length === 0) return undefined;
     return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };
   } catch (error) {
-    emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
+    emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
     return undefined;
   }
 }
@@ -114,7 +114,7 @@ async function readSafely(store: InboxStore, threadId: string, config: LangGraph
   try {
     return await readInbox(store, threadId);
   } catch (error) {
-    emitEvent(config, { type: "inbox-failed", reason: textOf(error) });
+    emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
     return [];
   }
 }
@@ -147,13 +147,9 @@ function admit(
     if (repair !== undefined) emitEvent(config, { type: "role-changed", messageId });
     return copyMessage(message, { id: messageId, additional_kwargs });
   } catch (error) {
-    emitEvent(config, { type: "steering-refused", key, reason: textOf(error) });
+    emitEvent(config, { type: "steering-refused", key, reason: errorMessage(error) });
     return undefined;
   }
-}
-
-function textOf(error: unknown): string {
-  return isError(error) ? error.message : String(error);
 }
 
 /**
@@ -162,8 +158,7 @@ function textOf(error: unknown): string {
  */
 function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
   if (unansweredCalls(messages).pending.length > 0) return false;
-  const results = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
-  return !results.some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
+  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
 }
 
 /**

@@ -10,7 +10,7 @@ import { withoutMarks } from "../history/marks.js";
 import { copyMessage, deriveId } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { endsRun, isResult } from "../history/result.js";
+import { endsRun, isResult, lastResults } from "../history/result.js";
 import { emitEvent } from "../threads/events.js";
 import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
@@ -329,7 +329,7 @@ export function decideAtGate(
 }
 
 function isGroupEnded(state: AgentState): boolean {
-  return turnOf(state).afterRequired === "end" || lastResults(state).some(endsRun);
+  return turnOf(state).afterRequired === "end" || lastResults(state.messages).some(endsRun);
 }
 
 /**
@@ -338,15 +338,15 @@ function isGroupEnded(state: AgentState): boolean {
  */
 function isReturnedDirectly({ messages }: AgentState, direct: GateLimits["returnDirect"]): boolean {
   if (direct === undefined || direct.size === 0) return false;
-  const head = messages.findLastIndex((message) => !isResult(message));
-  const [group] = groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
+  const [group] = lastGroups(messages);
   if (group === undefined) return false;
   return group.calls.every(({ name }, index) => direct.has(name) && group.results[index]?.status !== "error");
 }
 
-/** The results at the end of the history. */
-function lastResults({ messages }: AgentState): readonly BaseMessage[] {
-  return messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
+/** The calls of the message before the last results, with these. */
+function lastGroups(messages: readonly BaseMessage[]) {
+  const head = messages.findLastIndex((message) => !isResult(message));
+  return groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
 }
 
 function closingReason(spending: Spending, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
@@ -362,9 +362,9 @@ function closingReason(spending: Spending, limits: LoopLimits, stepsLeft: number
 function countRound(turn: Turn, { messages }: AgentState): Turn {
   const last = messages.at(-1);
   if (last === undefined || !isResult(last)) return turn;
-  const head = messages.findLastIndex((message) => !isResult(message));
-  const { groups } = groupMessages(messages.slice(Math.max(head, 0)), callsOf);
-  const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
+  const hasFailed = lastGroups(messages).every(({ results }) =>
+    results.every((result) => result?.status === "error"),
+  );
   return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
 }
 

@@ -2,7 +2,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
-import { identityOf } from "../providers/dialect-of.js";
+import { displayNameOf } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
 import { type CreateModel, parseModelName } from "../providers/models/create-model.js";
 import { isRecord } from "../shared/values.js";
@@ -107,7 +107,9 @@ export function modelChain(
     named: (other) => models.resolve(other),
     dialectAt: (position) => (position === 0 ? dialect : undefined),
     nameOf: (model, position) =>
-      (position === undefined ? undefined : models.nameAt(name, position)) ?? nameOf(model),
+      (position === undefined ? undefined : models.nameAt(name, position)) ??
+      displayNameOf(model) ??
+      "a model without a name",
   };
 }
 
@@ -120,11 +122,4 @@ export function positionIn({ fallback }: Turn, name: string | undefined): number
 export function withPosition(turn: Turn, { model }: RunContext, position: number): Turn {
   if (position === positionIn(turn, model)) return turn;
   return { ...turn, fallback: { position, ...(model !== undefined && { instead: model }) } };
-}
-
-function nameOf(model: BaseChatModel): string {
-  const { modelId } = identityOf(model);
-  if (modelId !== undefined) return modelId;
-  const type: unknown = Reflect.get(model, "_llmType");
-  return typeof type === "function" ? String(Reflect.apply(type, model, [])) : "a model without a name";
 }

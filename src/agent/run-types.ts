@@ -20,7 +20,7 @@ import type {
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import type { AgentEvent } from "../threads/events.js";
 import type { NoKeys } from "../threads/own-state.js";
-import type { AgentUpdate, AgentUpdates, BaseGraph } from "./agent-graph.js";
+import type { AgentUpdates, BaseGraph, GraphUpdate } from "./agent-graph.js";
 import type { ResponseFormat, ResponseIn } from "./format/response-format.js";
 import type { Middleware } from "./middleware/middleware.js";
 import type { RunContext } from "./settings/run-context.js";
@@ -75,7 +75,7 @@ export type AgentChunk<
 > = StreamOutputMap<
   Mode,
   Subgraphs,
-  AgentUpdate & Update,
+  GraphUpdate & Update,
   AgentResult<Own>,
   string,
   AgentUpdates<Update>,
@@ -150,7 +150,7 @@ export interface WithConfig<Graph, Own, Update, Context> {
     AgentResult<Own>,
     Record<string, unknown>,
     Record<string, unknown>,
-    AgentUpdate & Update,
+    GraphUpdate & Update,
     AgentResult<Own>,
     AgentUpdates<Update>,
     CommandInstance<unknown, Record<string, unknown>, string>,

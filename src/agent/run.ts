@@ -305,10 +305,10 @@ function publishingEnd<Chunk>(
   chunks: AsyncGenerator<Chunk>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Chunk> {
-  return runs.hasSubscribers ? watched(chunks, signal) : chunks;
+  return runs.hasSubscribers ? withEnd(chunks, signal) : chunks;
 }
 
-async function* watched<Chunk>(
+async function* withEnd<Chunk>(
   chunks: AsyncGenerator<Chunk>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Chunk> {

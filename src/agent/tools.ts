@@ -104,8 +104,12 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
   const execute = async (given: WantedCall["args"]): Promise<CallOutcome> => {
     if (tool === undefined) return unknown;
-    const call = { ...wanted, args: given };
-    const outcome = await callTool(tool, call, { toolTimeoutMs }, withOwnMemory(config, memory));
+    const outcome = await callTool(
+      tool,
+      { ...wanted, args: given },
+      { toolTimeoutMs },
+      withOwnMemory(config, memory),
+    );
     return checkCommand(outcome, ownState);
   };
   // A copy, because changes of the tool must not reach the history.

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type DiagnoseOptions, reportOn } from "./findings.js";
-import type { StoreThread } from "./graph-store.js";
+import { placeOf, type ThreadPlace } from "./graph-store.js";
 import { planFor, type RepairPlan, skipOf } from "./plan.js";
 import type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./receipt.js";
 import {
@@ -26,15 +26,49 @@ export interface ApplyOptions extends DiagnoseOptions {
 }
 
 /**
- * In this order: the receipt is on the disk, the latest checkpoint is compared, the thread is written in one step, read
- * back and checked. If the process dies in between, a second run finishes the work: a thread that was written needs no
- * repair, and another one gets the same plan.
+ * Carries out a plan. In this order: every message is in the receipt, the latest checkpoint is compared with that of the
+ * plan, the thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change,
+ * and writes of finished tasks that wait for the next update are applied, as in each `updateState`.
+ *
+ * Stop the runs of the thread first: a database does not tell that a run is going on.
+ *
+ * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @throws Error of the receipt, if it cannot be written. The thread is not written then.
+ * @example
+ * ```ts
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { applyRepair, planRepair, type ReceiptEntry } from "langgraph-tether/doctor";
+ *
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   config,
+ * );
+ * const receipt: ReceiptEntry[] = [];
+ * const append = async (entry: ReceiptEntry) => void receipt.push(entry);
+ * const place = { graph, config };
+ * const { kind } = await applyRepair(place, await planRepair(place), { receipt: { append } });
+ * console.log(kind, receipt.map((entry) => entry.kind)); // repaired [ 'intent', 'result' ]
+ * ```
  */
-export async function applyPlan(
-  { store, ref }: StoreThread,
+export async function applyRepair(
+  place: ThreadPlace,
   plan: RepairPlan,
   { receipt, asNode, now = () => new Date(), ...options }: ApplyOptions,
 ): Promise<RepairOutcome> {
+  const { store, ref } = placeOf(place);
+  // If the process dies in between, a second run finishes the work: a thread that was written needs no repair, and
+  // another one gets the same plan.
   const base = { schemaVersion: 1, threadId: plan.threadId, namespace: plan.namespace } as const;
   if (plan.kind === "nothing") return { ...base, kind: "nothing" };
   if (plan.kind === "skip")

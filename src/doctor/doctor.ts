@@ -1,11 +1,10 @@
 /** The doctor for one thread: the functions that the entry `langgraph-tether/doctor` exports, over the parts below. */
 
-import { type ApplyOptions, applyPlan } from "./apply.js";
 import type { ThreadReport } from "./finding.js";
 import { type DiagnoseOptions, reportOn } from "./findings.js";
 import { isGraphThread, placeOf, type ThreadPlace } from "./graph-store.js";
 import { type PlanOptions, planFor, type RepairPlan } from "./plan.js";
-import type { RepairOutcome, StoredThread } from "./thread-store.js";
+import type { StoredThread } from "./thread-store.js";
 
 /**
  * Reads a thread, and changes nothing.
@@ -97,50 +96,6 @@ export function planRepair(
   return isPlace(given)
     ? readThread(given).then((thread) => planFor(thread, options))
     : planFor(given, options);
-}
-
-/**
- * Carries out a plan. In this order: every message is in the receipt, the latest checkpoint is compared with that of the
- * plan, the thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change,
- * and writes of finished tasks that wait for the next update are applied, as in each `updateState`.
- *
- * Stop the runs of the thread first: a database does not tell that a run is going on.
- *
- * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
- * @throws Error of the receipt, if it cannot be written. The thread is not written then.
- * @example
- * ```ts
- * import { AIMessage, HumanMessage } from "@langchain/core/messages";
- * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
- * import { applyRepair, planRepair, type ReceiptEntry } from "langgraph-tether/doctor";
- *
- * const graph = new StateGraph(MessagesAnnotation)
- *   .addNode("model", () => ({}))
- *   .addEdge("__start__", "model")
- *   .compile({ checkpointer: new MemorySaver() });
- * const config = { configurable: { thread_id: "1" } };
- * await graph.invoke(
- *   {
- *     messages: [
- *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
- *       new HumanMessage({ id: "b", content: "Are you there?" }),
- *     ],
- *   },
- *   config,
- * );
- * const receipt: ReceiptEntry[] = [];
- * const append = async (entry: ReceiptEntry) => void receipt.push(entry);
- * const place = { graph, config };
- * const { kind } = await applyRepair(place, await planRepair(place), { receipt: { append } });
- * console.log(kind, receipt.map((entry) => entry.kind)); // repaired [ 'intent', 'result' ]
- * ```
- */
-export async function applyRepair(
-  place: ThreadPlace,
-  plan: RepairPlan,
-  options: ApplyOptions,
-): Promise<RepairOutcome> {
-  return applyPlan(placeOf(place), plan, options);
 }
 
 function isPlace(given: StoredThread | ThreadPlace): given is ThreadPlace {

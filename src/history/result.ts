@@ -76,6 +76,11 @@ export function endingRun(result: ToolMessage): ToolMessage {
   });
 }
 
+/** The results at the end of a list. */
+export function lastResults(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  return messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
+}
+
 export function endsRun(message: BaseMessage): boolean {
   return isResult(message) && message.additional_kwargs?.[MARKS.endsRun] === true;
 }

@@ -16,6 +16,7 @@ import {
   type SettingsOf,
   THREAD_STATUSES,
   type ThreadQuestion,
+  UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
 import type { ListView } from "./view/list-view.js";
@@ -163,7 +164,6 @@ function answerRefusal(error: unknown, request: Request): Response {
  */
 
 const LONGEST_QUERY = 200;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function decoded(part: string): string {
   return safely(() => decodeURIComponent(part), part);

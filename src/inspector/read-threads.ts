@@ -215,7 +215,7 @@ async function findThreads(store: ThreadStore, { query, status, page }: ListQues
   return { found: found.slice(offset), searched: MOST_SEARCHED };
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What a store itself can select; undefined for a part of a text. */
 function filterOf(query: string): ThreadSelection | undefined {

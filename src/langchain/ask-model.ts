@@ -18,12 +18,9 @@ import {
 } from "../providers/answer/guard-model.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { isRecord } from "../shared/values.js";
-import { countToolTokens } from "../threads/summary-settings.js";
+import { countToolTokens, FALLBACK_ATTEMPTS } from "../threads/summary-settings.js";
 import { answerGuard, askWithinWindow, type InputForm } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
-
-/** How often a broken response is requested again, if the options do not say. */
-export const FALLBACK_ATTEMPTS = 3;
 
 /** The fields of LangChain's request that this middleware reads and changes. */
 export interface AgentRequest {

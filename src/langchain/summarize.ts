@@ -15,12 +15,13 @@ import { missingStore } from "../threads/stores.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
   budgetFor,
+  FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
   type SummaryOptions,
   type SummarySettings,
 } from "../threads/summary-settings.js";
 import { assertGivenModel, type GivenModel } from "../threads/window.js";
-import { type AgentRequest, FALLBACK_ATTEMPTS, toolTokensOf } from "./ask-model.js";
+import { type AgentRequest, toolTokensOf } from "./ask-model.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
 import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
 

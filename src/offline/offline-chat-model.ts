@@ -44,7 +44,7 @@ const LITERAL: OfflineLanguage = {
   examples: "To use one,",
 };
 
-export interface OfflineChatModelOptions extends BaseChatModelParams {
+interface OfflineChatModelOptions extends BaseChatModelParams {
   /**
    * Pause before each streamed chunk, in milliseconds, 0 or more. With 20, a stream is easy to watch.
    * @default 0

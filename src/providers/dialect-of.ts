@@ -43,6 +43,12 @@ export function identityOf(model: object): ModelIdentity {
   return { dialect: dialectOf(model), modelId: nameOf(innermost(model)) };
 }
 
+/** A name for people: that of the model, or the kind of its client. */
+export function displayNameOf(model: object): string | undefined {
+  const kind = call(model, "_llmType");
+  return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
+}
+
 function nameOf(client: object): string | undefined {
   const name: unknown = Reflect.get(client, "model") ?? Reflect.get(client, "modelName");
   return typeof name === "string" && name !== "" ? name : undefined;

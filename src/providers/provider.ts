@@ -41,6 +41,8 @@ export interface Provider {
   readonly cutStream?: string;
   /** How each of its dialects asks for a response in a JSON schema. Others use the form of OpenAI. */
   readonly formats?: Readonly<Partial<Record<DialectName, Format>>>;
+  /** What a request with one of its clients can force. Others can force any call. Models that think refuse both. */
+  readonly forcedCall?: Readonly<Partial<Record<DialectName, (client: object) => ForcedCall>>>;
   /** The tools that it runs itself. */
   readonly tools?: {
     readonly maker: string;
@@ -58,6 +60,9 @@ export interface Provider {
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyAnswer?: (error: object) => boolean;
 }
+
+/** Any call, only that of a named tool, or none. */
+export type ForcedCall = "any" | "named" | "nothing";
 
 interface Format {
   /** Call options of the client. */

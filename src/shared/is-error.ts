@@ -11,6 +11,11 @@ export function isError(value: unknown): value is Error {
   );
 }
 
+/** What an error says; a thrown value that is no error, as a text. */
+export function errorMessage(error: unknown): string {
+  return isError(error) ? error.message : String(error);
+}
+
 /** Whether a tool only tells that it was aborted. This says nothing about the call that its run does not say. */
 export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted !== true) return false;

@@ -15,7 +15,7 @@ import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
 /** A budget of a turn or of a thread. */
-export type BudgetLimit = Extract<ClosingReason, `max-${string}-per-${string}`>;
+export type BudgetLimit = "max-tool-calls-per-thread" | "max-tokens-per-turn" | "max-tokens-per-thread";
 
 export interface NearBudget {
   readonly limit: BudgetLimit;

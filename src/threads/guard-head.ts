@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { ThreadConflictError } from "../errors.js";
 import { isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
-import { belongsToNextRun } from "./langgraph/read-checkpoints.js";
+import { belongsToNextRun, timeOfCheckpoint } from "./langgraph/read-checkpoints.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
+import { lockKey } from "./thread-lock.js";
 
 interface GuardedThread extends HeadOf {
   /** The ids of the messages that the run brings, as far as they are known by now. */
@@ -115,21 +115,14 @@ function isRoot({ configurable }: Parameters<BaseCheckpointSaver["getTuple"]>[0]
  * the latest one, so a run that is ahead of its clock would be saved and never be seen.
  */
 async function clockAfter(id: string, signal: AbortSignal | undefined): Promise<void> {
-  const ahead = timeOf(id) - Date.now();
-  if (!(ahead >= 0)) return;
+  const ahead = (timeOfCheckpoint(id) ?? Number.NEGATIVE_INFINITY) - Date.now();
+  if (ahead < 0) return;
   if (ahead > LONGEST_CLOCK_WAIT)
     throw new Error(
       `The latest checkpoint of the thread is ${Math.ceil(ahead / 1_000)} seconds ahead of the clock of this ` +
         "machine, so nothing that follows it would be seen. Set the clocks of the machines.",
     );
   await delay(ahead + 1, undefined, signal && { signal });
-}
-
-/** The milliseconds in a UUID of version 6: the first 60 bits without the version count 100 ns since 1582. */
-function timeOf(id: string): number {
-  const [high, middle, low] = id.split("-");
-  const ticks = Number.parseInt(`${high}${middle}${low?.slice(1)}`, 16);
-  return low?.startsWith("6") ? ticks / 10_000 - 12_219_292_800_000 : Number.NaN;
 }
 
 /** Whether the latest checkpoint is this one, or continues it: the next run may have started already. */
@@ -236,7 +229,9 @@ function inPostgres({ target, threadId, signal }: HeadOf): ThreadHead | undefine
     const transaction = async (): Promise<boolean> => {
       const client = await connect();
       try {
-        await client.query(`BEGIN; ${LIMITS}; SELECT pg_advisory_xact_lock(${lockKey(schema, threadId)})`);
+        await client.query(
+          `BEGIN; ${LIMITS}; SELECT pg_advisory_xact_lock(${lockKey(schema, String(threadId))})`,
+        );
         const isLatest = (await read(client)) === id;
         if (isLatest) for (const [text, values] of statements) await client.query(text, values);
         await client.query(isLatest ? "COMMIT" : "ROLLBACK");
@@ -304,12 +299,6 @@ export function abandonable(saver: BaseCheckpointSaver): {
   if (pool === undefined) return { saver };
   const { connect, giveUp } = closing(pool);
   return { saver: Object.create(saver, { pool: { value: { connect } } }), giveUp };
-}
-
-/** The two 32-bit halves of a hash are one number of 64 bits, which PostgreSQL takes as the key of a lock. */
-function lockKey(schema: string, threadId: ThreadId): bigint {
-  const hash = createHash("sha256").update(JSON.stringify(["langgraph-tether", schema, String(threadId)]));
-  return hash.digest().readBigInt64BE();
 }
 
 interface SqliteDatabase {

@@ -1,7 +1,7 @@
 /** Reads values with any schema: of zod, of another library with the Standard Schema interface, or a JSON schema. */
 
 import { Validator } from "@langchain/core/utils/json_schema";
-import { isError } from "../shared/is-error.js";
+import { errorMessage } from "../shared/is-error.js";
 import { isRecord } from "../shared/values.js";
 
 /** What a schema makes of a value, or what is wrong with the value. */
@@ -22,7 +22,7 @@ export async function readWith(schema: unknown, value: unknown): Promise<SchemaO
     if (isStandardSchema(schema)) return outcomeOf(await schema["~standard"].validate(value));
     return isRecord(schema) ? readWithJsonSchema(schema, value) : { kind: "value", value };
   } catch (error) {
-    return withIssues([{ path: [], message: isError(error) ? error.message : String(error) }]);
+    return withIssues([{ path: [], message: errorMessage(error) }]);
   }
 }
 

@@ -3,7 +3,7 @@
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { safely, toJson } from "../shared/json.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { isRecord, mapTexts } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { abandonable } from "./guard-head.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
@@ -36,7 +36,7 @@ const ESCAPE = "\u001a";
 const REFUSED = new RegExp(`[\0${ESCAPE}\\p{Surrogate}]`, "gu");
 const ESCAPED = new RegExp(`${ESCAPE}([0-9a-f]{4})`, "g");
 /** Messages are nested less deep. What clients and damaged stores have can be nested so deep that the stack overflows. */
-const DEEPEST = 200;
+const LEVELS = 201;
 
 /** A key or another text without NUL and halves of surrogate pairs, which PostgreSQL does not take. */
 export function escapeText(text: string): string {
@@ -45,34 +45,17 @@ export function escapeText(text: string): string {
 
 /** A value of an item whose texts, at every depth, are escaped like keys. `unescapeValue` undoes it. */
 export function escapeValue(value: Record<string, unknown>): Record<string, unknown> {
-  return mapFields(value, escapeText);
+  return mapTexts(value, escapeText, LEVELS) as Record<string, unknown>;
 }
 
 export function unescapeValue(value: unknown): unknown {
-  return mapTexts(value, (text) =>
-    text.replace(ESCAPED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
-  );
+  const restore = (text: string): string =>
+    text.replace(ESCAPED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return mapTexts(value, restore, LEVELS);
 }
 
 function toHex(character: string): string {
   return character.charCodeAt(0).toString(16).padStart(4, "0");
-}
-
-type Change = (text: string) => string;
-
-function mapTexts(value: unknown, change: Change, depth = 0): unknown {
-  if (typeof value === "string") return change(value);
-  if (depth > DEEPEST) return value;
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth + 1));
-  return isPlainObject(value) ? mapFields(value, change, depth) : value;
-}
-
-function mapFields(value: Record<string, unknown>, change: Change, depth = 0): Record<string, unknown> {
-  const fields = Object.entries(value).map(([key, field]) => [
-    change(key),
-    mapTexts(field, change, depth + 1),
-  ]);
-  return Object.fromEntries(fields);
 }
 
 /** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */

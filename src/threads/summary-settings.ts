@@ -28,6 +28,9 @@ export const dialectRule = {
   read: readText,
 } satisfies Rule;
 
+/** How often a broken response is requested again, if the options do not say. */
+export const FALLBACK_ATTEMPTS = 3;
+
 /** See `ToolCallsToKeep`. */
 export const toolCallsToKeepRule = {
   schema: z.union([

@@ -21,7 +21,7 @@ import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/an
 import { FinishHabit } from "../providers/answer/verdict.js";
 import { readOverflow } from "../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js";
-import { isError } from "../shared/is-error.js";
+import { errorMessage } from "../shared/is-error.js";
 import { withDeadline } from "../shared/waiting.js";
 import { archiveMessages } from "./archive.js";
 import { emitEvent, withAgentType } from "./events.js";
@@ -84,7 +84,7 @@ export async function summarizeHistory(
     if (config.signal?.aborted === true) throw error;
     emitEvent(config, {
       type: "summary-failed",
-      reason: isError(error) ? error.message : String(error),
+      reason: errorMessage(error),
       retryAfterTurns: turnsToWait(failures + 1),
     });
     return { summaryAttempt: { ...attempt, failures: failures + 1 }, ...cost() };

@@ -80,13 +80,13 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
       };
       try {
         await untilAborted(client.query(KEEPALIVES), signal);
-        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [keyOf(threadId)]), signal);
+        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [lockKey("run", threadId)]), signal);
       } catch (error) {
         leave(true);
         throw error;
       }
       return async () => {
-        const unlocked = client.query("SELECT pg_advisory_unlock($1)", [keyOf(threadId)]).then(
+        const unlocked = client.query("SELECT pg_advisory_unlock($1)", [lockKey("run", threadId)]).then(
           () => true,
           () => false,
         );
@@ -129,10 +129,8 @@ async function within<Result>(milliseconds: number, work: Promise<Result>): Prom
   }
 }
 
-/** The first 64 bits of a hash. The server's locks have such numbers as keys, and other programs use them too. */
-function keyOf(threadId: string): bigint {
-  return createHash("sha256")
-    .update(JSON.stringify(["langgraph-tether", "run", threadId]))
-    .digest()
-    .readBigInt64BE();
+/** The first 64 bits of a hash. PostgreSQL's locks have such numbers as keys, and other programs use them too. */
+export function lockKey(kind: string, threadId: string): bigint {
+  const key = JSON.stringify(["langgraph-tether", kind, threadId]);
+  return createHash("sha256").update(key).digest().readBigInt64BE();
 }

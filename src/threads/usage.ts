@@ -5,7 +5,7 @@ import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod/v4";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { countTokens } from "../history/size.js";
-import { identityOf } from "../providers/dialect-of.js";
+import { displayNameOf } from "../providers/dialect-of.js";
 import { isRecord, soundCount } from "../shared/values.js";
 
 const NO_TOKENS: TokenUsage = {
@@ -204,7 +204,7 @@ export function createUsageCounter(
   toolTokens: number,
   tally: RunTally | undefined,
 ): UsageCounter {
-  const name = nameOf(model);
+  const name = displayNameOf(model) ?? "unknown";
   let sent = 0;
   const add = (reported: unknown, response: number): void => {
     const usage = readTokens(reported);
@@ -219,10 +219,4 @@ export function createUsageCounter(
       add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
     addBroken: (usage) => add(usage, 0),
   };
-}
-
-function nameOf(model: object): string {
-  const type: unknown = Reflect.get(model, "_llmType");
-  const client: unknown = typeof type === "function" ? Reflect.apply(type, model, []) : undefined;
-  return identityOf(model).modelId ?? (typeof client === "string" ? client : "unknown");
 }

@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
-import { replaceMethods, type SaverMethods } from "../../src/threads/langgraph/replace-methods.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
 import { SAVERS } from "../support/savers.js";
@@ -15,7 +15,7 @@ const config = inThread("1");
 const never = () => new Promise<never>(() => {});
 
 /** A graph in a process of its own. Its model calls two tools, with ids that begin with the name of the process. */
-function createProcess(name: string, saver: BaseCheckpointSaver, methods: SaverMethods = {}) {
+function createProcess(name: string, saver: BaseCheckpointSaver, methods: Partial<BaseCheckpointSaver> = {}) {
   const { fast } = createProbe();
   const model = new FunctionModel(({ messages }) => {
     if (messages.at(-1)?.type === "tool") return "done";
@@ -23,7 +23,10 @@ function createProcess(name: string, saver: BaseCheckpointSaver, methods: SaverM
     return new AIMessage({ content: "", tool_calls });
   });
   // Views of one `MemorySaver` wait for one another, as they share its storage. Processes do not.
-  const checkpointer = replaceMethods(saver, { ...methods, storage: undefined } as SaverMethods);
+  const checkpointer = replaceMethods(saver, {
+    ...methods,
+    storage: undefined,
+  } as Partial<BaseCheckpointSaver>);
   // The test reads the messages in checkpoints. With a delta channel, a checkpoint is saved after the writes it needs.
   return createAgentGraph({ model, tools: [fast], checkpointer, messagesChannel: "full" });
 }

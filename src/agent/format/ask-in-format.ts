@@ -7,12 +7,10 @@ import { InvalidSettingError } from "../../errors.js";
 import { callsOf } from "../../history/call.js";
 import { filterToolCalls } from "../../history/cut.js";
 import { endingRun, isResult } from "../../history/result.js";
-import { dialectOf, innermost } from "../../providers/dialect-of.js";
 import type { WantedFormat } from "../../providers/models/response-format.js";
-import { canFormat, formatOptions } from "../../providers/models/tools.js";
+import { canFormat, forcedCallOf, formatOptions } from "../../providers/models/tools.js";
 import { isError } from "../../shared/is-error.js";
 import { toJson } from "../../shared/json.js";
-import { isRecord } from "../../shared/values.js";
 import { emitEvent } from "../../threads/events.js";
 import { takeBack } from "../../threads/langgraph/channels.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
@@ -175,32 +173,13 @@ function choiceFor(
   { tools, toolChoice }: Offer,
 ): ToolChoice {
   const isOff = toolChoice === "none";
-  const force = forceOf(model);
+  const force = forcedCallOf(model);
   const [only, ...others] = formats;
   const isOnly = others.length === 0 && (isOff || tools.length === 0);
   if (isOnly && only !== undefined && force !== "nothing")
     return { mode: "required", requiredFunctionName: only.name };
   if (!isOff && toolChoice !== "auto") return toolChoice;
   return force === "any" ? "required" : "auto";
-}
-
-/** What the provider lets a request force: any call, a call of a named tool, or nothing. Models that think refuse both. */
-function forceOf(model: BaseChatModel): "any" | "named" | "nothing" {
-  const client = innermost(model);
-  switch (dialectOf(model)) {
-    case "anthropic": {
-      const thinking: unknown = Reflect.get(client, "thinking");
-      return isRecord(thinking) && thinking["type"] !== "disabled" ? "nothing" : "any";
-    }
-    // DashScope does not know "required".
-    case "dashscope":
-    case "dashscope-native":
-      return Reflect.get(client, "enableThinking") === true ? "nothing" : "named";
-    case "deepseek":
-      return /reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any";
-    default:
-      return "any";
-  }
 }
 
 /*

@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../../errors.js";
 import { storageDemand } from "../../history/storable.js";
 import { checkSettings, type Rule, type Rules, text } from "../../shared/check-settings.js";
-import { isError } from "../../shared/is-error.js";
+import { errorMessage } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { isStandardSchema, readWith, type SchemaIssue, type StandardSchema } from "../../threads/schema.js";
 
@@ -291,7 +291,7 @@ function jsonSchemaOf(given: object, schema: object): Record<string, unknown> {
     const json: unknown = toJsonSchema(schema);
     if (isRecord(json) && json["type"] === "object") return json;
   } catch (error) {
-    const reason = isError(error) ? error.message : String(error);
+    const reason = errorMessage(error);
     throw refused(`a schema that can be written as JSON schema (${reason})`, given);
   }
   throw refused("a schema of an object", given);

@@ -24,7 +24,7 @@ import {
   text,
 } from "../../shared/check-settings.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
-import { dialectRule, toolCallsToKeepRule } from "../../threads/summary-settings.js";
+import { dialectRule, FALLBACK_ATTEMPTS, toolCallsToKeepRule } from "../../threads/summary-settings.js";
 import type { ThreadLock } from "../../threads/thread-lock.js";
 import { requireApprovalRule } from "../approval-rules.js";
 import { responseFormatRule } from "../format/response-format.js";
@@ -97,7 +97,7 @@ export const MODEL_SETTINGS = {
    * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.
    */
-  maxStreamFallbackAttempts: { ...countFrom(0), default: 3, env: true },
+  maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
 } as const satisfies SettingsTable;
 
 /*
@@ -160,61 +160,41 @@ export const TOOL_SETTINGS = {
  * Settings of a turn: its limits, those of its thread, and how much of earlier turns the model sees.
  */
 
+/** A limit that a run may lower. */
+const limitFrom = (least: 0 | 1, preset: number) =>
+  ({ ...countFrom(least), default: preset, env: true, perRun: true, lowerOnly: true }) as const;
+
 export const TURN_SETTINGS = {
   /**
    * How many times the model may call tools in one turn. After that it is asked for a final response without tools.
    * Default: 40.
    */
-  maxIterations: { ...countFrom(1), default: 40, env: true, perRun: true, lowerOnly: true },
+  maxIterations: limitFrom(1, 40),
   /**
    * How many tool calls may run in one turn. A batch of calls that would exceed this limit is not run. Default: no
    * limit.
    */
-  maxToolCalls: {
-    ...countFrom(0),
-    default: Number.POSITIVE_INFINITY,
-    env: true,
-    perRun: true,
-    lowerOnly: true,
-  },
+  maxToolCalls: limitFrom(0, Number.POSITIVE_INFINITY),
   /**
    * How many tool calls may run in one thread. A batch of calls that would exceed this limit is not run. Default: no
    * limit.
    */
-  maxToolCallsPerThread: {
-    ...countFrom(0),
-    default: Number.POSITIVE_INFINITY,
-    env: true,
-    perRun: true,
-    lowerOnly: true,
-  },
+  maxToolCallsPerThread: limitFrom(0, Number.POSITIVE_INFINITY),
   /**
    * How many tokens the model may use in one turn, input and output together. After that it is asked for a final
    * response without tools. Default: no limit.
    */
-  maxTokensPerTurn: {
-    ...countFrom(1),
-    default: Number.POSITIVE_INFINITY,
-    env: true,
-    perRun: true,
-    lowerOnly: true,
-  },
+  maxTokensPerTurn: limitFrom(1, Number.POSITIVE_INFINITY),
   /**
    * How many tokens the model may use in one thread, input and output together. After that it is asked for a final
    * response without tools, and in later turns it is not asked. Default: no limit.
    */
-  maxTokensPerThread: {
-    ...countFrom(1),
-    default: Number.POSITIVE_INFINITY,
-    env: true,
-    perRun: true,
-    lowerOnly: true,
-  },
+  maxTokensPerThread: limitFrom(1, Number.POSITIVE_INFINITY),
   /**
    * How many times in a row all tool calls of a response may fail. After that the model is asked for a final
    * response without tools. Default: 3.
    */
-  maxConsecutiveErrors: { ...countFrom(1), default: 3, env: true, perRun: true, lowerOnly: true },
+  maxConsecutiveErrors: limitFrom(1, 3),
   /**
    * How many tool calls of earlier turns the model is shown, with their results. As an object, `{ max, clearAtLeast }`:
    * once there are more than `max`, the oldest `clearAtLeast` are left out together, so that the provider's prompt

@@ -1,6 +1,7 @@
 /** `doctor`: reads threads and says what is wrong with them. It never writes. */
 
 import type { Command } from "commander";
+import { printableLine } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
@@ -13,7 +14,7 @@ import {
   typedOptions,
   typedThreads,
 } from "./options.js";
-import { amount, excerptOf, printableLine, wrapCommand, wrapText } from "./text.js";
+import { amount, excerptOf, wrapCommand, wrapText } from "./text.js";
 import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
 
 /** Whether `repair` does it. */

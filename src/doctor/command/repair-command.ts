@@ -4,7 +4,9 @@ import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { applyRepair, planRepair } from "../doctor.js";
+import { printableLine } from "../../shared/text.js";
+import { applyRepair } from "../apply.js";
+import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep } from "../plan.js";
 import { openReceipt, type ReceiptFile, type ReceiptWriter } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
@@ -18,7 +20,7 @@ import {
   typedOptions,
   type WriteOptions,
 } from "./options.js";
-import { amount, printableLine, quoted, wrapCommand, wrapText } from "./text.js";
+import { amount, quoted, wrapCommand, wrapText } from "./text.js";
 import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
 
 type RepairOptions = SelectOptions & OutputOptions & WriteOptions & Pick<JudgeOptions, "dialect">;

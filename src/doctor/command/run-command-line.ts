@@ -3,10 +3,10 @@
 import { readFile } from "node:fs/promises";
 import type { CommanderError } from "commander";
 import { type InvalidSettingError, TetherError } from "../../errors.js";
+import { printable } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { createProgram } from "./program.js";
-import { printable } from "./text.js";
 
 /** It is as far from `dist` as from the sources. */
 const PACKAGE = new URL("../../../package.json", import.meta.url);

@@ -3,6 +3,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
+import { timeOfCheckpoint } from "../../threads/langgraph/read-checkpoints.js";
 import { createGraphStore, createSaverStore } from "../graph-store.js";
 import type {
   ListedThread,
@@ -77,8 +78,6 @@ function withoutSecrets(content: StoredMessages, hide: HideSecrets): StoredMessa
  */
 
 const PAGE = 500;
-/** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */
-const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
 
 /** The latest checkpoint of a thread, or of a subgraph. */
 interface Head extends ThreadRef {
@@ -135,7 +134,7 @@ async function isSelected(
   { threadId, namespace, checkpointId }: Head,
   { since, metadata }: ThreadSelection,
 ): Promise<boolean> {
-  if (since !== undefined && (timeOf(checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
+  if (since !== undefined && (timeOfCheckpoint(checkpointId) ?? Number.POSITIVE_INFINITY) < since.getTime())
     return false;
   if (metadata === undefined) return true;
   const [row] = await query(
@@ -176,11 +175,4 @@ async function selectRecent(
     found.push(...listed.filter((thread) => hasMetadata(thread.metadata, metadata)));
     if (rows.length < PAGE || found.length >= offset + limit) return found.slice(offset, offset + limit);
   }
-}
-
-/** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */
-function timeOf(checkpointId: string): number | undefined {
-  const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(checkpointId) ?? [];
-  if (high === undefined) return undefined;
-  return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
 }

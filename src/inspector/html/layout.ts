@@ -1,8 +1,8 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { printableLine } from "../../doctor/command/text.js";
 import type { Finding } from "../../doctor/finding.js";
+import { printableLine } from "../../shared/text.js";
 import type { Mark } from "../view/rows.js";
 import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";

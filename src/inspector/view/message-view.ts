@@ -1,13 +1,13 @@
 /** One message as the page shows it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { printable, printableLine } from "../../doctor/command/text.js";
 import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
 import { readMaker } from "../../providers/rule.js";
 import { toJson } from "../../shared/json.js";
+import { printable, printableLine } from "../../shared/text.js";
 import { recordsIn } from "../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all of it. */

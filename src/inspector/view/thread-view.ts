@@ -1,7 +1,6 @@
 /** The page of one thread as data. Pure: it is made from what was read, and nothing else. */
 
 import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { printableLine } from "../../doctor/command/text.js";
 import { readList } from "../../doctor/examine.js";
 import type { ThreadReport } from "../../doctor/finding.js";
 import { dialectIn } from "../../doctor/findings.js";
@@ -14,6 +13,7 @@ import { DIALECTS, type DialectName } from "../../providers/dialects.js";
 import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
 import { readMaker } from "../../providers/rule.js";
 import { validateHistory } from "../../providers/validate-history.js";
+import { printableLine } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { excerptOf, type MessageView, viewMessage } from "./message-view.js";
 import {

@@ -42,6 +42,12 @@ export const anthropic: Provider = {
     withheld: ["refusal"],
   },
   finishFields: ["stop_reason"],
+  forcedCall: {
+    anthropic: (client) => {
+      const thinking: unknown = Reflect.get(client, "thinking");
+      return isRecord(thinking) && thinking["type"] !== "disabled" ? "nothing" : "any";
+    },
+  },
   formats: {
     anthropic: {
       options: ({ jsonSchema }) => ({

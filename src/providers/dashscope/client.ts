@@ -12,7 +12,7 @@ import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/
 import { importOptional } from "../../shared/import-optional.js";
 import { viewOf } from "../models/model-view.js";
 import { createOpenAIModel } from "../openai/client.js";
-import type { ModelFields, Provider } from "../provider.js";
+import type { ForcedCall, ModelFields, Provider } from "../provider.js";
 
 const COMPATIBLE_URL = "https://dashscope.aliyuncs.com/compatible-mode/v1";
 
@@ -42,10 +42,16 @@ export const dashscope: Provider = {
   hosts: [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
   mendClient: sendToDashScope,
   // The native client has no such option.
+  forcedCall: { dashscope: namedUnlessThinking, "dashscope-native": namedUnlessThinking },
   formats: { "dashscope-native": { options: () => ({}) } },
   // Status 400: "Range of input length should be [1, 30720]" (QwenLM/Qwen-Agent#615)
   overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
 };
+
+/** DashScope does not know "required". */
+function namedUnlessThinking(client: object): ForcedCall {
+  return Reflect.get(client, "enableThinking") === true ? "nothing" : "named";
+}
 
 async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatAlibabaTongyi } = await importOptional<

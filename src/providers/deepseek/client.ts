@@ -8,6 +8,9 @@ import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
 
 export const deepseek: Provider = {
+  forcedCall: {
+    deepseek: (client) => (/reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any"),
+  },
   models: {
     deepseek: {
       install: "npm install @langchain/deepseek",

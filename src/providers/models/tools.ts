@@ -10,7 +10,7 @@ import { isPlainObject, isRecord } from "../../shared/values.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { openaiFormat } from "../openai/client.js";
-import type { Provider } from "../provider.js";
+import type { ForcedCall, Provider } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 import { parseModelName } from "./create-model.js";
 import { viewOf } from "./model-view.js";
@@ -181,6 +181,15 @@ export function formatOptions(model: object, wanted: WantedFormat): Readonly<Rec
   // Of two forms of one option, that of OpenAI is sent.
   const all = Object.values(FORMATS).toReversed();
   return Object.assign({}, ...all.map(({ options }) => options(wanted)));
+}
+
+const FORCED_CALLS: NonNullable<Provider["forcedCall"]> = Object.assign(
+  {},
+  ...PROVIDERS.map(({ forcedCall }) => forcedCall),
+);
+
+export function forcedCallOf(model: BaseChatModel): ForcedCall {
+  return FORCED_CALLS[dialectOf(model)]?.(innermost(model)) ?? "any";
 }
 
 /** Whether the provider makes the model's responses match the schema, by the profile of LangChain's client. */

@@ -333,3 +333,13 @@ export function isToolTask(value: unknown): value is ToolTask {
   const { call, index, place } = value;
   return isRecord(call) && typeof index === "number" && typeof place === "string";
 }
+
+/** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */
+const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
+
+/** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */
+export function timeOfCheckpoint(id: string): number | undefined {
+  const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(id) ?? [];
+  if (high === undefined) return undefined;
+  return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
+}

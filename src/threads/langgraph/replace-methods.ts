@@ -2,14 +2,6 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 
-/** The methods of a checkpointer that a view of it can replace. */
-export type SaverMethods = Partial<
-  Pick<
-    BaseCheckpointSaver,
-    "get" | "getTuple" | "list" | "put" | "putWrites" | "getNextVersion" | "getDeltaChannelHistory"
-  >
->;
-
 const originals = new WeakMap<object, object>();
 
 /** The object of which this is a view, or a view of a view. */

@@ -8,6 +8,7 @@ import { copyMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { hashText } from "../../../shared/json.js";
+import { PLAIN_NAME } from "../../rule.js";
 import { addNoted, type Journal, type Step, type StepReason } from "../step.js";
 import { UNPAIRED_SERVER_TOOL } from "./content.js";
 
@@ -40,7 +41,6 @@ export const whyListCalls: StepReason = ({ before, after }) => {
 
 const LONGEST_NAME = 64;
 const NAMELESS = "unnamed_tool";
-const MESSAGE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export const nameTools: Step = ({ dialect }) => {
   let calls: readonly ToolCall[] = [];
@@ -74,8 +74,8 @@ function hasName({ name }: BaseMessage): boolean {
 
 /** The name of an agent or a user. Some providers check it too. */
 function withLegalName(message: BaseMessage): BaseMessage {
-  if (!hasName(message) || MESSAGE_NAME.test(String(message.name))) return message;
-  return copyMessage(message, { name: toLegalName(String(message.name), MESSAGE_NAME) });
+  if (!hasName(message) || PLAIN_NAME.test(String(message.name))) return message;
+  return copyMessage(message, { name: toLegalName(String(message.name), PLAIN_NAME) });
 }
 
 export const whyNameTools: StepReason = ({ before, after }) => {
