@@ -172,7 +172,7 @@ export async function takeLateResults(
   const done: LateResult[] = [];
   const taken: LateResult[] = [];
   const written: BaseMessage[] = [];
-  for (const one of await late.read(messages.some(mayHoldPlace))) {
+  for (const one of inCallOrder(await late.read(messages.some(mayHoldPlace)), messages)) {
     const { result } = one;
     const message = placed(one, messages);
     if (message === "answered") done.push(one);
@@ -187,6 +187,20 @@ export async function takeLateResults(
   }
   if (done.length > 0) await late.remove(done);
   return { messages: written, taken, values: taken.flatMap(({ values }) => values) };
+}
+
+/** Several calls can write to one key, and LangGraph applies the writes of a step in the order of its calls. */
+function inCallOrder(late: readonly LateResult[], messages: readonly BaseMessage[]): readonly LateResult[] {
+  if (late.length < 2) return late;
+  const positions = new Map(messages.map(({ id }, index) => [id, index]));
+  const orderOf = ({ place }: LateResult): readonly [message: number, call: number] => {
+    const end = place.lastIndexOf(":");
+    return [positions.get(place.slice(0, end)) ?? messages.length, Number(place.slice(end + 1))];
+  };
+  return late.toSorted((one, other) => {
+    const [[message, call], [otherMessage, otherCall]] = [orderOf(one), orderOf(other)];
+    return message - otherMessage || call - otherCall;
+  });
 }
 
 /** Placeholders of calls whose tools have ended, or were never run. No late result comes for them. */

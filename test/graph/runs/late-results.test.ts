@@ -382,6 +382,25 @@ it.each([
   expect(searched).toEqual([isLookedUp]);
 });
 
+it("Late results write own keys in the order of their calls, whichever tool ended first", async () => {
+  const call = (id: string) => ({ kind: "valid", id, name: "t" }) as const;
+  const closed = ["c", "d"].map((id, index) => createPlaceholder(call(id), "unrecorded", `a:${index}`));
+  const messages = [human("h"), ai("a", "c", "d"), ...closed];
+  const lateAt = (id: string, index: number) => ({
+    place: `a:${index}`,
+    result: result(`late-${id}`, id),
+    values: [{ note: id }],
+  });
+  const late = {
+    namesCheckpoint: false,
+    read: async () => [lateAt("d", 1), lateAt("c", 0)],
+    deliver: async () => {},
+    remove: async () => {},
+  };
+  const { values } = await takeLateResults(messages, late, {});
+  expect(values).toEqual([{ note: "c" }, { note: "d" }]);
+});
+
 describe.each(STORES.slice(0, 2))("What a late Command writes to an own key, %s,", (_, options) => {
   const stateSchema = z.object({ note: z.string().optional() });
   const lateNote = (opened: Promise<void>, begin: () => void) =>
