@@ -80,12 +80,15 @@ function breaksOf(history: readonly BaseMessage[], options: ModelInputOptions): 
 
 /**
  * The lengths of the history at which the model was asked, and responded. Where an empty response is left out, the
- * user's messages around it become one.
+ * user's messages around it become one. Of a history that says nothing, nothing is sent, so that nothing can be kept.
  */
 function timesAsked(history: readonly BaseMessage[]): number[] {
+  const isSaid = (message: BaseMessage) => !isAIMessage(message) && message.text.trim() !== "";
+  const said = history.findIndex(isSaid);
+  if (said === -1) return [];
   return history.flatMap((message, index) => {
     const isResponse = isAIMessage(message) && (callsOf(message).length > 0 || !isBlankMessage(message));
-    return isResponse && index > 0 && history[index - 1]?.type !== "ai" ? [index] : [];
+    return isResponse && index > said && history[index - 1]?.type !== "ai" ? [index] : [];
   });
 }
 

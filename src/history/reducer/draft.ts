@@ -19,11 +19,13 @@ export interface DraftGroup {
   calls: readonly Call[];
   /** `results[n]` answers `calls[n]`. */
   results: (ToolMessage | undefined)[];
+  /** How many of the results are there. */
+  filled: number;
   previous: DraftGroup | undefined;
   next: DraftGroup | undefined;
   /** Whether two calls have the same id. Undefined until that is asked. */
   repeatsIds: boolean | undefined;
-  /** Whether a result was taken out, so that those after it can answer other calls: see `#settle`. */
+  /** Whether a result was taken out while others are there, which can then answer other calls: see `#settle`. */
   isUnsettled: boolean;
   isRemoved: boolean;
 }
@@ -163,11 +165,13 @@ export class Draft {
     if (former !== undefined) this.#places.delete(former.id ?? "");
     group.results[call] = result;
     if (result !== undefined) {
+      if (former === undefined) group.filled += 1;
       this.#places.set(result.id ?? "", { group, call });
       return;
     }
+    group.filled -= 1;
     group.repeatsIds ??= new Set(group.calls.map(({ id }) => id)).size < group.calls.length;
-    group.isUnsettled = group.repeatsIds;
+    group.isUnsettled = group.repeatsIds && group.filled > 0;
     this.#reopen(group.calls[call]?.id ?? "");
   }
 
@@ -238,6 +242,7 @@ export class Draft {
       head,
       calls,
       results: [],
+      filled: 0,
       previous,
       next,
       repeatsIds: undefined,
@@ -261,6 +266,7 @@ export class Draft {
     const { head, calls } = group;
     group.results =
       calls.length === 0 ? [] : new Array<ToolMessage | undefined>(calls.length).fill(undefined);
+    group.filled = results.length;
     group.isUnsettled = false;
     this.#places.set(head.id ?? "", { group, call: undefined });
     let call = 0;
