@@ -91,15 +91,10 @@ export interface GraphStoreOptions {
  */
 export function createGraphStore(options: GraphStoreOptions): ThreadStore {
   const opened = openGraph(options.graph, options.checkpointer);
-  const { target = "graph", list, close } = options;
   return {
-    target,
+    ...readingStore(opened, options),
     canWrite: true,
-    threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
-    read: (ref) => readThread(opened, ref),
     write: (ref, write) => writeThread(opened, ref, write),
-    steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    close: async () => close?.(),
   };
 }
 
@@ -109,15 +104,19 @@ export function createGraphStore(options: GraphStoreOptions): ThreadStore {
  */
 export function createSaverStore({
   checkpointer: saver,
-  target = "checkpointer",
-  list,
-  close,
+  ...options
 }: Omit<GraphStoreOptions, "graph"> & { readonly checkpointer: BaseCheckpointSaver }): ThreadStore {
-  const opened = { graph: undefined, saver };
+  return readingStore({ graph: undefined, saver }, options);
+}
+
+function readingStore(
+  opened: Opened,
+  { target = "graph", list, close }: Omit<GraphStoreOptions, "graph">,
+): ThreadStore {
   return {
     target,
     canWrite: false,
-    threads: (selection) => list?.(selection) ?? listThreads(saver, selection),
+    threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
     read: (ref) => readThread(opened, ref),
     write: async () => {
       throw new Error("A thread is written through its graph, and none is named.");

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
-import { untilAborted } from "../shared/waiting.js";
+import { untilAborted, withDeadline } from "../shared/waiting.js";
 
 /** A lock of threads that several processes share. */
 export interface ThreadLock {
@@ -73,24 +72,29 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
       const ignore = (): void => {};
       client.on("error", ignore);
       const leave = (isBroken: boolean): void => {
-        client.removeListener("error", ignore);
-        // The socket of a closed client can still report an error.
-        if (isBroken) client.on("error", ignore);
+        // The socket of a client that is closed can still report an error.
+        if (!isBroken) client.removeListener("error", ignore);
         client.release(isBroken);
       };
+      const key = lockKey("lock", "run", threadId);
       try {
         await untilAborted(client.query(KEEPALIVES), signal);
-        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [lockKey("run", threadId)]), signal);
+        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [key]), signal);
       } catch (error) {
         leave(true);
         throw error;
       }
       return async () => {
-        const unlocked = client.query("SELECT pg_advisory_unlock($1)", [lockKey("run", threadId)]).then(
-          () => true,
-          () => false,
-        );
-        leave(!(await within(LONGEST_RELEASE, unlocked)));
+        try {
+          await withDeadline(() => client.query("SELECT pg_advisory_unlock($1)", [key]), {
+            signal: undefined,
+            timeoutMs: LONGEST_RELEASE,
+            timeoutError: () => new Error("The server does not give the lock back."),
+          });
+          leave(false);
+        } catch {
+          leave(true);
+        }
       };
     },
   };
@@ -99,38 +103,28 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
 /** @throws The reason of the abort, the error of the connection, or an error that says that the pool is exhausted. */
 async function connect(pool: LockPool, threadId: string, signal: AbortSignal): Promise<LockClient> {
   const connecting = pool.connect();
-  let isTaken = false;
   try {
-    const client = await untilAborted(within(LONGEST_WAIT_FOR_CONNECTION, connecting), signal);
-    if (client === undefined)
-      throw new Error(
-        `Expected a free connection for the lock of the thread \`${threadId}\` within ` +
-          `${LONGEST_WAIT_FOR_CONNECTION / 1_000} seconds, but all connections of the pool are in use. Give the lock a pool of its ` +
-          "own, with a connection for each run of this process that goes on or waits.",
-      );
-    isTaken = true;
-    return client;
-  } finally {
-    if (!isTaken)
-      connecting.then(
-        (client) => client.release(),
-        () => {},
-      );
-  }
-}
-
-/** Undefined if the work takes longer. */
-async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
-  const over = new AbortController();
-  try {
-    return await Promise.race([work, delay(milliseconds, undefined, { signal: over.signal })]);
-  } finally {
-    over.abort();
+    return await withDeadline(() => connecting, {
+      signal,
+      timeoutMs: LONGEST_WAIT_FOR_CONNECTION,
+      timeoutError: (milliseconds) =>
+        new Error(
+          `Expected a free connection for the lock of the thread \`${threadId}\` within ${milliseconds / 1_000} ` +
+            "seconds, but all connections of the pool are in use. Give the lock a pool of its own, with a " +
+            "connection for each run of this process that goes on or waits.",
+        ),
+    });
+  } catch (error) {
+    connecting.then(
+      (client) => client.release(),
+      () => {},
+    );
+    throw error;
   }
 }
 
 /** The first 64 bits of a hash. PostgreSQL's locks have such numbers as keys, and other programs use them too. */
-export function lockKey(kind: string, threadId: string): bigint {
-  const key = JSON.stringify(["langgraph-tether", kind, threadId]);
+export function lockKey(...names: readonly string[]): bigint {
+  const key = JSON.stringify(["langgraph-tether", ...names]);
   return createHash("sha256").update(key).digest().readBigInt64BE();
 }

@@ -80,8 +80,11 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
   /** The class of LangGraph's own pools. */
   const PoolClass = (Reflect.get(PostgresSaver.fromConnString(DATABASE_URL ?? ""), "pool") as object)
     .constructor;
+  /** Other tests use the server at the same time, so its connections have a name. */
+  const application_name = `thread-lock-${randomUUID()}`;
   const poolOf = (max: number) => {
-    const pool: Pool = Reflect.construct(PoolClass, [{ connectionString: DATABASE_URL, max }]);
+    const options = { connectionString: DATABASE_URL, max, application_name };
+    const pool: Pool = Reflect.construct(PoolClass, [options]);
     onTestFinished(() => pool.end());
     return pool;
   };
@@ -143,7 +146,8 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
     const id = nextThread();
     const release = await lock.acquire(id, never);
     await pool.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = '${application_name}' AND pid <> pg_backend_pid()`,
     );
     const next = await lock.acquire(id, never);
     await next();

@@ -63,7 +63,10 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
   };
 }
 
-const views = new WeakMap<BaseCheckpointSaver, BaseCheckpointSaver>();
+const views = new WeakMap<
+  BaseCheckpointSaver,
+  { readonly base: MessageSerializer; readonly view: BaseCheckpointSaver }
+>();
 
 /**
  * A view of a checkpointer that reads and writes through `messageSerializer`. The checkpointer itself stays the same, and
@@ -71,14 +74,18 @@ const views = new WeakMap<BaseCheckpointSaver, BaseCheckpointSaver>();
  * because only the object itself can read those.
  */
 export function withMessageSerializer(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+  // A checkpointer can get another serializer later.
+  if (!hasStockSerializer(saver)) return saver;
   const known = views.get(saver);
-  if (known !== undefined) return known;
-  if (!hasStockSerializer(saver) || hasPrivateFields(saver)) return saver;
-  const serde = messageSerializer(saver.serde);
-  const view = new Proxy(saver, {
-    get: (target, name, receiver) => (name === "serde" ? serde : Reflect.get(target, name, receiver)),
-  });
-  views.set(saver, view);
+  if (known?.base === saver.serde) return known.view;
+  const base = saver.serde;
+  const serde = messageSerializer(base);
+  const view = hasPrivateFields(saver)
+    ? saver
+    : new Proxy(saver, {
+        get: (target, name, receiver) => (name === "serde" ? serde : Reflect.get(target, name, receiver)),
+      });
+  views.set(saver, { base, view });
   return view;
 }
 

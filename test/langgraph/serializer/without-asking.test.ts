@@ -79,6 +79,17 @@ describe("A checkpointer keeps its way", () => {
     expect(written.mock.calls.length).toBeGreaterThan(4);
   });
 
+  it("with a serializer that it gets later", async () => {
+    const saver = new MemorySaver();
+    const agent = createAgentGraph({ model: scripted("One.", "Two."), checkpointer: saver });
+    await agent.invoke(user("one"), thread);
+    const stock = new JsonPlusSerializer();
+    const dumpsTyped = vi.fn((value: unknown) => stock.dumpsTyped(value));
+    saver.serde = { dumpsTyped, loadsTyped: (type, data) => stock.loadsTyped(type, data) };
+    await agent.invoke(user("two"), thread);
+    expect(dumpsTyped.mock.calls.length).toBeGreaterThan(2);
+  });
+
   it("with private fields, which a view cannot read", async () => {
     class PrivateSaver extends MemorySaver {
       #reads = 0;
